@@ -92,7 +92,7 @@ function tableOf(features, files) {
   ].join('\n');
 }
 
-/** The recorded cases whose titles say that they are answered otherwise, by what is answered and why. */
+/** The recorded cases whose responses differ from the recorded ones, by response and reason. */
 function differencesOf(tests) {
   const reasons = new Map();
   for (const { fullTitle } of tests) {

@@ -5,6 +5,9 @@
 import { createHook } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addSkipBecause } from './skip-because.js';
+
+addSkipBecause();
 
 /** What is being closed may take a moment: sockets end over a few turns, workers need some milliseconds to go. */
 const graceMs = 2_000;
@@ -13,7 +16,7 @@ const pollMs = 10;
 // A worker thread keeps the process alive without being listed among its resources.
 const workers = new Set();
 subscribe('worker_threads', ({ worker }) => {
-  // Node's own, in which hooks of the module loader run: it keeps no process alive, and nobody can end it.
+  // Node's own worker for hooks of the module loader: it keeps no process alive, and cannot be ended.
   if (worker.constructor.name === 'InternalWorker') return;
   workers.add(worker);
   worker.once('exit', () => workers.delete(worker));

@@ -7,10 +7,11 @@ const words = [
   [/\b(?:is|are|be|been) told of\b/i, 'name the call: "is called with", "receives"'],
   [/\bhas a say in\b/i, 'say what it decides: "may change", "may refuse"'],
   [/\bwhat goes is\b/i, 'say what is deleted'],
+  [/\bAnswers? (?:what|how|whether)\b/, 'write "Returns"'],
 ];
 
 /** Openings that leave a docstring without a subject. */
-const opening = /^(?:Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither)\b/;
+const opening = /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither)\b/;
 
 /** Why a text is hard to read; undefined when none of these rules objects. */
 export function unclearText(text) {

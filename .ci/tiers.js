@@ -12,6 +12,8 @@ export const runsSlowTests = isSet('CI') || isSet('HOMEOSTAT_TEST_SLOW');
 const slowFactor = 12;
 const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
+// What tests wait for themselves, with `eventually` or `testPatienceMs`, takes longer too.
+process.env.HOMEOSTAT_TEST_TIME_FACTOR = String(timeFactor);
 
 const beforeAll = '_beforeAll';
 const hookLists = [beforeAll, '_beforeEach', '_afterEach', '_afterAll'];
@@ -33,6 +35,9 @@ function leaveOutSlow(suite) {
 function scaleTimeout(runnable, defaultMs) {
   const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
   runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));
+  // A test that sets its time while it runs calls this one.
+  const { timeout } = runnable;
+  runnable.timeout = (...ms) => timeout.apply(runnable, ms.length === 0 ? ms : [ms[0] * timeFactor]);
 }
 
 export const mochaHooks = {

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Call, Reply } from './answer-calls.ts';
 
 interface Waiting {
@@ -11,20 +12,23 @@ interface Waiting {
 /** How long a child may take to end by itself: it may have databases to drop. */
 const graceMs = 30_000;
 
+const ownChildren = new URL('./children/', import.meta.url);
+
 /** A script of `children/` in a process of its own. Ends when it goes out of scope, and with this process. */
 export class Child implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
 
-  constructor(script: string, nodeOptions: readonly string[] = []) {
-    const file = new URL(`./children/${script}.js`, import.meta.url);
+  /** `folder`: that of another checkout's compiled children. */
+  constructor(script: string, nodeOptions: readonly string[] = [], folder: URL = ownChildren) {
+    const file = new URL(`${script}.js`, folder);
     this.#process = fork(file, { execArgv: [...nodeOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#process.on('message', (reply) => this.#settle(reply as Reply));
     this.#process.on('exit', (code, signal) => this.#rejectAll(`${script} ended (${String(code ?? signal)})`));
   }
 
-  /** Runs one of the child's functions; the answer is what the child sent as JSON. */
+  /** Runs one of the child's functions; the response is what the child sent as JSON. */
   call<Result = void>(name: string, argument?: unknown): Promise<Result> {
     const id = (this.#calls += 1);
     return new Promise<Result>((resolve, reject) => {
@@ -33,6 +37,13 @@ export class Child implements AsyncDisposable {
         if (error !== null) reject(error);
       });
     });
+  }
+
+  /** Processor time of all its threads so far. Linux only. @throws Error elsewhere */
+  cpuMs(): number {
+    const tasks = `/proc/${String(this.#process.pid)}/task`;
+    const ofThread = (id: string): number => Number(readFileSync(`${tasks}/${id}/schedstat`, 'utf8').split(' ')[0]);
+    return readdirSync(tasks).reduce((sum, id) => sum + ofThread(id), 0) / 1e6;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

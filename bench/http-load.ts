@@ -12,11 +12,23 @@ export interface HttpLoad {
   readonly request: () => string;
 }
 
+/** A body, and the token of the user who sends it. */
+interface SentBy {
+  readonly body: string;
+  readonly token: string;
+}
+
 /** A request in HTTP/1.1; the body has to be ASCII. A PATCH is a server-side apply. */
-export function formatRequest(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body = ''): string {
+export function formatRequest(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+  path: string,
+  sent: string | SentBy = '',
+): string {
+  const { body, token } = typeof sent === 'string' ? { body: sent, token: undefined } : sent;
+  const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
   const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
   const content = method === 'GET' ? '' : `Content-Type: ${type}\r\nContent-Length: ${body.length.toString()}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${content}\r\n${body}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${bearer}${content}\r\n${body}`;
 }
 
 /**
@@ -54,7 +66,7 @@ export class HttpConnection implements Disposable {
     return new HttpConnection(socket);
   }
 
-  /** Sends what {@link formatRequest} made; resolves with the answer, and rejects when it is no success. */
+  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is no success. */
   send(request: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

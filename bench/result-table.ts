@@ -16,7 +16,7 @@ export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  /** Absent for what is told for information. */
+  /** Absent for a row that only informs. */
   readonly target?: Target;
   /** What the figures do not say; printed below the table. */
   readonly note?: string;

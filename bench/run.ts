@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Case } from './case.ts';
 import { apply } from './cases/apply.ts';
+import { authorization } from './cases/authorization.ts';
+import { cpu } from './cases/cpu.ts';
 import { endpoints } from './cases/endpoints.ts';
 import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
+import { identities } from './cases/identities.ts';
 import { inProcess } from './cases/in-process.ts';
 import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
@@ -18,6 +21,7 @@ import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
 import { stalls } from './cases/stalls.ts';
+import { security } from './cases/security.ts';
 import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
@@ -35,6 +39,7 @@ const cases: Readonly<Record<string, Case>> = {
   'http-get': httpGet,
   'list-page': listPage,
   endpoints,
+  identities,
   'in-process': inProcess,
   registration,
   'start-up': startUp,
@@ -46,8 +51,11 @@ const cases: Readonly<Record<string, Case>> = {
   replicas,
   'start-up-on-servers': startUpOnServers,
   'work-queue': workQueue,
+  authorization,
   reconciles,
   stalls,
+  security,
+  cpu,
 };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });

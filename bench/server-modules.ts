@@ -1,4 +1,11 @@
 // The parts of a server without the server around them are no public entry of its package: these are compiled modules of it.
+import type * as rbacAuthorizer from '../apiserver/authorization/rbac-authorizer.ts';
+import type * as accountIssuer from '../apiserver/identity/accounts/account-issuer.ts';
+import type * as signingKeys from '../apiserver/identity/accounts/signing-keys.ts';
+import type * as administratorToken from '../apiserver/identity/administrator-token.ts';
+import type * as authenticator from '../apiserver/identity/authenticator.ts';
+import type * as jwtAuthenticator from '../apiserver/identity/jwt/jwt-authenticator.ts';
+import type * as listedTokens from '../apiserver/identity/tokens/listed-tokens.ts';
 import type * as entry from '../apiserver/index/entry.ts';
 import type * as kindCache from '../apiserver/index/kind-cache.ts';
 import type * as objectCodec from '../apiserver/registry/object/object-codec.ts';
@@ -8,6 +15,7 @@ import type * as commitStatements from '../apiserver/store/postgres/commit-state
 import type * as postgresConnection from '../apiserver/store/postgres/postgres-connection.ts';
 import type * as postgresStatements from '../apiserver/store/postgres/postgres-statements.ts';
 
+export type RbacAuthorizer = rbacAuthorizer.RbacAuthorizer;
 export type GroupCommit = groupCommit.GroupCommit;
 export type PostgresConnection = postgresConnection.PostgresConnection;
 export type Operation = Parameters<GroupCommit['submit']>[0];
@@ -15,10 +23,17 @@ export type Store = Awaited<ReturnType<typeof databaseUrl.openStore>>;
 
 /** Modules by their path in the package. */
 interface ServerModules {
+  readonly 'authorization/rbac-authorizer': typeof rbacAuthorizer;
+  readonly 'identity/accounts/account-issuer': typeof accountIssuer;
+  readonly 'identity/accounts/signing-keys': typeof signingKeys;
+  readonly 'identity/administrator-token': typeof administratorToken;
+  readonly 'identity/authenticator': typeof authenticator;
+  readonly 'identity/jwt/jwt-authenticator': typeof jwtAuthenticator;
+  readonly 'identity/tokens/listed-tokens': typeof listedTokens;
   readonly 'index/entry': typeof entry;
   readonly 'index/kind-cache': typeof kindCache;
-  readonly 'registry/object-codec': typeof objectCodec;
-  readonly 'store/database-url': typeof databaseUrl;
+  readonly 'registry/object/object-codec': typeof objectCodec;
+  readonly 'store/open/database-url': typeof databaseUrl;
   readonly 'store/group-commit': typeof groupCommit;
   readonly 'store/postgres/commit-statements': typeof commitStatements;
   readonly 'store/postgres/postgres-connection': typeof postgresConnection;

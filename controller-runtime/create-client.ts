@@ -3,6 +3,7 @@ import type { Clock, Logger, Model } from './api/index.ts';
 import { shareInformers } from './cache/shared-informers.ts';
 import type { Client } from './client/client.ts';
 import { HttpClient } from './client/http/http-client.ts';
+import { findServer } from './client/http/kubeconfig.ts';
 import { HttpReads } from './client/http/http-reads.ts';
 import { HttpTransport } from './client/http/http-transport.ts';
 import { trustingFetch } from './client/http/trusting-fetch.ts';
@@ -15,7 +16,7 @@ export interface HttpClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
   readonly token?: string;
-  /** How long one request may take, including the body of its response; for a watch, until the response headers. Default 30,000 ms. */
+  /** The time limit of one request, including the body of its response; for a watch, until the response headers. Default 30,000 ms. */
   readonly requestTimeoutMs?: number;
   /** A watch on which no byte came for so long is resumed. Default 120,000 ms: twice the interval of bookmarks. */
   readonly watchSilenceMs?: number;
@@ -32,20 +33,27 @@ export interface HttpClientOptions {
   readonly clock?: Clock;
   /** Logs the server's warnings and interrupted watches. Default silent. */
   readonly logger?: Logger;
-  /** Where requests are counted, as `rest_client_requests_total`. Default nowhere. */
+  /** The metrics that count requests, as `rest_client_requests_total`. Default nowhere. */
   readonly metrics?: Metrics;
   /** Jitter, in [0, 1). Default Math.random. */
   readonly random?: () => number;
 }
 
 /**
- * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept). Opens nothing until it is
- * used and has nothing to close: what runs ends with its signal.
+ * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the server that
+ * {@link findServer} returns, with its credential. Opens nothing until it is used and has nothing to close: what runs ends
+ * with its signal.
  * No write is sent twice, but for 429 and 503 with Retry-After (at most 10 times, each at most 60 s later; reads alike)
  * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0;
  * TypeError as well when `ca` can verify nothing.
  */
-export function createClient(url: string, options: HttpClientOptions = {}): Client {
+export function createClient(url?: string, options?: HttpClientOptions): Client {
+  if (url !== undefined) return clientOf(url, options ?? {});
+  const { url: found, ...access } = findServer();
+  return clientOf(found, { ...access, ...options });
+}
+
+function clientOf(url: string, options: HttpClientOptions): Client {
   const { clock = systemClock, random = Math.random, models = [] } = options;
   const logger = containLogger(options.logger ?? silentLogger);
   const { requestTimeoutMs = 30_000, watchSilenceMs: silenceMs = 120_000 } = options;
@@ -63,7 +71,7 @@ export function createClient(url: string, options: HttpClientOptions = {}): Clie
 }
 
 function counterOf(metrics: Metrics, url: string): (method: string, code: string) => void {
-  const help = 'Requests of clients, by the code of the answer.';
+  const help = 'Requests of clients, by the code of the response.';
   const requests = metrics.counter({ name: 'rest_client_requests_total', help, labels: ['code', 'method', 'host'] });
   const { host } = new URL(url);
   return (method, code) => requests.of(code, method, host).inc();

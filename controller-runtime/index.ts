@@ -19,7 +19,8 @@ export type {
 } from './client/client.ts';
 export { createClient } from './create-client.ts';
 export type { HttpClientOptions } from './create-client.ts';
-export { readKubeconfig } from './client/http/kubeconfig.ts';
+export { findServer, readKubeconfig } from './client/http/kubeconfig.ts';
+export { trustingFetch } from './client/http/trusting-fetch.ts';
 export type { KubeconfigAccess, KubeconfigOptions } from './client/http/kubeconfig.ts';
 export { containLogger } from './client/contain-logger.ts';
 export { createOrUpdate } from './client/create-or-update.ts';

@@ -100,7 +100,7 @@ describe('admission by plugins', () => {
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
   describe('of what a hook makes of an object', () => {
-    it('a creation stores and answers what it filled in, required fields too, with the defaults of the schema', async () => {
+    it('a creation stores and returns the fields that it filled in, required ones too, with the defaults of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: `slug-of-${object.spec?.title}`, tags: ['new'] };
       };
@@ -109,7 +109,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('an object that it answers counts in place of the one it got', async () => {
+    it('an object that it returns replaces the one that it received', async () => {
       hooks.onCreate = async ({ object }) => ({
         ...object,
         metadata: { ...object.metadata, labels: { 'orders.example.com/kind': 'new' } },
@@ -170,7 +170,7 @@ describe('admission by plugins', () => {
       expect([code, body]).to.deep.equal([200, created]);
     });
 
-    it('what it changes later, having answered, changes nothing', async () => {
+    it('a change after it has returned has no effect', async () => {
       let kept: { title?: string } | undefined;
       hooks.onCreate = ({ object }) => {
         kept = object.spec;
@@ -227,7 +227,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(404);
     });
 
-    it('of a dry run as well, and told that it is one', async () => {
+    it('of a dry run as well, with dryRun set', async () => {
       const calls: boolean[] = [];
       hooks = {
         onCreate: ({ object, dryRun }) => {
@@ -300,7 +300,7 @@ describe('admission by plugins', () => {
       expect(body.items.map((item: ApiObject) => item.metadata.name)).to.deep.equal(['a']);
     });
 
-    it('nothing, and warns: the answer has its warnings', async () => {
+    it('nothing, and warns: the response has its warnings', async () => {
       hooks.onCreate = ({ warn }) => warn('titles are out of fashion');
       const answer = await server.post(orders, newOrder('a'));
       expect([answer.status, answer.headers['warning']]).to.deep.equal([201, '299 - "titles are out of fashion"']);
@@ -391,7 +391,7 @@ describe('admission by plugins', () => {
       );
     };
 
-    it('that a hook changes belong to who writes', async () => {
+    it('that a hook changes belong to the manager of the write', async () => {
       await server.post(`${orders}?fieldManager=maker`, newOrder('a'));
       hooks.onUpdate = ({ object }) => {
         object.spec = { ...object.spec, slug: 'other' };

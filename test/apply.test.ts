@@ -59,7 +59,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect((await server.patch(`${ann}?fieldManager=a`, flow, { type })).body.spec).to.not.have.property('age');
     });
 
-    it('has to say who applies, and may say force as no other patch may', async () => {
+    it('needs a field manager, and may use force, which no other patch may', async () => {
       expectRefusal(await server.patch(ann, object({ spec: { name: 'Ann' } }), { type }), {
         reason: 'Invalid',
         message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -97,7 +97,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expectRefusal(await server.patch(path, absent, { type }), { reason: 'Conflict', message: 'uid mismatch' });
     });
 
-    it('removes unknown fields with a warning, owns none of them, and refuses them when told to be strict', async () => {
+    it('removes unknown fields with a warning, owns none of them, and refuses them with fieldValidation Strict', async () => {
       const strict = await apply('a', { spec: { name: 'Ann', bogus: 1 } }, '&fieldValidation=Strict');
       expectRefusal(strict, { reason: 'BadRequest', message: 'unknown field "spec.bogus"' });
       const answer = await apply('a', { spec: { name: 'Ann', bogus: 1 } });
@@ -142,7 +142,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('writes nothing the second time of an object of which nobody owns anything', async () => {
+  it('writes nothing the second time to an object whose fields have no owner', async () => {
     const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
     const first = await send();
     expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);
@@ -171,7 +171,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     });
   });
 
-  it('stamps who changed something, and leaves the time of who did not', async () => {
+  it('renews the time of a manager that changed something, and no other', async () => {
     await apply('a', { spec: { name: 'Ann' } });
     await clock.advance(60_000);
     const shared = await apply('b', { spec: { name: 'Ann' } });

@@ -19,7 +19,7 @@ describe('bodies of requests under way', () => {
   let sockets: Socket[];
 
   before(async () => {
-    server = await TestServer.start();
+    server = await TestServer.start({ trustedProxies: ['127.0.0.1'] });
     const owned = server.api.endpoints.forOwner('bodies');
     owned.add(
       route('api.example.com/v1')
@@ -45,11 +45,16 @@ describe('bodies of requests under way', () => {
     await eventually(async () => (await inFlight()) === 0);
   });
 
+  /** Each client address has a share of its own. */
   function open(path: string, headers: string, body: string | Buffer = ''): Socket {
+    return openFrom(`10.0.0.${sockets.length % 3}`, path, headers, body);
+  }
+
+  function openFrom(address: string, path: string, headers: string, body: string | Buffer = ''): Socket {
     const socket = server.connect();
     sockets.push(socket);
     socket.on('error', () => undefined).resume();
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`);
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n${headers}\r\n\r\n`);
     socket.write(body);
     return socket;
   }
@@ -87,6 +92,26 @@ describe('bodies of requests under way', () => {
       await expectFull();
     });
 
+  it('of one client address take half of the bound', async () => {
+    const refused: string[] = [];
+    const address = '10.0.0.1';
+    for (let index = 0; index < tooMany; index += 1) {
+      const socket = openFrom(address, persons, `Content-Length: ${3 * MiB}`);
+      socket.on('data', (answer: Buffer) => refused.push(String(answer)));
+    }
+    await eventually(async () => refused.length > 0 && (await inFlight()) === tooMany - refused.length);
+    expect(refused).to.have.length(tooMany - 10);
+    for (const answer of refused) expect(answer).to.match(/^HTTP\/1\.1 503 [^]*retry-after: 1[^]*one client address/i);
+    const own = await server.post(persons, large('own'), { headers: { 'x-forwarded-for': address } });
+    expect(own.status).to.equal(201);
+    const other = { headers: { 'x-forwarded-for': '10.0.0.2' } };
+    for (let index = 0; index < 5; index += 1) {
+      openFrom('10.0.0.2', persons, `Content-Length: ${3 * MiB}`);
+      expect((await server.post(persons, large(`other-${index}`), other)).status).to.equal(201);
+    }
+    await expectFreed();
+  });
+
   for (const [what, path] of [
     ['where no length is known', persons],
     ['where they are read line by line', '/apis/api.example.com/v1/lines'],
@@ -116,7 +141,7 @@ describe('bodies of requests under way', () => {
     }
   });
 
-  it('are released when they are answered, refused or cut off', async () => {
+  it('are released when they have a response, are refused or cut off', async () => {
     const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
     for (let index = 0; index < tooMany; index += 1)
       expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);
@@ -129,7 +154,7 @@ describe('bodies of requests under way', () => {
     expect((await server.post(persons, large('after'))).status).to.equal(201);
   });
 
-  it('that are refused are answered though the client asks for the end of the connection', async () => {
+  it('that are refused get a response even when the client asks to close the connection', async () => {
     for (let index = 0; index < tooMany; index += 1) open(persons, `Content-Length: ${3 * MiB}`);
     await eventually(async () => (await inFlight()) === tooMany - 1);
     const headers = `Host: localhost\r\nConnection: close\r\nContent-Length: ${2 * MiB}`;

@@ -51,7 +51,7 @@ describe('The book, run page by page [slow]', () => {
   after(async () => book.remove());
 
   for (const { path, name, plan } of withFences)
-    it(`shows in ${path} what compiles, runs and is answered`, async function () {
+    it(`shows examples in ${path} that compile, run and give the response that the page shows`, async function () {
       expect(faults.get(name)).to.deep.equal([]);
       if (usesKubectl(plan)) await skipWithoutKubectl(this);
     });

@@ -132,7 +132,7 @@ describe('the built-in kinds', () => {
     ]);
   });
 
-  it('leases have one holder: who is late gets 409, as the leader election of clients wants it [compat leases]', async () => {
+  it('leases have one holder: a late candidate gets 409, as the leader election of clients expects [compat leases]', async () => {
     const renewTime = '2026-01-01T00:00:00.000000Z';
     const lease = (holder: string, metadata: object): object => ({
       apiVersion: 'coordination.k8s.io/v1',

@@ -43,7 +43,7 @@ describe('compression [compat compression]', () => {
     ['a list in YAML', persons, { accept: 'application/yaml' }],
     ['a table', `${persons}?includeObject=Object`, { accept: table }],
   ] as const) {
-    it(`of ${what} from 128 KiB on is gzip for who takes it, and the same to everybody else`, async () => {
+    it(`of ${what} from 128 KiB on is gzip for clients that accept it, and plain for all others`, async () => {
       const plain = await ask(path, headers);
       const small = await ask(path, { ...headers, ...gzip });
       expect(plain.bytes.length).to.be.above(128 * 1024);
@@ -62,7 +62,7 @@ describe('compression [compat compression]', () => {
     });
   }
 
-  it('is not of what is smaller, nor for who refuses it', async () => {
+  it('is neither for smaller responses nor for clients that refuse it', async () => {
     const { headers } = await ask(`${persons}/p1`, gzip);
     expect(headers).not.to.have.any.keys('content-encoding', 'vary');
     for (const encoding of ['gzip;q=0', 'identity', 'br', 'deflate']) {
@@ -77,7 +77,7 @@ describe('compression [compat compression]', () => {
     expect(watch.headers).not.to.have.property('content-encoding');
   });
 
-  it('keeps answers that may be kept: 304 by the tag that came with the compressed one', async () => {
+  it('keeps responses that may be kept: 304 by the tag that came with the compressed one', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const { headers } = await ask(path, gzip);
     expect(headers['content-encoding']).to.equal('gzip');

@@ -207,7 +207,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('is told that a model has no status when it writes one: by the compiler, and by an error', async () => {
+    it('gets an error from the compiler, and at run time, when it writes the status of a model that has none', async () => {
       run(
         controller(Badge, {
           async reconcile({ status }) {

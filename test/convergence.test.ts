@@ -60,7 +60,7 @@ describe('checkConvergence', () => {
     await check({ controllers: [asksFirst], scenario: awayAndBack, seeds: 40 });
   });
 
-  it('finds what is missed by who was not there [slow]', async () => {
+  it('finds the changes that a replica missed while it was away [slow]', async () => {
     const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
     expect(error.faults.join()).to.match(/crash|another leader/);
     expect(error.message).to.include('Badge bob: ought not to be there');
@@ -68,7 +68,7 @@ describe('checkConvergence', () => {
   });
 
   it('gives each write each fault, a create no conflict, and refuses each read, whatever the seeds', async () => {
-    // Two creates, each with a crash before it, three after it, a lost answer and a refusal; and two reads.
+    // Two creates, each with a crash before it, three after it, a lost response and a refusal; and two reads.
     const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
   });

@@ -55,7 +55,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     return (await server.get(path)).body.total as number;
   }
 
-  it('that takes no writes for a while says so, and goes on with reads', async () => {
+  it('that takes no writes for a while says so, and goes on with reads [slow]', async () => {
     await write();
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
@@ -88,7 +88,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('that lets nobody in is waited for, and found again', async () => {
+  it('that refuses all connections is waited for, and found again [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
     // As when all of them are taken, which even a test's superuser cannot have otherwise.
@@ -109,7 +109,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('in which another session locks the counter fails writes after a while, and recovers', async () => {
+  it('in which another session locks the counter fails writes after a while, and recovers [slow]', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');

@@ -41,7 +41,9 @@ describe('discovery [compat discovery]', () => {
         'coordination.k8s.io',
         group,
         'events.k8s.io',
+        'iam.homeostat.internal',
         'people.example.com',
+        'rbac.authorization.k8s.io',
       ]);
       const versions = ['v1', 'v1beta2', 'v1alpha1'].map((version) => ({
         groupVersion: `${group}/${version}`,
@@ -92,7 +94,7 @@ describe('discovery [compat discovery]', () => {
       [newest, 'v2'],
       [older, 'v2beta1'],
     ] as const) {
-      it(`is one answer of ${version} for who asks for that first`, async () => {
+      it(`is one document of ${version} for a client that asks for that version first`, async () => {
         const { status, headers, body } = await server.get('/apis', { accept });
         expect([status, headers['content-type'], headers.vary]).to.deep.equal([200, aggregated(version), 'Accept']);
         expect(body).to.include({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
@@ -133,7 +135,15 @@ describe('discovery [compat discovery]', () => {
       const [core] = body.items;
       expect(core.metadata).to.deep.equal({});
       const resources: readonly { readonly resource: string }[] = core.versions[0].resources;
-      expect(resources.map(({ resource }) => resource)).to.deep.equal(['events', 'namespaces', 'services']);
+      expect(resources.map(({ resource }) => resource)).to.deep.equal([
+        'configmaps',
+        'events',
+        'namespaces',
+        'resourcequotas',
+        'secrets',
+        'serviceaccounts',
+        'services',
+      ]);
     });
 
     it('says of a review that it can be created alone', async () => {
@@ -152,7 +162,7 @@ describe('discovery [compat discovery]', () => {
       });
     });
 
-    it('is not for who asks for what nobody knows', async () => {
+    it('is refused to a client that asks for an unknown form', async () => {
       expectRefusal(await server.get('/apis', { accept: aggregated('v3') }), { reason: 'NotAcceptable' });
       expect((await server.get('/apis', { accept: `${aggregated('v3')},application/json` })).body.kind).to.equal(
         'APIGroupList',
@@ -167,7 +177,7 @@ describe('discovery [compat discovery]', () => {
     ['/api', newest],
     [`/apis/${group}/v1alpha1`, '*/*'],
   ] as const) {
-    it(`answers 304 for ${path} as ${accept.slice(0, 50)} until something else is served`, async () => {
+    it(`responds with 304 for ${path} as ${accept.slice(0, 50)} until something else is served`, async () => {
       const { headers } = await server.get(path, { accept });
       const etag = headers.etag ?? '';
       const same = await server.get(path, { accept, 'if-none-match': etag });

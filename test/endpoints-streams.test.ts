@@ -94,7 +94,7 @@ describe('streams of endpoints', () => {
     return response;
   }
 
-  it('hold a producer of 256 MB while nobody reads, in less than 32 MB [spec 4.3-back-pressure]', async () => {
+  it('hold a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     expect(await standstill(() => produced)).to.be.lessThan(mostHeldBytes);
@@ -104,7 +104,7 @@ describe('streams of endpoints', () => {
     expect(produced).to.be.lessThan(mostHeldBytes);
   });
 
-  it('carry 256 MB to a slow reader in less than 32 MB', async () => {
+  it('carry 256 MB to a slow reader in less than 32 MB [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     let bytes = 0;
@@ -114,7 +114,7 @@ describe('streams of endpoints', () => {
       bytes += chunk.length;
       if (bytes < nextSample) continue;
       nextSample += 64 * mebibyte;
-      // A turn of the event loop with nobody reading: time for a producer to run ahead.
+      // A turn of the event loop without a reader: time for a producer to run ahead.
       for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       peak = Math.max(peak, heldBytes() - before);
     }

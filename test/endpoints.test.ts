@@ -134,7 +134,7 @@ describe('endpoints of plugins over HTTP', () => {
     });
   });
 
-  describe('answer', () => {
+  describe('respond', () => {
     it('JSON, text, bytes, nothing, and what the platform’s Response holds', async () => {
       serve((b) =>
         b
@@ -361,7 +361,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by a cut connection once the answer has begun, and a line in the log', async () => {
+    it('by a cut connection once the response has begun, and a line in the log', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(
@@ -375,11 +375,11 @@ describe('endpoints of plugins over HTTP', () => {
       const failure: unknown = await server.get(`${base}/broken`).catch((error: unknown) => error);
       expect(failure).to.be.an('error');
       await eventually(() => errors().length === 1);
-      expect(errors()[0]).to.deep.include({ message: 'an endpoint failed after its answer had begun' });
+      expect(errors()[0]).to.deep.include({ message: 'an endpoint failed after its response had begun' });
       expect((await server.get(persons)).status).to.equal(200);
     });
 
-    it('with 504 past the deadline, when the signal aborts; a late answer is let go', async () => {
+    it('with 504 past the deadline, when the signal aborts; a late response is let go', async () => {
       let signal: AbortSignal | undefined;
       let answer = (_response: ServerResponse): void => undefined;
       let cancelled = false;
@@ -396,7 +396,7 @@ describe('endpoints of plugins over HTTP', () => {
       await clock.advance(29_999);
       expect(signal?.aborted).to.equal(false);
       await clock.advance(1);
-      expectRefusal(await slow, { reason: 'Timeout', message: `GET ${base}/slow has not answered within 30 s` });
+      expectRefusal(await slow, { reason: 'Timeout', message: `GET ${base}/slow has not responded within 30 s` });
       expect(signal?.aborted).to.equal(true);
       answer(ServerResponse.ok().stream(new ReadableStream({ cancel: () => void (cancelled = true) })));
       await eventually(() => cancelled);
@@ -480,7 +480,7 @@ describe('endpoints of plugins over HTTP', () => {
 });
 
 describe('a server that stops', () => {
-  it('ends the streams of endpoints, lets handlers answer, and refuses what comes now', async () => {
+  it('ends the streams of endpoints, lets handlers finish, and refuses new requests', async () => {
     const server = await TestServer.start();
     const owned = server.api.endpoints.forOwner('apples');
     let begun = 0;

@@ -112,7 +112,7 @@ describe('errors: limits', () => {
       expectRefusal(refused, { ...tooLarge, message });
     });
 
-    it('reads on, so that a client that is still sending sees the answer', async () => {
+    it('reads on, so that a client that is still sending sees the response', async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);
       }
@@ -122,7 +122,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
     });
 
-    it('reads on for a client that wants its connection closed after the answer, and closes it then', async () => {
+    it('reads on for a client that wants its connection closed after the response, and closes it then', async () => {
       const socket = server.connect();
       let answer = '';
       socket.on('data', (text: Buffer) => (answer += text.toString()));
@@ -308,7 +308,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('takes a write from its own pages, and gives no other origin leave to read', async () => {
+    it('accepts writes from its own pages, and lets no other origin read', async () => {
       const own = await server.post(persons, person('own'), { headers: { origin: `http://127.0.0.1:${server.port}` } });
       expect(own.status).to.equal(201);
       const read = await server.get(persons, { origin: 'https://evil.example.com' });

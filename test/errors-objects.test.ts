@@ -43,7 +43,7 @@ describe('errors: objects', () => {
     for (const path of [`${persons}/nobody`, `${persons}/nobody/status`]) {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
         if (method === 'DELETE' && path.endsWith('status')) continue;
-        it(`is the answer to ${method} ${path.slice(persons.length)}: no upsert`, async () => {
+        it(`is the response to ${method} ${path.slice(persons.length)}: no upsert`, async () => {
           const body = method === 'PUT' ? person('nobody') : method === 'PATCH' ? { spec: { age: 1 } } : undefined;
           await expectRefused(method, path, absent, { body });
         });
@@ -69,7 +69,7 @@ describe('errors: objects', () => {
       '/apis/people.example.com/v1alpha1/Persons',
     ];
     for (const path of nowhere) {
-      it(`is the answer to ${path}`, async () => {
+      it(`is the response to ${path}`, async () => {
         for (const method of ['GET', 'PUT', 'DELETE']) {
           expectRefusal(
             await server.request(method, path, { body: method === 'PUT' ? person('ann') : undefined }),
@@ -79,7 +79,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is the answer to a creation of a Namespaced kind without a namespace', async () => {
+    it('is the response to a creation of a Namespaced kind without a namespace', async () => {
       await expectRefused('POST', letters, notFound, { body: newLetter('x') });
     });
 
@@ -95,7 +95,7 @@ describe('errors: objects', () => {
       'a'.repeat(254),
       '%E2%98%83',
     ]) {
-      it(`is the answer to the name ${name.slice(0, 20)}, which no object can have`, async () => {
+      it(`is the response to the name ${name.slice(0, 20)}, which no object can have`, async () => {
         for (const [method, body] of [['GET'], ['PUT', person('ann')], ['PATCH', { spec: {} }], ['DELETE']] as const) {
           const answer = await leavesNoTrace(server, () => server.request(method, `${persons}/${name}`, { body }));
           // A PUT whose body bears the name of another object is refused for that, too.
@@ -105,17 +105,17 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is the answer to the discovery of a group, or a version, that nothing is served of', async () => {
+    it('is the response to the discovery of a group, or a version, that nothing is served of', async () => {
       expectRefusal(await server.get('/apis/other.example.com'), notFound);
       expectRefusal(await server.get('/apis/people.example.com/v2'), notFound);
     });
 
-    it('is not the answer to one trailing slash', async () => {
+    it('is not the response to one trailing slash', async () => {
       expect((await server.get(`${persons}/`)).status).to.equal(200);
       expect((await server.get(`${ann}/`)).status).to.equal(200);
     });
 
-    it('is the answer to a path whose name another kind has', async () => {
+    it('is the response to a path whose name another kind has', async () => {
       expectRefusal(await server.get(`${machines}/ann`), notFound);
     });
   });
@@ -196,7 +196,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is not the answer when one of several media types can be written', async () => {
+    it('is not the response when one of several media types can be written', async () => {
       const accept = 'application/vnd.kubernetes.protobuf, text/html;q=0.9, application/json;q=0.1';
       expect((await server.get(ann, { accept })).status).to.equal(200);
     });
@@ -508,7 +508,7 @@ describe('errors: objects', () => {
     });
   });
 
-  it('has a request id in every answer, the client’s own where it is well formed', async () => {
+  it('has a request id in every response, the client’s own where it is well formed', async () => {
     expect((await server.get(`${persons}/nobody`)).headers['audit-id']).to.match(/^[0-9a-f-]{36}$/);
     expect((await server.get(ann, { 'audit-id': 'my-id.1' })).headers['audit-id']).to.equal('my-id.1');
     expect((await server.get(ann, { 'audit-id': 'no good' })).headers['audit-id']).to.not.equal('no good');

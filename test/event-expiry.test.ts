@@ -74,7 +74,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names(events)).length === 0);
   });
 
-  it('live for an hour whatever the past that their reporter tells, and no longer for a future that cannot be', async () => {
+  it('live for an hour even when their reporter gives a past time, and no longer for an impossible future time', async () => {
     await create('late', { lastTimestamp: minutesFromNow(-600) });
     await create('ahead', { lastTimestamp: minutesFromNow(600) });
     await clock.advance(59 * minuteMs);
@@ -83,7 +83,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('go in pieces when there are more than a pass takes, and nobody else waits for it [slow]', async () => {
+  it('are deleted in pieces when there are more than one pass takes, and no other write waits for them [slow]', async () => {
     for (let from = 0; from < 1100; from += 100)
       await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at}`)));
     await clock.advance(60 * minuteMs);

@@ -117,7 +117,7 @@ function checkPresent({ attempts }: WriteLoad, present: Present): void {
     expect(found, `${name} after ${JSON.stringify(writes.map(({ op, outcome }) => [op, outcome]))}`).to.equal(expected);
   }
   const unasked = [...present.keys()].filter((name) => !all.has(name));
-  expect(unasked, 'what nobody has written').to.deep.equal([]);
+  expect(unasked, 'objects that no client has written').to.deep.equal([]);
 }
 
 function isStateAfter({ op, name, text }: WriteAttempt, found: string | undefined): boolean {

@@ -62,7 +62,7 @@ describe('a faulty client', () => {
     expect(forCaches).to.deep.equal(['list Person', 'watch Person']);
   });
 
-  it('refuses a request, makes it conflict, or loses its answer, once each', async () => {
+  it('refuses a request, makes it conflict, or loses its response, once each', async () => {
     await hire();
     const patch = () => faulty.client.patch(Person, 'ada', { type: 'merge', patch: { spec: { isAway: true } } });
     faulty.inject({ kind: 'refuse' }, isPatchOf('Person'));
@@ -109,7 +109,7 @@ describe('a faulty client', () => {
     expect(writes().filter(({ fault }) => fault !== undefined)).to.have.length(3);
   });
 
-  it('ends the process: the run goes nowhere, and nothing later is carried out', async () => {
+  it('ends the process: the run does not finish, and nothing later happens', async () => {
     await hire();
     let later = 0;
     const twoWrites = controller(Person, {

@@ -218,7 +218,7 @@ describe('how a deletion says what becomes of dependents', () => {
     await server.delete(machines);
   });
 
-  it('without effect in a dry run, whose answer shows it', async () => {
+  it('without effect in a dry run, whose response shows it', async () => {
     const made = await server.create(machines, newMachine('kept'));
     const answer = await server.delete(`${machines}/kept?dryRun=All&propagationPolicy=Foreground`);
     expect(answer.body.metadata.finalizers).to.deep.equal(['foregroundDeletion']);

@@ -3,7 +3,7 @@ import { HostileProcess } from './hostile/hostile-process.ts';
 import { describeRequest } from './hostile/hostile-request.ts';
 import type { HostileAnswer, HostileRequest } from './hostile/hostile-request.ts';
 import { firstRequests, largeRequests, listRequests } from './hostile/large-requests.ts';
-import type { LargeRequest } from './hostile/large-requests.ts';
+import type { LargeRequest } from './hostile/request-makers.ts';
 import { shownBytes } from './hostile/send-request.ts';
 import { things } from './hostile/models.ts';
 import { randomRequests } from './hostile/random-requests.ts';
@@ -59,7 +59,7 @@ describe('hostile requests [slow]', () => {
     return stallMs;
   }
 
-  it(`answers ${count} random ones with what is documented, and none holds up the others`, async function random() {
+  it(`gives ${count} random ones a documented response, and none delays the others`, async function random() {
     // Seconds, where nothing else runs.
     this.timeout(600_000);
     const requests = randomRequests(count, seed);

@@ -3,8 +3,18 @@ import { persons } from './support/models.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
-describe('a request that asks to be judged as another user', () => {
+const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+
+describe('a request that runs as another user', () => {
   let server: TestServer;
+
+  /** The user as whom a request with these headers runs; everybody named may do everything. */
+  const whoIs = async (headers: Readonly<Record<string, string | string[]>>): Promise<unknown> => {
+    const { status, body } = await server.post(reviews, review, { headers: headers as Record<string, string> });
+    expect(status, JSON.stringify(body)).to.equal(201);
+    return body.status.userInfo;
+  };
 
   before(async () => {
     server = await TestServer.start();
@@ -12,21 +22,77 @@ describe('a request that asks to be judged as another user', () => {
 
   after(() => server.stop());
 
-  for (const header of ['Impersonate-User', 'Impersonate-Uid', 'Impersonate-Group', 'Impersonate-Extra-scopes'])
-    it(`is refused, by its header ${header}`, async () => {
-      const headers = { [header]: 'eve' };
-      const named = header.replace('scopes', 'Scopes');
-      const refusal = { reason: 'Forbidden', message: `send no header ${named}` } as const;
-      for (const path of [persons, '/apis', '/openapi/v3', '/export'])
-        expectRefusal(await server.get(path, headers), refusal);
-      const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'evil' } };
-      expectRefusal(await server.post('/api/v1/namespaces', body, { headers }), refusal);
-      expect((await server.get('/api/v1/namespaces/evil')).status).to.equal(404);
+  it('has the name, groups, uid and extra values of its headers', async () => {
+    const user = await whoIs({
+      'Impersonate-User': 'ada',
+      'Impersonate-Group': ['system:masters', 'a, b'],
+      'Impersonate-Uid': 'u-1',
+      'Impersonate-Extra-Scopes': ['read', 'write'],
+      'Impersonate-Extra-acme.example%2fteam': 'one',
     });
+    expect(user).to.deep.equal({
+      username: 'ada',
+      groups: ['system:masters', 'a, b', 'system:authenticated'],
+      uid: 'u-1',
+      extra: { scopes: ['read', 'write'], 'acme.example/team': ['one'] },
+    });
+  });
 
-  it('is told no more of a long header than fits into a message', async () => {
-    const { body } = await server.get(persons, { [`Impersonate-Extra-${'x'.repeat(8000)}`]: 'y' });
-    expect(body).to.include({ code: 403 });
+  it('may do what that user may, and no more', async () => {
+    const refusal = {
+      reason: 'Forbidden',
+      message:
+        'persons.people.example.com is forbidden: User "eve" cannot list resource "persons" in API group "people.example.com" at the cluster scope',
+    } as const;
+    expectRefusal(await server.get(persons, { 'Impersonate-User': 'eve' }), refusal);
+    const headers = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:masters' };
+    expect((await server.get(persons, headers)).status).to.equal(200);
+  });
+
+  it('has the groups of a service account when it names none', async () => {
+    const refused = await server.post(reviews, review, {
+      headers: { 'Impersonate-User': 'system:serviceaccount:shop:bot', 'Impersonate-Group': 'system:masters' },
+    });
+    expect(refused.body.status.userInfo.groups).to.deep.equal(['system:masters', 'system:authenticated']);
+  });
+
+  it('is refused when a header is unknown, or none names the user', async () => {
+    const bad = { reason: 'BadRequest' } as const;
+    for (const name of ['Group', 'Uid', 'Extra-scopes']) {
+      const answer = await server.get(persons, { [`Impersonate-${name}`]: 'eve' });
+      expectRefusal(answer, { ...bad, message: 'needs Impersonate-User' });
+    }
+    const unknown = { 'Impersonate-User': 'eve', 'Impersonate-Role': 'x' };
+    expectRefusal(await server.get(persons, unknown), { ...bad, message: 'the header Impersonate-Role is unknown' });
+    const twice = { 'Impersonate-User': ['eve', 'ada'] } as unknown as Record<string, string>;
+    expectRefusal(await server.get(persons, twice), { ...bad, message: 'may be sent once' });
+    const many = { 'Impersonate-User': 'eve', 'Impersonate-Group': Array.from({ length: 101 }, () => 'g') };
+    expectRefusal(await server.get(persons, many as unknown as Record<string, string>), {
+      ...bad,
+      message: 'at most 100',
+    });
+  });
+
+  it('is refused without the permission to impersonate, before anything is known about its path', async () => {
+    const closed = await TestServer.start({ token: 'administrators-token' });
+    const authorization = 'Bearer administrators-token';
+    try {
+      const answer = await closed.get('/export', { 'Impersonate-User': 'eve' });
+      expectRefusal(answer, { reason: 'Unauthorized', message: 'Unauthorized' });
+      const allowed = { authorization, 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:masters' };
+      expect((await closed.get('/export', allowed)).status).to.equal(200);
+    } finally {
+      await closed.stop();
+    }
+  });
+
+  it('leaves health checks open', async () => {
+    expect((await server.get('/livez', { 'Impersonate-User': 'eve' })).status).to.equal(200);
+  });
+
+  it('shows no more of a long header than fits into a message', async () => {
+    const { body } = await server.get(persons, { [`Impersonate-${'x'.repeat(8000)}`]: 'y' });
+    expect(body).to.include({ code: 400 });
     expect(body.message).to.have.length.below(400);
   });
 });

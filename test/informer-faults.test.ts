@@ -70,7 +70,7 @@ describe('an informer over a network that fails', () => {
       });
     }
 
-    it('opens another watch when one is silent, without being told of an end', async () => {
+    it('opens another watch when one is silent, even when its end was not announced', async () => {
       const { watches } = network.requests;
       network.proxy.deaden();
       await eventually(() => network.requests.watches > watches);
@@ -124,7 +124,7 @@ describe('an informer over a network that fails', () => {
     });
 
     for (const seed of [1, 2, 3, 4]) {
-      it(`has what the server has after faults at random, and told each handler one history (seed ${seed})`, async () => {
+      it(`has the server’s state after random faults, and gave each handler one history (seed ${seed})`, async () => {
         const random = seededRandom(seed);
         const selections: readonly InformerOptions[] = [{}, { labelSelector: 'colour=red' }, { metadataOnly: true }];
         const followed = selections.map((selection) => network.follow(selection));

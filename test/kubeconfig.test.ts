@@ -33,7 +33,7 @@ describe('homeostat kubeconfig', () => {
     await server.stop();
   });
 
-  it('takes the address from what serve would be told, wherever that stands', async () => {
+  it('takes the address from the options of serve, wherever they are set', async () => {
     await writeFile(
       join(folder, 'homeostat.yaml'),
       'host: "0.0.0.0"\nhost-name: [home.example.com]\nport: 9000\ninsecure: true\n',
@@ -41,12 +41,17 @@ describe('homeostat kubeconfig', () => {
     const { stdout, stderr } = await command(['kubeconfig', '--name', 'home'], {
       HOMEOSTAT_CONFIG: join(folder, 'homeostat.yaml'),
       HOMEOSTAT_PORT: '9001',
+      HOMEOSTAT_DATABASE: `sqlite:${join(folder, 'h.db')}`,
     });
     const output = join(folder, 'kubeconfig');
     await writeFile(output, stdout);
     expect(readKubeconfig(output, { context: 'home' })).to.deep.equal({ url: 'http://home.example.com:9001' });
-    expect(stderr).to.equal('warning: kubectl sends no credentials over plain HTTP\n');
-    const ipv6 = await command(['kubeconfig', '--host', '::1']);
+    expect(stderr).to.equal(
+      `warning: there is no token in it: the server writes ${join(folder, 'admin.kubeconfig')} when it starts for the first time\n` +
+        'warning: kubectl sends no credentials over plain HTTP: this server will refuse it. Use --tls\n',
+    );
+    const ipv6 = await command(['kubeconfig', '--host', '::1', '--auth', 'open']);
+    expect(ipv6.stderr).to.equal('warning: kubectl sends no credentials over plain HTTP\n');
     expect(ipv6.stdout).to.include('server: http://[::1]:8700\n');
   });
 

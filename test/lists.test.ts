@@ -156,7 +156,7 @@ describe('lists', () => {
       }
     });
 
-    it('has the objects as GET answers them, with apiVersion and kind', async () => {
+    it('has the objects as GET returns them, with apiVersion and kind', async () => {
       const { body } = await list('size=1');
       expect(body.items[0]).to.deep.equal((await server.get(`${persons}/p4`)).body);
       expect(body.items[0].kind).to.equal('Person');
@@ -197,7 +197,7 @@ describe('lists', () => {
       ['sort=spec.gender,asc&sort=name,desc', ['p4', 'p0', 'p3', 'p1', 'p2'], 'ties by the second field'],
       ['sort=spec.tags,asc', ['p4', 'p0', 'p1', 'p2', 'p3'], 'a multi-valued index by its smallest value ascending'],
       ['sort=spec.tags,desc', ['p4', 'p0', 'p1', 'p2', 'p3'], 'and by its largest value descending'],
-      ['sort=metadata.deletionTimestamp,desc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'nobody has a value: by name'],
+      ['sort=metadata.deletionTimestamp,desc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'no object has a value: by name'],
     ];
     for (const [query, names, why] of orders) {
       it(`orders by ${query || 'nothing'}: ${why}`, async () => {

@@ -59,7 +59,7 @@ function misbehave({ spec, metadata }: Booking): void {
   if (spec.guest === 'mutates metadata') (metadata.labels as Record<string, string>)['example.com/x'] = 'y';
 }
 
-/** Answers what it is told to, which may be anything. */
+/** Returns what it is told to, which may be anything. */
 function answering(kind: string, answer: () => unknown): ModelDescriptor {
   return defineModel({
     gvk: `${apiVersion}/${kind}`,
@@ -193,7 +193,7 @@ describe("a model's own validation", () => {
     expect(seenBy(1)?.next.metadata).to.include({ version: 2, generation: 2 });
   });
 
-  it('is not asked about what the schema or the rules of metadata refuse, what changes nothing, and what goes', async () => {
+  it('is not called for objects that the schema or the rules of metadata refuse, for writes that change nothing, and for deletions', async () => {
     expectRefusal(await server.post(bookings, booking('a', { from: 'x', to: 1 })), {
       reason: 'Invalid',
       causes: ['FieldValueTypeInvalid spec.from'],
@@ -228,7 +228,7 @@ describe("a model's own validation", () => {
     );
   });
 
-  it('may throw an ApiError of reason Invalid, which is the answer', async () => {
+  it('may throw an ApiError of reason Invalid, which is the response', async () => {
     await expectNothingStored(() => server.post(bookings, booking('a', { guest: 'is invalid' })), {
       reason: 'Invalid',
       message: /^the guest is not supported$/,
@@ -257,13 +257,13 @@ describe("a model's own validation", () => {
   }
 
   for (const [kind, text] of [
-    ['Number', 'it must answer a list of violations, or nothing'],
-    ['Text', 'it must answer a list of violations, or nothing'],
+    ['Number', 'it must return a list of violations, or nothing'],
+    ['Text', 'it must return a list of violations, or nothing'],
     ['Words', '"spec.size is wrong" is no violation: it needs a field and a message'],
     ['Fieldless', '{"message":"wrong"} is no violation'],
-    ['Later', 'it must be synchronous, and answered a Promise'],
+    ['Later', 'it must be synchronous, and returned a Promise'],
   ] as const) {
-    it(`that answers wrongly (${kind}) refuses the write, and says how`, async () => {
+    it(`that returns a wrong value (${kind}) refuses the write, and the message says how`, async () => {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
       const answer = await server.post(path, { apiVersion, kind, metadata: { name: 'a' } });
       expectRefusal(answer, { reason: 'Invalid', message: text, causes: ['FieldValueInvalid validate'] });

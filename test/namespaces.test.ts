@@ -40,7 +40,7 @@ describe('namespaces [compat namespaces]', () => {
     return answer;
   }
 
-  it('have a phase, a finalizer and a label from the start, whatever is sent', async () => {
+  it('have a phase, a finalizer and a label from the start, whatever the client sends', async () => {
     const sent = namespace('made', { spec: { finalizers: ['example.com/own'] }, status: { phase: 'Terminating' } });
     const created = await server.create(namespaces, sent);
     const labels = { 'kubernetes.io/metadata.name': 'made' };

@@ -67,7 +67,7 @@ describe('objects: metadata', () => {
       ]);
     });
 
-    it('answers the Location of the object, and what GET answers', async () => {
+    it('returns the Location of the object, and the same body as GET', async () => {
       const created = await server.post(persons, person('bob'));
       expect(created.headers.location).to.equal(`${persons}/bob`);
       expect((await server.get(`${persons}/bob`)).body).to.deep.equal(created.body);
@@ -235,7 +235,7 @@ describe('objects: metadata', () => {
   });
 
   describe('a write that changes nothing', () => {
-    it('writes nothing, sends no event, and answers the stored object', async () => {
+    it('writes nothing, sends no event, and returns the stored object', async () => {
       const stored = (await server.patch(ann, { metadata: { labels: { a: 'b' } }, spec: { tags: ['x', 'y'] } })).body;
       const same = { labels: { a: 'b' } };
       const writes = [
@@ -263,7 +263,7 @@ describe('objects: metadata', () => {
   });
 
   describe('deletion', () => {
-    it('without finalizers removes at once, and answers a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
+    it('without finalizers removes the object at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
       const { uid } = (await server.get(ann)).body.metadata;
       const { status, body } = await server.delete(ann);
       expect(status).to.equal(200);
@@ -310,7 +310,7 @@ describe('objects: metadata', () => {
       expect(gone.deletionTimestamp).to.equal(marked.body.metadata.deletionTimestamp);
     });
 
-    it('takes no client’s word for a deletionTimestamp [spec 3-transitions]', async () => {
+    it('ignores a deletionTimestamp that a client sends [spec 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/c'] } });
       await server.delete(ann);
       const { deletionTimestamp } = (await server.get(ann)).body.metadata;
@@ -319,7 +319,7 @@ describe('objects: metadata', () => {
       await server.patch(ann, { metadata: { finalizers: [] } });
     });
 
-    it('of a collection takes the selected objects, and answers their list', async () => {
+    it('of a collection deletes the selected objects, and returns their list', async () => {
       await server.create(persons, person('red', {}, { labels: { team: 'red' } }));
       await server.create(persons, person('held', {}, { labels: { team: 'red' }, finalizers: ['a.b/c'] }));
       const { status, body } = await server.delete(`${persons}?labelSelector=team=red`);

@@ -106,7 +106,7 @@ describe('objects: writes', () => {
   }
 
   describe('dryRun=All [compat dry-run]', () => {
-    it('answers a creation as it would be, without a resourceVersion', async () => {
+    it('shows the object that a creation would store, without a resourceVersion', async () => {
       const { status, body, headers } = await leavesNoTrace(server, () =>
         server.post(`${persons}?dryRun=All`, person('bob', { bogus: 1 })),
       );
@@ -119,7 +119,7 @@ describe('objects: writes', () => {
       expect((await server.get(`${persons}/bob`)).status).to.equal(404);
     });
 
-    it('answers updates and patches as they would be, and stores nothing', async () => {
+    it('shows what updates and patches would store, and stores nothing', async () => {
       const query = '?dryRun=All';
       const put = await leavesNoTrace(server, () => server.put(`${ann}${query}`, person('ann', { age: 31 })));
       expect([put.status, put.body.spec.age, put.body.metadata.version]).to.deep.equal([200, 31, 2]);
@@ -131,7 +131,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.not.have.property('status');
     });
 
-    it('answers deletions as they would be, and deletes nothing', async () => {
+    it('shows what deletions would delete, and deletes nothing', async () => {
       const { metadata } = (await server.get(ann)).body;
       for (const options of [{}, { body: { dryRun: ['All'] } }]) {
         const path = 'body' in options ? ann : `${ann}?dryRun=All`;
@@ -225,7 +225,7 @@ describe('objects: writes', () => {
       expect(body.spec.name).to.equal('2030-01-01');
     });
 
-    it('answers YAML to those who want it, and it reads back as the same object', async () => {
+    it('sends YAML to clients that ask for it, and it reads back as the same object', async () => {
       const json = (await server.get(ann)).body;
       const answer = await server.get(ann, { accept: 'application/yaml' });
       expect(answer.headers['content-type']).to.equal('application/yaml');
@@ -319,7 +319,7 @@ describe('objects: writes', () => {
     });
   });
 
-  it('answers HEAD like GET, without a body', async () => {
+  it('responds to HEAD like GET, without a body', async () => {
     const head = await server.request('HEAD', ann);
     const get = await server.get(ann);
     expect([head.status, head.text]).to.deep.equal([200, '']);

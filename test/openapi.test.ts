@@ -45,7 +45,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
   });
 
   for (const path of ['/openapi/v2', '/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
-    it(`answers 304 for ${path} to a client that has it, and 200 to one that has another`, async () => {
+    it(`responds with 304 for ${path} to a client that has it, and 200 to one that has another`, async () => {
       const { status, headers } = await server.get(path);
       expect(status).to.equal(200);
       expect(headers['cache-control']).to.equal('no-cache, private');
@@ -55,7 +55,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
       expect((await server.get(path, { 'if-none-match': '"x"' })).status).to.equal(200);
     });
 
-    it(`answers HEAD on ${path} with the headers of GET, and takes no write`, async () => {
+    it(`responds to HEAD on ${path} with the headers of GET, and takes no write`, async () => {
       const [get, head] = [await server.get(path), await server.request('HEAD', path)];
       expect([head.status, head.text]).to.deep.equal([200, '']);
       for (const name of ['content-length', 'content-type', 'etag']) {
@@ -71,7 +71,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
   });
 
-  it('in v2 is empty for who reads protobuf alone: old versions of kubectl write all the same', async () => {
+  it('in v2 is empty for clients that read protobuf alone: old versions of kubectl still write', async () => {
     const proto = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     const { status, headers, text } = await server.get('/openapi/v2', { accept: proto });
     expect([status, text]).to.deep.equal([200, '']);
@@ -80,7 +80,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(either.body.swagger).to.equal('2.0');
   });
 
-  it('knows no other document, nor a path that goes elsewhere', async () => {
+  it('serves no other document, and no path that leads elsewhere', async () => {
     const paths = ['/openapi', '/openapi/v3/apis/nobody.example.com/v1', '/openapi/v3/__proto__', '/openapi.json/x'];
     const files = ['/docs/x', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs//'];
     for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });

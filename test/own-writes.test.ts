@@ -104,7 +104,7 @@ describe('A controller that writes a status', () => {
   }
 
   for (const [runs, tier] of [
-    [2, ''],
+    [1, ''],
     [20, ' [slow]'],
   ] as const) {
     it(`finds it in its next run, each of ${runs * 500} times, in process${tier}`, async () => {
@@ -112,12 +112,7 @@ describe('A controller that writes a status', () => {
     });
   }
 
-  for (const [runs, tier] of [
-    [1, ''],
-    [4, ' [slow]'],
-  ] as const) {
-    it(`finds it in its next run, each of ${runs * 500} times, over HTTP${tier}`, async () => {
-      expect((await count(createClient(server.url), runs)).stale).to.deep.equal([]);
-    });
-  }
+  it('finds it in its next run, each of 2,000 times, over HTTP [slow]', async () => {
+    expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
+  });
 });

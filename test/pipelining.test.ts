@@ -15,7 +15,7 @@ function requests(...paths: readonly string[]): string {
   return paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).join('');
 }
 
-describe('requests behind one that is still being answered, on one connection', () => {
+describe('requests behind one that is still running, on one connection', () => {
   let server: TestServer;
   let began: number;
   let ended: number;
@@ -91,14 +91,14 @@ describe('requests behind one that is still being answered, on one connection', 
     });
   }
 
-  it('are all answered, in their order, however many there are', async () => {
+  it('all get a response, in their order, however many there are', async () => {
     const paths = Array.from({ length: 3000 }, (_, index) => `${endpoints}/status/${200 + (index % 100)}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
     expect(codes).to.deep.equal([...paths.map((_, index) => 200 + (index % 100)), 200]);
   });
 
-  it('of which one has a body are answered with it', async () => {
+  it('get a response when one of them has a body', async () => {
     const body = JSON.stringify(person('behind'));
     const head = `POST ${persons} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`;
     const create = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
@@ -107,14 +107,14 @@ describe('requests behind one that is still being answered, on one connection', 
     expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code)).to.deep.equal(['200', '201', '200']);
   });
 
-  it('are answered in their order', async () => {
+  it('get their responses in their order', async () => {
     const last = 'GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n';
     const answers = await server.raw(requests(persons, `${persons}/nobody`, '/livez') + last);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);
     expect(codes).to.deep.equal(['200', '404', '200', '200']);
   });
 
-  it('are not preceded by the body of an answer that must not have one', async () => {
+  it('are not preceded by the body of a response that must not have one', async () => {
     const paths = [204, 205, 304].map((code) => `${endpoints}/status/${code}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);

@@ -44,7 +44,7 @@ describe('an API server on PostgreSQL', () => {
     expect(watch.events.at(-1)?.object).to.deep.equal(dora);
   });
 
-  it('answers writes and watches as if nothing had been, when all of its sessions are ended', async () => {
+  it('serves writes and watches again after all of its sessions have ended', async () => {
     const watch = await server.watch(`${path}?watch=true&resourceVersion=${await server.revision(path)}`);
     const names = Array.from({ length: 60 }, (_, at) => `p${at}`);
     const creations = names.map(async (name, at) => {

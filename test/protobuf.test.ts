@@ -37,7 +37,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
   }
 
   for (const { client, url, base64 } of cases) {
-    it(`${client}: the recorded one is understood, and answered in JSON`, async () => {
+    it(`${client}: the recorded one is understood, and the response is JSON`, async () => {
       const answer = await send(url, Buffer.from(base64, 'base64'));
       expect(answer.status, answer.text).to.equal(deviations[client] ?? 201);
       expect(answer.headers['content-type']).to.equal('application/json');

@@ -98,7 +98,7 @@ describe('requests before any credential', () => {
     expect(JSON.parse(log.lines[10] ?? '')).to.include({ leftOut: 20, path: '/livez', address: '127.0.0.1' });
   });
 
-  it('are refused as writes when a browser says that another site makes them, whatever their type', async () => {
+  it('are refused as writes when a browser says that another site sent them, whatever their type', async () => {
     for (const type of ['application/json', 'text/plain', '']) {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expectRefusal(await server.post(persons, person('ann'), { headers, type }), { reason: 'Forbidden' });
@@ -108,7 +108,7 @@ describe('requests before any credential', () => {
     expect((await server.post(persons, person('ann'), own)).status).to.equal(201);
   });
 
-  it('are answered with nosniff, whatever the answer is', async () => {
+  it('have nosniff in every response', async () => {
     const owned = server.api.endpoints.forOwner('sniffing');
     owned.add(
       route('api.example.com/v1')
@@ -167,7 +167,7 @@ describe('failed credentials', () => {
     expect(JSON.parse(log.lines[0] ?? '')).to.include({ address: '127.0.0.1', method: 'GET' });
   });
 
-  it('that are missing are told apart', async () => {
+  it('that are missing have different errors', async () => {
     await server.get(persons);
     expect(log.lines.join('\n')).to.contain('no credentials');
   });
@@ -195,7 +195,7 @@ describe('a server behind a proxy', () => {
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });
 
-  it('takes nobody else’s word for it', async () => {
+  it('believes no other client', async () => {
     await start(['10.0.0.0/8', 'fd00::/8']);
     expectRefusal(await server.post(persons, person('ann'), { headers: sent }), { reason: 'Forbidden' });
   });

@@ -123,9 +123,9 @@ function checkDurable(history: readonly Acknowledged[], present: readonly Listed
       expect(thing, `${last.name} was deleted`).to.equal(undefined);
       continue;
     }
-    // The next write of the chain may have been stored without its answer getting through.
+    // The next write of the chain may have been stored without its response getting through.
     if (thing === undefined) {
-      expect(last.version, `${last.name} is gone, and nobody had asked for that`).to.equal(3);
+      expect(last.version, `${last.name} is gone, and no client had deleted it`).to.equal(3);
       continue;
     }
     expect(thing.version, last.name).to.be.within(last.version, last.version + 1);

@@ -28,7 +28,7 @@ describe('reviews [compat reviews]', () => {
     return server.post(path ?? `/apis/${apiVersion}/${kind.toLowerCase()}s`, body, { headers });
   }
 
-  it('of oneself name the holder of the token, and where there is none the anonymous user', async () => {
+  it('of oneself name the holder of the token, and on an open server the developer', async () => {
     const { status, body } = await review(open, 'SelfSubjectReview');
     expect([status, body]).to.deep.equal([
       201,
@@ -37,7 +37,7 @@ describe('reviews [compat reviews]', () => {
         apiVersion: authentication,
         metadata: {},
         spec: {},
-        status: { userInfo: { username: 'system:anonymous', groups: ['system:unauthenticated'] } },
+        status: { userInfo: { username: 'developer', groups: ['system:masters', 'system:authenticated'] } },
       },
     ]);
     expect((await review(closed, 'SelfSubjectReview')).body.status.userInfo).to.deep.equal({
@@ -46,7 +46,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('of a token say whose it is, or that it is nobody’s', async () => {
+  it('of a token name its user, or say that it has none', async () => {
     const { body } = await review(closed, 'TokenReview', { token });
     expect(body.status).to.deep.include({ authenticated: true }).and.nested.include({ 'user.username': 'admin' });
     for (const [server, other] of [
@@ -75,14 +75,17 @@ describe('reviews [compat reviews]', () => {
     }
   });
 
-  it('of access allow everything, and keep what was asked', async () => {
+  it('of access allow a master everything and others nothing, and keep what was asked', async () => {
     const spec = { resourceAttributes: { verb: 'get', group: 'people.example.com', resource: 'persons' } };
     const { status, body } = await review(open, 'SelfSubjectAccessReview', spec);
     expect([status, body.spec, body.status.allowed]).to.deep.equal([201, spec, true]);
     const path = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
-    expect((await review(open, 'SubjectAccessReview', { ...path, user: 'jane' })).body.status.allowed).to.equal(true);
+    expect((await review(open, 'SubjectAccessReview', { ...path, user: 'jane' })).body.status.allowed).to.equal(false);
     const local = `/apis/${authorization}/namespaces/default/localsubjectaccessreviews`;
-    const here = { resourceAttributes: { ...spec.resourceAttributes, namespace: 'default' }, groups: ['g'] };
+    const here = {
+      resourceAttributes: { ...spec.resourceAttributes, namespace: 'default' },
+      groups: ['system:masters'],
+    };
     expect((await review(open, 'LocalSubjectAccessReview', here, local)).body.status.allowed).to.equal(true);
     expectRefusal(await review(open, 'LocalSubjectAccessReview', { ...spec, user: 'a' }, local), {
       reason: 'Invalid',
@@ -99,7 +102,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('are refused when they ask for nothing, for two things, for nobody, or in another shape', async () => {
+  it('are refused when they name nothing, two things, or no subject, or have another shape', async () => {
     const both = { resourceAttributes: {}, nonResourceAttributes: {} };
     for (const spec of [{}, both]) {
       expectRefusal(await review(open, 'SelfSubjectAccessReview', spec), {

@@ -62,7 +62,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect([body.spec.replicas, body.status.replicas]).to.deep.equal([6, 2]);
   });
 
-  it('tells in managedFields who scaled, apart from who updates', async () => {
+  it('names the manager of scale in managedFields, apart from the manager of updates', async () => {
     await server.put(`${url}?fieldManager=scaler`, scale(7));
     await server.patch(`${widgets}/a?fieldManager=scaler`, { spec: { color: 'blue' } });
     const { managedFields } = (await server.get(`${widgets}/a`)).body.metadata as ApiObject['metadata'];

@@ -61,7 +61,7 @@ describe('spec: the generated endpoints', () => {
     expectRefusal(await server.delete(ann), { reason: 'NotFound' });
   });
 
-  it('answer the subextension status, and no other [spec 4.1-path, 4.1-subextension]', async () => {
+  it('serve the subextension status, and no other [spec 4.1-path, 4.1-subextension]', async () => {
     const sent = { ...person('ann', { age: 99 }), status: { greeting: 'hello' } };
     const { body } = await server.put(`${ann}/status`, sent);
     expect([body.spec.age, body.status]).to.deep.equal([30, { greeting: 'hello' }]);

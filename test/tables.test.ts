@@ -133,7 +133,7 @@ describe('tables and metadata alone, by Accept', () => {
       expect(body.rows[0].object.apiVersion).to.equal('meta.k8s.io/v1beta1');
     });
 
-    it('answers a write, too; an error and a Success stay a Status', async () => {
+    it('shows the object of a write, too; an error and a Success stay a Status', async () => {
       const headers = { accept: table };
       const created = await server.post(demoPersons, newDemoPerson('cat'), { headers });
       expect([created.status, created.body.kind, created.body.rows[0].cells[4]]).to.deep.equal([201, 'Table', '0s']);
@@ -169,7 +169,7 @@ describe('tables and metadata alone, by Accept', () => {
   });
 
   describe('Accept', () => {
-    it('that knows no form of the answer is 406 before anything is done', async () => {
+    it('that knows no form of the response is 406 before anything is done', async () => {
       const foo = 'application/json;as=Foo;g=meta.k8s.io;v=v1';
       const cases: readonly (readonly [path: string, accept: string])[] = [
         [demoPersons, foo],

@@ -79,7 +79,7 @@ describe('docs/testing.md', () => {
     await server.stop();
   });
 
-  it('shows how to lose the answers of a server over HTTP', async () => {
+  it('shows how to lose the responses of a server over HTTP', async () => {
     const server = await startTestServer({ models: [Person, Badge] });
     const faulty = createFaultInjectingFetch();
     const client = createClient(server.url, { fetch: faulty.fetch });

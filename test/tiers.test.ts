@@ -17,6 +17,15 @@ const suites = `
     it('takes longer than a test may, as a slow one [slow]', () => new Promise((resolve) => setTimeout(resolve, 400)));
   });
 `;
+const patience = `
+  it('tells the factor to what tests wait for', () => {
+    if (process.env.HOMEOSTAT_TEST_TIME_FACTOR !== '6') throw new Error(process.env.HOMEOSTAT_TEST_TIME_FACTOR);
+  });
+  it('gives a test that sets its own time six times of that', async function () {
+    this.timeout(100);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  });
+`;
 const rejecting = `
   describe('a suite', () => {
     it('drops a promise', async () => {
@@ -27,7 +36,7 @@ const rejecting = `
   });
 `;
 
-describe('a test run', () => {
+describe('a test run [slow]', () => {
   let folder: string;
 
   before(async () => {
@@ -65,6 +74,12 @@ describe('a test run', () => {
       expect(output).to.include('a hook of what is left out').and.not.include('left out:');
       expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 1 failed');
       expect(code).to.equal(1);
+    });
+  }
+
+  for (const environment of [{ CI: 'true' }, { HOMEOSTAT_TEST_TIME_FACTOR: '6' }]) {
+    it(`tells tests how patient they are, with ${Object.keys(environment).join()}`, async () => {
+      expect(await run(patience, environment)).to.include({ code: 0 });
     });
   }
 

@@ -50,7 +50,7 @@ describe('a server that speaks TLS', () => {
     expect(server.api.ca).to.equal(readFileSync(join(folder, 'tls', 'ca.crt'), 'utf8'));
     for (const servername of ['localhost', 'home.example.com']) (await shake({ servername })).destroy();
     expect(await failure({ servername: 'elsewhere.example.com' })).to.equal('ERR_TLS_CERT_ALTNAME_INVALID');
-    expect(await failure({ ca: undefined })).to.equal('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    expect(await failure({ ca: undefined })).to.equal('SELF_SIGNED_CERT_IN_CHAIN');
   });
 
   it('takes of TLS 1.2 the suites that authenticate what they encrypt, and no others', async () => {
@@ -77,13 +77,13 @@ describe('a server that speaks TLS', () => {
     );
   });
 
-  it('agrees on HTTP/1.1 with those who ask for HTTP/2 as well', async () => {
+  it('agrees on HTTP/1.1 with clients that offer HTTP/2 as well', async () => {
     const socket = await shake({ ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).to.equal('http/1.1');
     socket.destroy();
   });
 
-  it('answers requests as over plain HTTP, those of browsers included', async () => {
+  it('responds to requests as over plain HTTP, those of browsers included', async () => {
     await server.create(persons, person('ann'));
     expect((await server.get(`${persons}/ann`)).body.spec.name).to.equal('Ann Lee');
     const host = `localhost:${server.port}`;
@@ -93,7 +93,7 @@ describe('a server that speaks TLS', () => {
     expect(await sent(`http://${host}`)).to.equal(403);
   });
 
-  it('answers pipelined requests in their order', async () => {
+  it('responds to pipelined requests in their order', async () => {
     const requests = [persons, `${persons}/nobody`, '/livez'].map(
       (path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
     );
@@ -106,7 +106,7 @@ describe('a server that speaks TLS', () => {
     ]);
   });
 
-  it('answers what is no HTTP, and too many headers, with a Status', async () => {
+  it('responds with a Status to input that is not HTTP, and to too many headers', async () => {
     const malformed = await server.raw('nonsense\r\n\r\n');
     expect(malformed)
       .to.match(/^HTTP\/1\.1 400 Bad Request\r\n/)
@@ -117,7 +117,7 @@ describe('a server that speaks TLS', () => {
       .and.include('"code":431');
   });
 
-  it('tells those who speak plain HTTP to it', async () => {
+  it('explains itself to clients that speak plain HTTP to it', async () => {
     const answer = await fetch(`http://127.0.0.1:${server.port}${persons}`, { method: 'DELETE' });
     expect(answer.status).to.equal(400);
     expect(answer.headers.get('content-type')).to.equal('application/json');
@@ -190,18 +190,21 @@ describe('a server that speaks TLS', () => {
     await own.stop();
   });
 
-  it('listens beyond this machine without being told that it is insecure', async () => {
+  it('listens beyond this machine without the option insecure', async () => {
     const tls = { directory: join(folder, 'tls') };
-    const own = await TestServer.start({ host: '0.0.0.0', tls });
+    const own = await TestServer.start({ host: '0.0.0.0', tls, token: 'correct-horse-battery-staple' });
     expect((await own.get('/livez')).status).to.equal(200);
     await own.stop();
-    const refused: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
-      (error: unknown) => error,
-    );
+    const refused: unknown = await startApiServer({
+      database: 'memory:',
+      port: 0,
+      host: '0.0.0.0',
+      token: 'correct-horse-battery-staple',
+    }).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error).with.property('message').that.includes('use tls (--tls), or say insecure');
   });
 
-  it('answers to an address of IPv6 in its Host header', async () => {
+  it('accepts an IPv6 address in the Host header', async () => {
     const own = await TestServer.start({ hostNames: ['fd00::7'], tls: { directory: join(folder, 'ipv6') } });
     expect((await own.get(persons, { host: `[fd00::7]:${own.port}` })).status).to.equal(200);
     expect((await own.get(persons, { host: `[fd00::8]:${own.port}` })).status).to.equal(403);
@@ -218,7 +221,7 @@ describe('a server that speaks TLS', () => {
 });
 
 describe('a certificate that is replaced while the server runs', () => {
-  it('is shown to those who connect from then on, while connections that are there go on', async () => {
+  it('is used for new connections, while present connections continue', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-tls-'));
     for (const name of ['a', 'b']) {
       await (await TestServer.start({ tls: { directory: join(folder, name) } })).stop();

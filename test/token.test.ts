@@ -33,6 +33,21 @@ describe('a server with a token', () => {
 
   const bearing = (sent: string): Record<string, string> => ({ authorization: `Bearer ${sent}` });
 
+  it('tells why a health check fails to those only whom it knows', async () => {
+    const problem = 'cannot read: no route to db.internal';
+    const ill = await TestServer.start({ token, readyChecks: [{ name: 'database', check: () => problem }] });
+    try {
+      for (const headers of [{}, bearing('a-wrong-token-of-somebody')]) {
+        const { status, text } = await ill.get('/readyz', headers);
+        expect(status).to.equal(503);
+        expect(text).to.include('[-]database failed: reason withheld').and.not.include('db.internal');
+      }
+      expect((await ill.get('/readyz', bearing(token))).text).to.include(`[-]database failed: ${problem}`);
+    } finally {
+      await ill.stop();
+    }
+  });
+
   /** A refusal says the same of everything, and nothing else. */
   function expectUnauthorized(answer: Answer): void {
     expectRefusal(answer, unauthorized);
@@ -79,7 +94,7 @@ describe('a server with a token', () => {
     ['another scheme', { authorization: `Basic ${Buffer.from(`user:${token}`).toString('base64')}` }],
     ['the token in another header', { 'x-token': token, cookie: `token=${token}` }],
   ] as const) {
-    it(`refuses who sends ${what}`, async () => {
+    it(`refuses a client that sends ${what}`, async () => {
       expectUnauthorized(await server.get(persons, headers));
       expectUnauthorized(await server.post(persons, person('eve'), { headers }));
     });
@@ -108,19 +123,19 @@ describe('a server with a token', () => {
     expectUnauthorized(await server.post(persons, Buffer.from([0xff]), { type: 'text/html' }));
   });
 
-  it('answers problem details to those who ask for them', async () => {
+  it('sends problem details to clients that ask for them', async () => {
     const answer = await server.get(persons, { accept: 'application/problem+json' });
     expect(answer.status).to.equal(401);
     expect(answer.headers['content-type']).to.equal('application/problem+json');
   });
 
-  it('answers health to all', async () => {
+  it('responds to health checks without a credential', async () => {
     for (const path of ['/livez', '/readyz', '/healthz', '/livez/', '/readyz?verbose']) {
       expect((await server.get(path)).status, path).to.equal(200);
     }
   });
 
-  it('answers before the body has come, and takes the next request on the same connection', async () => {
+  it('responds before the body has come, and takes the next request on the same connection', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '1000' };
     const target = { host: '127.0.0.1', port: server.port, path: persons };
     const call = request({ ...target, method: 'POST', headers, agent: false });
@@ -136,7 +151,7 @@ describe('a server with a token', () => {
     expect(two.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  it('cuts off who sends on and on without it', async () => {
+  it('cuts off a client that keeps sending without it', async () => {
     const socket = connect({ host: '127.0.0.1', port: server.port });
     let closed = false;
     socket.on('error', () => (closed = true));

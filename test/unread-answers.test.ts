@@ -32,7 +32,7 @@ function ask(path: string, headers = ''): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 }
 
-describe('answers that clients do not read', () => {
+describe('responses that clients do not read', () => {
   let server: TestServer;
   let clock: FakeClock;
   let sockets: Socket[];
@@ -55,7 +55,7 @@ describe('answers that clients do not read', () => {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends, waits for the head of the answer, and reads no further; returns what came. */
+  /** Sends, waits for the head of the response, and reads no further; returns what came. */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);
@@ -153,7 +153,7 @@ describe('answers that clients do not read', () => {
     const unread = [await begin(ask(path)), await begin(ask(path))];
     for (const { head } of unread) expect(head).to.match(/^HTTP\/1\.1 200 /);
     const refused = await server.get(path);
-    expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'yet to read' });
+    expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'not read yet' });
     expect(refused.headers['retry-after']).to.equal('1');
     expect((await server.get(persons)).status).to.equal(200);
     expect((await server.patch(`${persons}/p1`, { spec: { age: 5 } })).status).to.equal(200);

@@ -64,7 +64,7 @@ for (const [where, open] of clients) {
       await running;
     });
 
-    it('is told (500) of an object that has no such version, and goes on with the others', async () => {
+    it('gets 500 for an object that has no such version, and goes on with the others', async () => {
       await client.create(gadgetV2, { metadata: { name: 'b' }, spec: { size: 3, code: 'odd' } });
       await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
       const failure = await client.get(gadgetV1, 'b').catch((error: unknown) => String(error));

@@ -163,7 +163,7 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).status).to.equal(409);
     });
 
-    it('with the answer of a dry run, and nothing stored', async () => {
+    it('with the response of a dry run, and nothing stored', async () => {
       const { status, body } = await server.post(`${gadgetsV1}?dryRun=All`, newGadgetV1('a', { extent: '3' }));
       expect([status, body.spec]).to.deep.equal([201, { extent: '3 mm', colour: 'red' }]);
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
@@ -302,7 +302,7 @@ describe('a kind in several versions', () => {
         await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
     });
 
-    it('goes with its last finalizer all the same, whatever else the write holds', async () => {
+    it('is deleted with its last finalizer, whatever else the write holds', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       await server.delete(`${gadgetsV2}/held`);
       const watch = await server.watch(`${gadgetsV2}?watch=true&resourceVersion=${await server.revision(gadgetsV2)}`);
@@ -318,7 +318,7 @@ describe('a kind in several versions', () => {
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
 
-    it('can be deleted where a finalizer holds it: the answer is that it is, also of a second time', async () => {
+    it('can be deleted where a finalizer holds it: the response is that it is, also of a second time', async () => {
       const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
       const { metadata } = await server.create(gadgetsV2, held);
       for (const time of ['first', 'second']) {

@@ -37,7 +37,7 @@ describe('watch: its life', () => {
   const watch = (query: string): Promise<WatchReader> => server.watch(`${persons}?watch=true&${query}`);
 
   it('has a bookmark each interval where they are allowed, up to the newest revision of the database', async () => {
-    const reader = await watch('resourceVersion=2&allowWatchBookmarks=true');
+    const reader = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     await server.create(machines, newMachine('m'));
     await clock.advance(49_000);
     expect(reader.events).to.deep.equal([]);
@@ -45,7 +45,11 @@ describe('watch: its life', () => {
     const [bookmark] = await reader.count(1);
     expect(bookmark).to.deep.equal({
       type: 'BOOKMARK',
-      object: { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata: { resourceVersion: '3' } },
+      object: {
+        apiVersion: 'people.example.com/v1alpha1',
+        kind: 'Person',
+        metadata: { resourceVersion: String(server.startRevision + 2) },
+      },
     });
     await clock.advance(50_000);
     await reader.count(2);
@@ -54,7 +58,7 @@ describe('watch: its life', () => {
 
   it('has no bookmark that was not asked for, ever', async () => {
     const readers = await Promise.all(
-      ['', 'resourceVersion=2', 'allowWatchBookmarks=false'].map((query) => watch(query)),
+      ['', `resourceVersion=${server.startRevision + 1}`, 'allowWatchBookmarks=false'].map((query) => watch(query)),
     );
     await clock.advance(10 * 60_000);
     await server.create(persons, person('bob'));
@@ -68,7 +72,7 @@ describe('watch: its life', () => {
   });
 
   it('has a blank line every 20 s', async () => {
-    const reader = await watch('resourceVersion=2');
+    const reader = await watch(`resourceVersion=${server.startRevision + 1}`);
     await clock.advance(19_000);
     expect(reader.lines).to.deep.equal([]);
     for (const count of [1, 2, 3]) {
@@ -76,7 +80,9 @@ describe('watch: its life', () => {
       await eventually(() => reader.lines.length === count);
     }
     expect(reader.lines).to.deep.equal(['', '', '']);
-    const events = await server.watch(`${persons}?watch=true&resourceVersion=2`, { accept: 'text/event-stream' });
+    const events = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`, {
+      accept: 'text/event-stream',
+    });
     await clock.advance(20_000);
     await eventually(() => events.lines.length >= 2);
     expect(events.lines[0]).to.match(/^:/);
@@ -84,8 +90,10 @@ describe('watch: its life', () => {
   });
 
   it('ends after timeoutSeconds, with a bookmark where they are allowed', async () => {
-    const plain = await watch('resourceVersion=2&timeoutSeconds=40');
-    const marked = await watch('resourceVersion=2&timeoutSeconds=40&allowWatchBookmarks=true');
+    const plain = await watch(`resourceVersion=${server.startRevision + 1}&timeoutSeconds=40`);
+    const marked = await watch(
+      `resourceVersion=${server.startRevision + 1}&timeoutSeconds=40&allowWatchBookmarks=true`,
+    );
     await clock.advance(39_000);
     await server.create(persons, person('bob'));
     await marked.count(1);
@@ -95,11 +103,13 @@ describe('watch: its life', () => {
     await marked.end();
     expect(plain.summary).to.deep.equal(['ADDED bob']);
     expect(marked.summary).to.deep.equal(['ADDED bob', 'BOOKMARK']);
-    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('3');
+    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal(String(server.startRevision + 2));
   });
 
   it('ends after 30 to 60 min when it names no time', async () => {
-    const readers = await Promise.all(Array.from({ length: 8 }, () => watch('resourceVersion=2')));
+    const readers = await Promise.all(
+      Array.from({ length: 8 }, () => watch(`resourceVersion=${server.startRevision + 1}`)),
+    );
     await clock.advance(29.5 * 60_000);
     expect(readers.some(({ ended }) => ended)).to.equal(false);
     await clock.advance(31 * 60_000);
@@ -145,13 +155,13 @@ describe('watch: its life', () => {
   });
 
   it('ends with a final bookmark when the server stops, after all that was written', async () => {
-    const marked = await watch('resourceVersion=2&allowWatchBookmarks=true');
-    const plain = await watch('resourceVersion=2');
+    const marked = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
+    const plain = await watch(`resourceVersion=${server.startRevision + 1}`);
     await server.create(persons, person('bob'));
     const stopped = server.api.stop();
     await Promise.all([marked.end(), plain.end()]);
     expect(marked.summary).to.deep.equal(['ADDED bob', 'BOOKMARK']);
-    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal('3');
+    expect(marked.events[1]?.object.metadata.resourceVersion).to.equal(String(server.startRevision + 2));
     expect(plain.summary).to.deep.equal(['ADDED bob']);
     await stopped;
   });
@@ -199,7 +209,7 @@ describe('watch: its life', () => {
 });
 
 describe('watch: a watcher that does not read', () => {
-  it('disturbs neither the others nor memory, and is cut off or told 410 [slow]', async () => {
+  it('affects neither other watchers nor memory, and is cut off or gets 410 [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0, maxBytes: 4 * MiB } });
     await server.create(persons, person('ann'));
@@ -209,7 +219,7 @@ describe('watch: a watcher that does not read', () => {
     deaf.on('error', () => (isGone = true));
     deaf.pause();
     deaf.write(`GET ${persons}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-    const reader = await server.watch(`${persons}?watch=true&resourceVersion=2`);
+    const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
 
     const writes = 150;
     const tags = ['x'.repeat(256 * 1024)];
@@ -236,7 +246,7 @@ describe('watch: a watcher that does not read', () => {
   it('that reads on in time gets everything', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
-    const reader = await server.watch(`${persons}?watch=true&resourceVersion=2`);
+    const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
     reader.pause();
     const tags = ['x'.repeat(256 * 1024)];
     const ages = Array.from({ length: 60 }, (_, i) => i + 1);
@@ -275,7 +285,7 @@ describe('watch: across a restart', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  it('resumes where it was, and is told 410 for what was compacted before', async () => {
+  it('resumes where it was, and gets 410 for a revision that was compacted before', async () => {
     const database = `sqlite:${join(folder, 'resumed.db')}`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock, retention: { minAgeMs: 1_000, minChanges: 0 } });

@@ -55,7 +55,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('with the object as a GET answers it, at that revision', async () => {
+    it('with the object as GET returns it, at that revision', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.patch(`${persons}/ann`, { spec: { age: 7 } });
       const stored = (await server.get(`${persons}/ann`)).body;
@@ -105,7 +105,7 @@ describe('watch [compat watch]', () => {
     });
   });
 
-  describe('what it answers', () => {
+  describe('what it returns', () => {
     it('flushes its headers at once, with nothing to tell', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       expect(reader.status).to.equal(200);
@@ -128,7 +128,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('has no watch of a single object’s path: that answers the object', async () => {
+    it('has no watch of a single object’s path, which returns the object', async () => {
       expect((await server.get(`${persons}/ann?watch=true`)).body.kind).to.equal('Person');
     });
 

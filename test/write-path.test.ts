@@ -12,7 +12,8 @@ const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
 /** The stops of a creation in their order, and the folders whose files belong to each. */
 const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The server takes the request', /^apiserver\/server\//],
-  ['Middlewares check and route it', /^apiserver\/http(\/guards)?\//],
+  ['Middlewares check and route it', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
+  ['Its user is found, has a seat, and may do it', /^apiserver\/(identity|authorization|fairness|people)\//],
   ['Path, query, headers and view are read', /^apiserver\/http\/request\//],
   ['The body is read and parsed, within its limits', /^apiserver\/(decode|limits|protobuf)\//],
   ['The verb becomes one call of the registry', /^apiserver\/(http\/objects|registry)\//],
@@ -22,7 +23,7 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['Namespace, definition and hooks have their say', /^apiserver\/(admission|builtin|crd)\//],
   ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
   ['Kind, version and revision', /^apiserver\/registry\/(kinds|history)\//],
-  ['The batch goes to the store', /^apiserver\/store\//],
+  ['The batch goes to the store', /^apiserver\/(encryption|store)\//],
   ['Memory changes, and listeners hear of it', /^apiserver\/(index|controllers)\//],
   ['The response leaves', /^apiserver\/http\/response\//],
   ['The vocabulary that all of them use', /^controller-runtime\//],
@@ -79,9 +80,9 @@ describe('the way of one creation over HTTP', function () {
     expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
   });
 
-  it('enters at most 95 files and 300 functions of the API server', () => {
+  it('enters at most 110 files and 340 functions of the API server', () => {
     const own = Object.entries(entered).filter(([file]) => file.startsWith('apiserver/'));
-    expect(own.length).to.be.at.most(95);
-    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(300);
+    expect(own.length).to.be.at.most(110);
+    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(340);
   });
 });

@@ -122,7 +122,7 @@ export class AdmissionTable implements Admissions {
 function checkAdmission(admission: Admission): Admission {
   const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
   if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)
-    throw new TypeError('hooks are added as what admit(model, hooks) answers');
+    throw new TypeError('hooks are added as what admit(model, hooks) returns');
   const isRange = timeoutMs === undefined || (timeoutMs >= 1 && timeoutMs <= maxTimeoutMs);
   if (!isRange) throw new TypeError(`the timeoutMs of hooks must be 1 to ${maxTimeoutMs}, and is ${String(timeoutMs)}`);
   return admission;

@@ -1,14 +1,17 @@
 import type { ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
 import type { Shape } from '../schema/shape.ts';
+import { Pace } from '../turns/pace.ts';
 import type { Steps } from '../turns/steps.ts';
-import { compareFields } from './compare-fields.ts';
 import type { FieldChanges } from './compare-fields.ts';
-import { difference, intersection, isEmptySet, leaf, union } from './field-set.ts';
+import { allFieldsSteps, compareSteps } from './compare-steps.ts';
+import { differenceSteps, intersectionSteps, unionOfAll } from './field-set-steps.ts';
+import { isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { Fields } from './field-type.ts';
-import { allFieldsOf, appliedFieldsOf } from './fields-of.ts';
-import { changesFor, entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields } from './managed-fields.ts';
-import type { ManagedFields, Manager } from './managed-fields.ts';
+import { appliedFieldsOf } from './fields-of.ts';
+import { entryOf, fieldsOfEntry, newEntry, withEntry, withoutFields, WriteChanges } from './managed-fields.ts';
+import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
+import { checkManagersSize } from './managers-size.ts';
 import { mergeApplied } from './merge-applied.ts';
 import { removeUnowned } from './remove-fields.ts';
 
@@ -20,7 +23,7 @@ export interface AppliedWrite {
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
   /** Returns the changes of the applied content in another version. Default: fields have the same names in all versions. */
-  readonly changesIn?: ((apiVersion: string, content: Fields) => FieldChanges | undefined) | undefined;
+  readonly changesIn?: ((apiVersion: string, content: Fields) => Steps<FieldChanges | undefined>) | undefined;
 }
 
 /** Fields of one manager that an apply would change. */
@@ -44,58 +47,49 @@ export function* applyFields(
   applied: Fields,
   { by, shape, force, yielded = leaf, changesIn }: AppliedWrite,
 ): Steps<Applied> {
+  const pace = new Pace();
   const previous = entryOf(live.managedFields, by);
-  const entry = newEntry(by, appliedFieldsOf(applied, shape), previous?.time);
-  yield;
+  const entry = newEntry(by, yield* appliedFieldsOf(applied, shape, pace), previous?.time);
+  yield* checkManagersSize([entry]);
   const claimed = withEntry(live.managedFields, by, entry);
-  const merged = mergeApplied(live.content, applied, shape) as Fields;
-  yield;
+  const merged = (yield* mergeApplied(live.content, applied, shape, pace)) as Fields;
   // All applied fields stay, even empty lists, which have no owner.
-  const appliedFields = allFieldsOf(applied, shape);
-  yield;
-  const owned = yield* allOwned(claimed, appliedFields);
-  const content = removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape);
-  yield;
-  const changes = compareFields(live.content, content, shape);
-  yield;
-  const write = { by, changesIn: (apiVersion: string) => changesIn?.(apiVersion, content) };
+  const appliedFields = yield* allFieldsSteps(applied, shape, pace);
+  const owned = yield* unionOfAll([...claimed.map(fieldsOfEntry), appliedFields], pace);
+  const content = yield* removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape, pace);
+  const compared = yield* compareSteps(live.content, content, shape, pace);
+  const inVersion: ChangesIn = function* inVersion(apiVersion) {
+    return changesIn === undefined ? undefined : yield* changesIn(apiVersion, content);
+  };
+  const changes = new WriteChanges(compared, { by, isLong: true, changesIn: inVersion });
   if (!force) {
-    const changedFor = (other: ManagedFieldsEntry): FieldSet =>
-      difference(changesFor(other, changes, write).changed, yielded);
-    const conflicts = yield* conflictsIn(
-      claimed.filter((each) => each !== entry),
-      changedFor,
-    );
+    const others = claimed.filter((each) => each !== entry);
+    const conflicts = yield* conflictsIn(others, changes, yielded);
     if (conflicts.length > 0) return { conflicts };
   }
-  return { content, managedFields: withoutFields(claimed, changes, write) };
+  return { content, managedFields: yield* withoutFields(claimed, changes) };
 }
 
 function* conflictsIn(
   others: ManagedFields,
-  changedFor: (other: ManagedFieldsEntry) => FieldSet,
+  changes: WriteChanges,
+  yielded: FieldSet,
 ): Steps<readonly FieldConflict[]> {
   const conflicts: FieldConflict[] = [];
   for (const entry of others) {
-    const fields = intersection(fieldsOfEntry(entry), changedFor(entry));
+    const { changed } = changes.known(entry) ?? (yield* changes.of(entry));
+    const taken = yield* intersectionSteps(fieldsOfEntry(entry), changed);
+    const fields = yield* differenceSteps(taken, yielded);
     if (!isEmptySet(fields)) conflicts.push({ entry, fields });
-    yield;
   }
   return conflicts;
 }
 
-/** Returns the fields of all managers, and `more`. */
-function* allOwned(entries: ManagedFields, more: FieldSet): Steps<FieldSet> {
-  let all = leaf;
-  for (const entry of entries) {
-    all = union(all, fieldsOfEntry(entry));
-    yield;
-  }
-  return union(all, more);
-}
-
 /** Returns an applied object without the fields in conflict, and without the objects that hold only such fields. */
-export function withoutContested(applied: Fields, conflicts: readonly FieldConflict[], shape: Shape): Fields {
-  const last = conflicts.map(({ fields }) => fields).reduce(union, leaf);
-  return removeUnowned(applied, { last, owned: difference(appliedFieldsOf(applied, shape), last) }, shape);
+export function* withoutContested(applied: Fields, conflicts: readonly FieldConflict[], shape: Shape): Steps<Fields> {
+  const pace = new Pace();
+  const contested = conflicts.map(({ fields }) => fields);
+  const last = yield* unionOfAll(contested, pace);
+  const owned = yield* differenceSteps(yield* appliedFieldsOf(applied, shape, pace), last);
+  return yield* removeUnowned(applied, { last, owned }, shape, pace);
 }

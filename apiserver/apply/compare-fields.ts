@@ -30,7 +30,7 @@ export function compareFields(before: Fields, after: Fields, type: FieldShape): 
 }
 
 /** The fields that differ at one level and below it. */
-class Comparison implements FieldChanges {
+export class Comparison implements FieldChanges {
   changed: FieldSet = leaf;
   removed: FieldSet = leaf;
 
@@ -38,11 +38,11 @@ class Comparison implements FieldChanges {
     for (const name in before) {
       const old = before[name];
       const next = Object.hasOwn(after, name) ? after[name] : undefined;
-      if (old !== next) this.#compare(fieldElement(name), [old, next], typeOfField(shape, name));
+      if (old !== next) this.compare(fieldElement(name), [old, next], typeOfField(shape, name));
     }
     for (const name in after) {
       if (Object.hasOwn(before, name) || after[name] === undefined) continue;
-      this.#add(fieldElement(name), allFieldsOf(after[name], typeOfField(shape, name)));
+      this.add(fieldElement(name), allFieldsOf(after[name], typeOfField(shape, name)));
     }
   }
 
@@ -50,37 +50,39 @@ class Comparison implements FieldChanges {
     const old = storedItemsByElement(before, shape);
     const next = after.length > before.length ? itemsByElement(after, shape) : storedItemsByElement(after, shape);
     const type = typeOfItems(shape);
-    for (const [element, item] of old) this.#compare(element, [item, next.get(element)], type);
-    for (const [element, item] of next) if (!old.has(element)) this.#add(element, allFieldsOf(item, type));
+    for (const [element, item] of old) this.compare(element, [item, next.get(element)], type);
+    for (const [element, item] of next) if (!old.has(element)) this.add(element, allFieldsOf(item, type));
   }
 
-  #compare(element: string, [before, after]: readonly [unknown, unknown], type: FieldShape): void {
+  compare(element: string, [before, after]: readonly [unknown, unknown], type: FieldShape): void {
     if (before === after) return;
-    if (before === undefined) return this.#add(element, allFieldsOf(after, type));
-    if (after === undefined) return this.#remove(element, allFieldsOf(before, type));
+    if (before === undefined) return this.add(element, allFieldsOf(after, type));
+    if (after === undefined) return this.remove(element, allFieldsOf(before, type));
     const shape = shapeOf(type);
     const below = new Comparison();
     if (isGranular(before, shape) && isGranular(after, shape)) below.compareMaps(before, after, shape);
     else if (isMergedList(before, shape) && isMergedList(after, shape)) below.compareLists(before, after, shape);
     else return this.#replace(element, [before, after], type);
-    if (below.changed !== leaf) this.#add(element, below.changed);
-    if (below.removed !== leaf) this.#remove(element, below.removed);
+    if (below.changed !== leaf) this.add(element, below.changed);
+    if (below.removed !== leaf) this.remove(element, below.removed);
   }
 
   #replace(element: string, [before, after]: readonly [unknown, unknown], type: FieldShape): void {
     if (deepEqual(before, after)) return;
     const changed = allFieldsOf(after, type);
-    this.#add(element, changed);
+    this.add(element, changed);
+    const old = allFieldsOf(before, type);
+    if (old === leaf) return;
     // The fields below a value of another type are gone; the field itself is not.
-    const gone = difference({ at: allFieldsOf(before, type) }, { at: changed })['at'];
-    if (gone !== undefined) this.#remove(element, gone);
+    const gone = difference({ at: old }, { at: changed })['at'];
+    if (gone !== undefined) this.remove(element, gone);
   }
 
-  #add(element: string, node: FieldSet): void {
+  add(element: string, node: FieldSet): void {
     this.changed = withNode(this.changed, element, node);
   }
 
-  #remove(element: string, node: FieldSet): void {
+  remove(element: string, node: FieldSet): void {
     this.removed = withNode(this.removed, element, node);
   }
 }

@@ -27,7 +27,7 @@ export function isMember(node: FieldSet): boolean {
 }
 
 /** Returns a node for a member with these children. */
-function memberOf(children: FieldSet): FieldSet {
+export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 

@@ -1,5 +1,7 @@
 import type { FieldShape, Shape } from '../schema/shape.ts';
-import { leaf } from './field-set.ts';
+import type { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
+import { isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isGranular, isMergedList, itemsByElement, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
@@ -32,30 +34,36 @@ export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   let nodes: Nodes | undefined;
   for (const name in content) {
     if (content[name] === undefined) continue;
-    const all = allFieldsOf(content[name], typeOfField(shape, name));
-    if (name === 'metadata' && all === leaf) continue;
     nodes ??= {};
-    nodes[fieldElement(name)] = name === 'metadata' ? withoutItself(all) : all;
+    nodes[fieldElement(name)] = allFieldsOf(content[name], typeOfField(shape, name));
   }
-  return nodes ?? leaf;
+  return nodes === undefined ? leaf : asNewFields(nodes);
 }
 
-function withoutItself({ '.': _itself, ...below }: FieldSet): FieldSet {
-  return below;
+/** Returns all fields of a new object without `metadata` itself, which every object has. */
+export function asNewFields(all: FieldSet): FieldSet {
+  const { 'f:metadata': metadata, ...others } = all;
+  if (metadata === undefined) return all;
+  const { '.': _itself, ...below } = metadata;
+  return isEmptySet(below) ? others : { 'f:metadata': below, ...others };
 }
 
 /**
  * Returns the fields that an apply claims: fields with a value, items of merged lists, and entries of maps. Declared fields
  * that only hold others are not claimed, so that setting a field of `spec` does not make the manager own `spec`.
  */
-export function appliedFieldsOf(object: Fields, type: FieldShape): FieldSet {
-  return appliedIn(object, shapeOf(type)) ?? leaf;
+export function* appliedFieldsOf(object: Fields, type: FieldShape, pace: Pace): Steps<FieldSet> {
+  return (yield* appliedIn(object, shapeOf(type), pace)) ?? leaf;
 }
 
-function appliedIn(value: Fields, shape: Shape): FieldSet | undefined {
+function* appliedIn(value: Fields, shape: Shape, pace: Pace): Steps<FieldSet | undefined> {
   let node: Nodes | undefined;
   for (const name in value) {
-    const applied = appliedField(value[name], typeOfField(shape, name), shape.properties.has(name));
+    if (pace.isStepOver()) yield;
+    const field = value[name];
+    const isDeclared = shape.properties.has(name);
+    const applied =
+      typeof field === 'object' ? yield* appliedField(field, typeOfField(shape, name), { isDeclared, pace }) : leaf;
     if (applied === undefined) continue;
     node ??= {};
     node[fieldElement(name)] = applied;
@@ -63,21 +71,31 @@ function appliedIn(value: Fields, shape: Shape): FieldSet | undefined {
   return node;
 }
 
+interface AppliedAt {
+  readonly isDeclared: boolean;
+  readonly pace: Pace;
+}
+
 /** Returns undefined when nothing is claimed. */
-function appliedField(value: unknown, type: FieldShape, isDeclared: boolean): FieldSet | undefined {
+function* appliedField(value: unknown, type: FieldShape, at: AppliedAt): Steps<FieldSet | undefined> {
   const shape = shapeOf(type);
-  if (isMergedList(value, shape)) {
-    let node: Nodes | undefined;
-    for (const [element, item] of itemsByElement(value, shape)) {
-      node ??= isDeclared ? {} : { '.': leaf };
-      node[element] = appliedField(item, typeOfItems(shape), false) ?? leaf;
-    }
-    return node ?? (isDeclared ? undefined : leaf);
-  }
+  if (isMergedList(value, shape)) return yield* appliedItems(value, shape, at);
   if (!isGranular(value, shape) || isEmptyObject(value)) return leaf;
-  const below = appliedIn(value, shape);
-  if (isDeclared) return below;
+  const below = yield* appliedIn(value, shape, at.pace);
+  if (at.isDeclared) return below;
   return below === undefined ? leaf : { '.': leaf, ...below };
+}
+
+function* appliedItems(list: readonly unknown[], shape: Shape, at: AppliedAt): Steps<FieldSet | undefined> {
+  const { isDeclared, pace } = at;
+  let node: Nodes | undefined;
+  for (const [element, item] of itemsByElement(list, shape)) {
+    if (pace.isStepOver()) yield;
+    node ??= isDeclared ? {} : { '.': leaf };
+    const applied = yield* appliedField(item, typeOfItems(shape), { isDeclared: false, pace });
+    node[element] = applied ?? leaf;
+  }
+  return node ?? (isDeclared ? undefined : leaf);
 }
 
 function isEmptyObject(value: object): boolean {

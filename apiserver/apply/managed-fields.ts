@@ -1,5 +1,8 @@
 import type { ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
-import { difference, isEmptySet, leaf, union } from './field-set.ts';
+import { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
+import { differenceSteps, intersectionSteps, unionOfAll } from './field-set-steps.ts';
+import { difference, isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { FieldChanges } from './compare-fields.ts';
 
@@ -15,7 +18,7 @@ export interface Manager {
 }
 
 /** Most entries of updates that an object keeps; beyond it the oldest are merged. Kubernetes' number. */
-const maxUpdateManagers = 10;
+export const maxUpdateManagers = 10;
 
 /** The manager of merged entries. Kubernetes' name. */
 const mergedManager = 'ancient-changes';
@@ -60,32 +63,62 @@ export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFie
 }
 
 /** Returns the changes of a write with the field names of another version; undefined when the names are the same. */
-export type ChangesIn = (apiVersion: string) => FieldChanges | undefined;
+export type ChangesIn = (apiVersion: string) => Steps<FieldChanges | undefined>;
 
-/** Returns the changes with the field names of an entry's version. */
-export function changesFor(
-  { apiVersion }: ManagedFieldsEntry,
-  changes: FieldChanges,
-  { by, changesIn }: { readonly by: Manager; readonly changesIn?: ChangesIn | undefined },
-): FieldChanges {
-  return apiVersion === by.apiVersion ? changes : (changesIn?.(apiVersion) ?? changes);
+interface ChangingWrite {
+  readonly by: Manager;
+  /** True when the fields may be many: the work is then done in steps. */
+  readonly isLong: boolean;
+  readonly changesIn?: ChangesIn | undefined;
+}
+
+/** The changes of a write, as each version of the kind names them. They are computed once for each version. */
+export class WriteChanges {
+  readonly by: Manager;
+  readonly isLong: boolean;
+  readonly #changesIn: ChangesIn | undefined;
+  readonly #byVersion: Map<string, FieldChanges>;
+
+  constructor(changes: FieldChanges, { by, isLong, changesIn }: ChangingWrite) {
+    this.isLong = isLong;
+    this.by = by;
+    this.#changesIn = changesIn;
+    this.#byVersion = new Map([[by.apiVersion, changes]]);
+  }
+
+  /** Returns the changes with the field names of an entry's version, if they are known. */
+  known({ apiVersion }: ManagedFieldsEntry): FieldChanges | undefined {
+    return this.#byVersion.get(apiVersion);
+  }
+
+  /** Returns the changes with the field names of an entry's version. */
+  *of(entry: ManagedFieldsEntry): Steps<FieldChanges> {
+    const { apiVersion } = entry;
+    const own = this.#byVersion.get(this.by.apiVersion) as FieldChanges;
+    const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
+    this.#byVersion.set(apiVersion, named ?? own);
+    return named ?? own;
+  }
 }
 
 /** Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay the same. */
-export function withoutFields(
-  entries: ManagedFields,
-  changes: FieldChanges,
-  write: { readonly by: Manager; readonly changesIn?: ChangesIn | undefined },
-): ManagedFields {
+export function* withoutFields(entries: ManagedFields, changes: WriteChanges): Steps<ManagedFields> {
   const kept: ManagedFieldsEntry[] = [];
   for (const entry of entries) {
-    const { changed, removed } = changesFor(entry, changes, write);
+    const { changed, removed } = changes.known(entry) ?? (yield* changes.of(entry));
     const fields = fieldsOfEntry(entry);
-    const rest = difference(isEntryOf(entry, write.by) ? fields : difference(fields, changed), removed);
+    const lost = isEntryOf(entry, changes.by) ? [removed] : [changed, removed];
+    let rest = fields;
+    for (const each of lost) rest = changes.isLong ? yield* without(rest, each) : difference(rest, each);
     if (rest === fields) kept.push(entry);
     else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
   }
   return kept;
+}
+
+/** Returns the fields that are not lost, in time in proportion to these fields: there can be thousands of entries. */
+function* without(fields: FieldSet, lost: FieldSet): Steps<FieldSet> {
+  return lost === leaf ? fields : yield* differenceSteps(fields, yield* intersectionSteps(fields, lost));
 }
 
 /** Returns the entries with another time in the manager's entry. */
@@ -95,26 +128,34 @@ export function withTime(entries: ManagedFields, by: Manager, time: string): Man
 }
 
 /** Merges the oldest entries of updates, separately for each version, until there are at most ten. */
-export function capUpdates(entries: ManagedFields): ManagedFields {
+export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   if (entries.length <= maxUpdateManagers) return entries;
   const updates = entries.filter(({ operation }) => operation === 'Update').sort(compareAges);
   let surplus = updates.length - maxUpdateManagers;
   if (surplus <= 0) return entries;
   const kept = new Set(entries);
-  const merged = new Map<string, ManagedFieldsEntry>();
+  const oldest = new Map<string, ManagedFieldsEntry[]>();
   for (const entry of updates) {
     if (surplus === 0) break;
-    const { apiVersion, time } = entry;
-    const first = merged.get(apiVersion);
+    const same = oldest.get(entry.apiVersion);
     kept.delete(entry);
-    if (first === undefined) merged.set(apiVersion, entry);
+    if (same === undefined) oldest.set(entry.apiVersion, [entry]);
     else {
-      const by: Manager = { manager: mergedManager, operation: 'Update', apiVersion };
-      merged.set(apiVersion, newEntry(by, union(fieldsOfEntry(first), fieldsOfEntry(entry)), time));
+      same.push(entry);
       surplus -= 1;
     }
   }
-  return [...kept, ...merged.values()].sort(compareEntries);
+  const merged: ManagedFieldsEntry[] = [];
+  for (const same of oldest.values()) merged.push(yield* mergeEntries(same));
+  return [...kept, ...merged].sort(compareEntries);
+}
+
+/** Returns one entry with the fields of all of them, which are of one version; its time is that of the last. */
+function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
+  const last = same.at(-1) as ManagedFieldsEntry;
+  if (same.length === 1) return last;
+  const by: Manager = { manager: mergedManager, operation: 'Update', apiVersion: last.apiVersion };
+  return newEntry(by, yield* unionOfAll(same.map(fieldsOfEntry), new Pace()), last.time);
 }
 
 /** Orders by time, oldest first; entries that were merged before are the oldest. */

@@ -1,4 +1,6 @@
 import type { FieldShape, Shape } from '../schema/shape.ts';
+import type { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
 import {
   elementOfItem,
   isGranular,
@@ -10,20 +12,27 @@ import {
 } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 
+type Items = ReadonlyMap<string, unknown>;
+
 /**
  * Merges an applied value into a live one: objects field by field, lists of type set and map item by item; every other value
  * is replaced. Changes neither value; the result shares their parts.
  */
-export function mergeApplied(live: unknown, applied: unknown, type: FieldShape): unknown {
+export function* mergeApplied(live: unknown, applied: unknown, type: FieldShape, pace: Pace): Steps<unknown> {
   const shape = shapeOf(type);
-  if (isGranular(live, shape) && isGranular(applied, shape)) return mergeMaps(live, applied, shape);
-  if (isMergedList(live, shape) && isMergedList(applied, shape)) return mergeLists(live, applied, shape);
+  if (isGranular(live, shape) && isGranular(applied, shape)) return yield* mergeMaps(live, applied, shape, pace);
+  if (isMergedList(live, shape) && isMergedList(applied, shape)) return yield* mergeLists(live, applied, shape, pace);
   return applied;
 }
 
-function mergeMaps(live: Fields, applied: Fields, shape: Shape): Fields {
+function* mergeMaps(live: Fields, applied: Fields, shape: Shape, pace: Pace): Steps<Fields> {
   const merged: Record<string, unknown> = { ...live };
-  for (const name in applied) merged[name] = mergeApplied(live[name], applied[name], typeOfField(shape, name));
+  for (const name in applied) {
+    if (pace.isStepOver()) yield;
+    const value = applied[name];
+    merged[name] =
+      typeof value === 'object' ? yield* mergeApplied(live[name], value, typeOfField(shape, name), pace) : value;
+  }
   return merged;
 }
 
@@ -31,29 +40,46 @@ function mergeMaps(live: Fields, applied: Fields, shape: Shape): Fields {
  * Merges two lists. The applied items are in the order of the applied list; the others keep their places between the live
  * ones. A list with an applied item twice stays as it is, and validation refuses it.
  */
-function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: Shape): readonly unknown[] {
+function* mergeLists(
+  live: readonly unknown[],
+  applied: readonly unknown[],
+  shape: Shape,
+  pace: Pace,
+): Steps<readonly unknown[]> {
   const wanted = itemsByElement(applied, shape);
   if (wanted.size < applied.length) return applied;
   const present = itemsByElement(live, shape);
+  const merged = yield* mergeItems(wanted, present, typeOfItems(shape), pace);
   const shared = [...wanted.keys()].filter((element) => present.has(element));
-  const ahead = wanted.entries();
-  const merged: unknown[] = [];
+  const ahead = merged.entries();
+  const list: unknown[] = [];
   const takeUntil = (last: string | undefined): void => {
     for (let next = ahead.next(); next.done !== true; next = ahead.next()) {
       const [element, item] = next.value;
-      merged.push(present.has(element) ? mergeApplied(present.get(element), item, typeOfItems(shape)) : item);
+      list.push(item);
       if (element === last) return;
     }
   };
   let taken = 0;
   for (const item of live) {
+    if (pace.isStepOver()) yield;
     const element = elementOfItem(item, shape);
-    if (!wanted.has(element)) merged.push(item);
+    if (!wanted.has(element)) list.push(item);
     else if (element === shared[taken]) {
       taken += 1;
       takeUntil(element);
     }
   }
   takeUntil(undefined);
+  return list;
+}
+
+/** Returns the applied items by their elements, each merged into the live one. */
+function* mergeItems(wanted: Items, present: Items, type: FieldShape, pace: Pace): Steps<Items> {
+  const merged = new Map<string, unknown>();
+  for (const [element, item] of wanted) {
+    if (pace.isStepOver()) yield;
+    merged.set(element, present.has(element) ? yield* mergeApplied(present.get(element), item, type, pace) : item);
+  }
   return merged;
 }

@@ -1,6 +1,5 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the path element of a field. */
 export function fieldElement(name: string): string {
@@ -17,12 +16,10 @@ export function fieldOf(element: string): string | undefined {
  * default value, if there is one; an item of a map that is no object is named by its value.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
-  if (identity.kind === 'set' || typeof item !== 'object' || item === null || Array.isArray(item))
-    return `v:${canonicalJson(item)}`;
-  const fields = item as Fields;
+  if (identity.kind === 'set' || !isJsonObject(item)) return `v:${canonicalJson(item)}`;
   const keys: Record<string, unknown> = {};
   for (const key of identity.keys) {
-    const value = Object.hasOwn(fields, key) ? fields[key] : defaultOf(key);
+    const value = Object.hasOwn(item, key) ? item[key] : defaultOf(key);
     if (value !== undefined) keys[key] = value;
   }
   return `k:${canonicalJson(keys)}`;
@@ -36,8 +33,7 @@ export function parseElement(text: string): string | undefined {
   if (kind !== 'k:' && kind !== 'v:') return undefined;
   try {
     const value: unknown = JSON.parse(text.slice(2));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return kind === 'v:' || isObject ? `${kind}${canonicalJson(value)}` : undefined;
+    return kind === 'v:' || isJsonObject(value) ? `${kind}${canonicalJson(value)}` : undefined;
   } catch {
     return undefined;
   }
@@ -53,6 +49,6 @@ function formatElement(element: string): string {
   if (element.startsWith('f:')) return `.${rest}`;
   if (element.startsWith('v:')) return `[=${rest}]`;
   if (element.startsWith('i:')) return `[${rest}]`;
-  const keys = Object.entries(JSON.parse(rest) as Fields);
+  const keys = Object.entries(JSON.parse(rest) as object);
   return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
 }

@@ -1,5 +1,8 @@
-import { invalidValue } from '@homeostat/controller-runtime/api';
+import { invalidValue, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { FieldCause, ManagedFieldsEntry } from '@homeostat/controller-runtime/api';
+import { checkItems } from '../limits/check-items.ts';
+import { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
 import { isEmptySet } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { ManagedFields } from './managed-fields.ts';
@@ -20,17 +23,21 @@ const printable = /^[\x20-\x7e]*$/;
 /** RFC 3339, as Kubernetes' clients write it. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong entries. */
-export function readManagedFields(
-  sent: readonly unknown[],
-  formatTime: (ms: number) => string,
-): { readonly managedFields: ManagedFields; readonly causes: readonly FieldCause[] } {
+interface ReadFields {
+  readonly managedFields: ManagedFields;
+  readonly causes: readonly FieldCause[];
+}
+
+/** Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong entries. @throws ApiError RequestEntityTooLarge for more than 10,000 entries */
+export function* readManagedFields(sent: readonly unknown[], formatTime: (ms: number) => string): Steps<ReadFields> {
+  checkItems(sent);
+  const pace = new Pace();
   const causes: FieldCause[] = [];
   const managedFields: ManagedFieldsEntry[] = [];
   for (const [index, entry] of sent.entries()) {
     const field = `metadata.managedFields[${index}]`;
     const read = new EntryReader(entry as Readonly<Record<string, unknown>>, field);
-    const found = read.entry(formatTime);
+    const found = yield* read.entry(formatTime, pace);
     causes.push(...read.causes);
     if (found !== undefined) managedFields.push(found);
     if (causes.length >= maxCauses) break;
@@ -55,7 +62,7 @@ class EntryReader {
   }
 
   /** Returns the entry; undefined when something in it is wrong. */
-  entry(formatTime: (ms: number) => string): ManagedFieldsEntry | undefined {
+  *entry(formatTime: (ms: number) => string, pace: Pace): Steps<ManagedFieldsEntry | undefined> {
     const { operation, fieldsType, time } = this.#sent;
     const manager = this.#text('manager', maxManagerBytes);
     const subresource = this.#text('subresource', maxSubresourceLength);
@@ -65,7 +72,7 @@ class EntryReader {
     if (fieldsType !== 'FieldsV1') this.#refuse('fieldsType', 'must be `FieldsV1`');
     const isTime = typeof time === 'string' && timePattern.test(time) && !Number.isNaN(Date.parse(time));
     if (!isTime && time !== undefined && time !== null) this.#refuse('time', 'must be a time of RFC 3339');
-    const fieldsV1 = readFieldSet(this.#sent['fieldsV1'] ?? {});
+    const fieldsV1 = yield* readFieldSet(this.#sent['fieldsV1'] ?? {}, pace);
     if (fieldsV1 === undefined) this.#refuse('fieldsV1', 'must be a set of fields in the format FieldsV1');
     if (this.causes.length > 0 || !isOperation || fieldsV1 === undefined) return undefined;
     return {
@@ -92,19 +99,20 @@ class EntryReader {
 }
 
 /** Returns undefined for a value that is no set. The root is never a member, whatever is sent. */
-function readFieldSet(sent: unknown): FieldSet | undefined {
-  const node = readNode(sent);
+function* readFieldSet(sent: unknown, pace: Pace): Steps<FieldSet | undefined> {
+  const node = yield* readNode(sent, pace);
   if (node?.['.'] === undefined) return node;
   const { '.': _mark, ...members } = node;
   return members;
 }
 
-function readNode(sent: unknown): FieldSet | undefined {
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return undefined;
+function* readNode(sent: unknown, pace: Pace): Steps<FieldSet | undefined> {
+  if (!isJsonObject(sent)) return undefined;
   const set: Record<string, FieldSet> = {};
   for (const [text, child] of Object.entries(sent)) {
+    if (pace.isStepOver()) yield;
     const element = text === '.' ? text : parseElement(text);
-    const below = element === undefined ? undefined : readNode(child);
+    const below = element === undefined ? undefined : yield* readNode(child, pace);
     if (element === undefined || below === undefined) return undefined;
     if (element === '.' && !isEmptySet(below)) return undefined;
     set[element] = below;

@@ -1,4 +1,6 @@
 import type { FieldShape, Shape } from '../schema/shape.ts';
+import type { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
 import { childOf, isMember } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { elementOfItem, isGranular, isMergedList, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
@@ -18,24 +20,28 @@ export interface Ownership {
  * field below it has an owner; an item of a list or an entry of a map is removed with all its content when it has no owner
  * itself.
  */
-export function removeUnowned(object: Fields, ownership: Ownership, type: FieldShape): Fields {
-  return removeFromMap(object, ownership, shapeOf(type));
+export function* removeUnowned(object: Fields, ownership: Ownership, type: FieldShape, pace: Pace): Steps<Fields> {
+  return yield* removeFromMap(object, ownership, shapeOf(type), pace);
 }
 
-function removeFrom(value: unknown, ownership: Ownership, type: FieldShape): unknown {
+function* removeFrom(value: unknown, ownership: Ownership, type: FieldShape, pace: Pace): Steps<unknown> {
+  if (typeof value !== 'object') return value;
   const shape = shapeOf(type);
-  if (isGranular(value, shape)) return removeFromMap(value, ownership, shape);
-  return isMergedList(value, shape) ? removeFromList(value, ownership, shape) : value;
+  if (isGranular(value, shape)) return yield* removeFromMap(value, ownership, shape, pace);
+  return isMergedList(value, shape) ? yield* removeFromList(value, ownership, shape, pace) : value;
 }
 
-function removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape): Fields {
+function* removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape, pace: Pace): Steps<Fields> {
   let rest: Record<string, unknown> | undefined;
   for (const element in last) {
+    if (pace.isStepOver()) yield;
     const name = fieldOf(element);
     if (name === undefined || !Object.hasOwn(fields, name)) continue;
     const below = { last: last[element] as FieldSet, owned: childOf(owned, element) };
     const isDeclared = shape.properties.has(name);
-    const next = isGivenUp(below, isDeclared) ? undefined : removeFrom(fields[name], below, typeOfField(shape, name));
+    const next = isGivenUp(below, isDeclared)
+      ? undefined
+      : yield* removeFrom(fields[name], below, typeOfField(shape, name), pace);
     if (next === fields[name]) continue;
     rest ??= { ...fields };
     if (next === undefined) delete rest[name];
@@ -44,9 +50,15 @@ function removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape)
   return rest ?? fields;
 }
 
-function removeFromList(items: readonly unknown[], { last, owned }: Ownership, shape: Shape): readonly unknown[] {
+function* removeFromList(
+  items: readonly unknown[],
+  { last, owned }: Ownership,
+  shape: Shape,
+  pace: Pace,
+): Steps<readonly unknown[]> {
   const rest: unknown[] = [];
   for (const item of items) {
+    if (pace.isStepOver()) yield;
     const element = elementOfItem(item, shape);
     const node = childOf(last, element);
     if (node === undefined) {
@@ -54,7 +66,7 @@ function removeFromList(items: readonly unknown[], { last, owned }: Ownership, s
       continue;
     }
     const below = { last: node, owned: childOf(owned, element) };
-    if (!isGivenUp(below, false)) rest.push(removeFrom(item, below, typeOfItems(shape)));
+    if (!isGivenUp(below, false)) rest.push(yield* removeFrom(item, below, typeOfItems(shape), pace));
   }
   return rest;
 }

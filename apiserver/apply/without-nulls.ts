@@ -1,14 +1,36 @@
 import type { FieldShape } from '../schema/shape.ts';
+import type { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
 import { shapeOf, typeOfField, typeOfItems } from './field-type.ts';
+import type { Fields } from './field-type.ts';
 
-/** Returns a value without the nulls that count as absent: fields whose schema is not `nullable`. Items of lists stay. */
-export function withoutNulls<V>(value: V, type: FieldShape): V {
-  if (typeof value !== 'object' || value === null) return value;
+/** Returns a copy without the nulls that count as absent: fields whose schema is not `nullable`. Items of lists stay. */
+export function* withoutNulls(fields: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
   const shape = shapeOf(type);
-  if (Array.isArray(value)) return value.map((item: unknown) => withoutNulls(item, typeOfItems(shape))) as V;
-  const fields = Object.entries(value).flatMap(([name, child]): (readonly [string, unknown])[] => {
-    const childType = typeOfField(shape, name);
-    return child === null && !shapeOf(childType).isNullable ? [] : [[name, withoutNulls(child as unknown, childType)]];
-  });
-  return Object.fromEntries(fields) as V;
+  const kept: Record<string, unknown> = {};
+  for (const name in fields) {
+    if (pace.isStepOver()) yield;
+    const value = fields[name];
+    const fieldType = typeOfField(shape, name);
+    if (value === null && !shapeOf(fieldType).isNullable) continue;
+    const next = typeof value === 'object' ? yield* copyOf(value, fieldType, pace) : value;
+    // An assignment to this name would set the prototype.
+    if (name === '__proto__') Object.defineProperty(kept, name, { ...asField, value: next });
+    else kept[name] = next;
+  }
+  return kept;
+}
+
+const asField: PropertyDescriptor = { configurable: true, enumerable: true, writable: true };
+
+function* copyOf(value: object | null, type: FieldShape, pace: Pace): Steps<unknown> {
+  if (value === null) return value;
+  if (!Array.isArray(value)) return yield* withoutNulls(value as Fields, type, pace);
+  const items: unknown[] = [];
+  const itemType = typeOfItems(shapeOf(type));
+  for (const item of value as readonly unknown[]) {
+    if (pace.isStepOver()) yield;
+    items.push(typeof item === 'object' ? yield* copyOf(item, itemType, pace) : item);
+  }
+  return items;
 }

@@ -76,5 +76,5 @@ const pathErrors: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EL
 
 /** True for errors that the path causes, and not the disk. */
 export function isUnreachable(error: unknown): boolean {
-  return pathErrors.includes((error as NodeJS.ErrnoException).code);
+  return error instanceof Error && 'code' in error && pathErrors.includes(error.code);
 }

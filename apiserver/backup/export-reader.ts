@@ -1,4 +1,4 @@
-import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { compareCodePoints, isJsonObject } from '@homeostat/controller-runtime/api';
 import { kindOfKey } from '../store/object-key.ts';
 import { exportFormat, ExportFileError, maxLineBytes } from './export-format.ts';
 import type { ExportManifest, ExportSummary } from './export-format.ts';
@@ -126,7 +126,7 @@ export class ExportReader {
 function parse(line: Buffer): Fields | undefined {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -133,7 +133,7 @@ describe('an import', () => {
     expect(((await rejectionOf(refuseUnfinishedImport(store))) as Error).message).to.contain('was not finished');
   });
 
-  it('that a database keeps otherwise than it was told is no success, and stays marked', async () => {
+  it('that a database stores differently is no success, and stays marked', async () => {
     const source = await exportOf(create('a', '1'), create('b', '2'));
     const spoiling: Store['commit'] = (batch) =>
       store.commit(batch.map((each) => (text(each.data) === '2' ? { ...each, data: bytes('3') } : each)));

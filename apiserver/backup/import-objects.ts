@@ -1,6 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { kindNameOf, kindOfKey } from '../store/object-key.ts';
-import type { Operation, Store } from '../store/store.ts';
+import type { Operation, Row, Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { ExportManifest, ExportSummary } from './export-format.ts';
 import type { ExportedObject } from './export-reader.ts';
@@ -21,20 +21,38 @@ export interface ImportSource {
   readonly objects: AsyncIterable<readonly ExportedObject[]>;
 }
 
+/** How the store keeps objects in another form than they were exported in. */
+export interface StoredForm {
+  /** The store with the bytes as they are stored. */
+  readonly stored: Store;
+  /** True for bytes that are stored as they are exported, since they are encrypted already. */
+  readonly isSealed: (data: Uint8Array) => boolean;
+  /** Returns a stored row in the form that was written. */
+  readonly readable: (row: Row) => Row;
+}
+
 /**
  * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which is then
  * finished. Resolves once the objects have been read back and their digest is that of the export. Until then a mark in the
  * database keeps it from being served or exported. Rejects with StoreError `refused` when the store holds other objects.
  */
-export async function importObjects(store: Store, { proved, objects }: ImportSource): Promise<void> {
+export async function importObjects(
+  store: Store,
+  { proved, objects }: ImportSource,
+  form: StoredForm = { stored: store, isSealed: () => false, readable: (row) => row },
+): Promise<void> {
   await prepare(store, proved);
   const last = await lastKey(store);
   const writer = new BatchWriter(store);
+  const sealed = new Set<string>();
   for await (const some of objects) {
-    for (const object of some) if (compareCodePoints(object.key, last) > 0) await writer.add(object);
+    for (const object of some) {
+      if (form.isSealed(object.data)) sealed.add(object.key);
+      if (compareCodePoints(object.key, last) > 0) await writer.add(object);
+    }
   }
   await writer.flush();
-  await prove(store, proved);
+  await prove(proved, form, sealed);
   await finishImport(store);
 }
 
@@ -98,10 +116,14 @@ class BatchWriter {
   }
 }
 
-async function prove(store: Store, { objects, sha256 }: ExportSummary): Promise<void> {
+async function prove(
+  { objects, sha256 }: ExportSummary,
+  { stored, readable }: StoredForm,
+  sealed: ReadonlySet<string>,
+): Promise<void> {
   const digest = new ObjectsDigest();
-  for await (const page of store.scan()) {
-    for (const row of page) if (!isMarker(row)) digest.add(row);
+  for await (const page of stored.scan()) {
+    for (const row of page) if (!isMarker(row)) digest.add(sealed.has(row.key) ? row : readable(row));
   }
   const found = { objects: digest.objects, sha256: digest.sum() };
   if (found.objects === objects && found.sha256 === sha256) return;

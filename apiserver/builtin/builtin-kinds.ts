@@ -1,12 +1,19 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { configMapKind, configMapStrategy } from './config-map-kind.ts';
 import { eventKind, eventsGroupKind } from './event-kinds.ts';
 import { leaseKind } from './lease-kind.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import { isNamespaceKind, namespaceKind } from './namespace-kind.ts';
+import { bindingStrategy } from './rbac-defaults.ts';
+import { isBindingKind, rbacKinds } from './rbac-kinds.ts';
+import { resourceQuotaKind } from './resource-quota-kind.ts';
+import { serviceAccountKind } from './service-account-kind.ts';
 import { serviceKind } from './service-kind.ts';
+import { userKind } from './user-kind.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';
+import { secretKind, secretStrategy } from './secret-kind.ts';
 
 /** The kinds of Kubernetes that every server has, under Kubernetes' names: stock clients rely on them. */
 export const builtinKinds: readonly ModelDescriptor[] = [
@@ -15,21 +22,34 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   eventsGroupKind,
   leaseKind,
   serviceKind,
+  ...rbacKinds,
+  serviceAccountKind,
+  secretKind,
+  configMapKind,
+  resourceQuotaKind,
 ];
 
 /** Registers the kinds as the service's own, before others can take their names; resolves when they are served. */
 export async function openBuiltinKinds({
   schemes,
   table,
+  serviceDomain,
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
+  /** The domain of the service's own kinds, which come in addition. */
+  readonly serviceDomain: string;
 }): Promise<void> {
-  for (const kind of builtinKinds) schemes.register(kind);
-  await Promise.all(builtinKinds.map(async (kind) => table.whenReady(kind)));
+  const kinds = [...builtinKinds, userKind(serviceDomain)];
+  for (const kind of kinds) schemes.register(kind);
+  await Promise.all(kinds.map(async (kind) => table.whenReady(kind)));
 }
 
 /** Returns the rules that a kind adds to those of all kinds, if any. */
 export function strategyOf(model: ModelDescriptor): KindStrategy | undefined {
-  return isNamespaceKind(model) ? namespaceStrategy : undefined;
+  if (isNamespaceKind(model)) return namespaceStrategy;
+  if (isBindingKind(model)) return bindingStrategy;
+  if (model.group !== '') return undefined;
+  if (model.kind === secretKind.kind) return secretStrategy;
+  return model.kind === configMapKind.kind ? configMapStrategy : undefined;
 }

@@ -13,7 +13,7 @@ const schema = {
     spec: {
       type: 'object',
       properties: {
-        holderIdentity: { type: 'string', description: 'Who holds the lease; empty: nobody.' },
+        holderIdentity: { type: 'string', description: 'The holder of the lease; empty: none.' },
         leaseDurationSeconds: { type: 'integer', minimum: 1, description: 'How long others wait after renewTime.' },
         acquireTime: time,
         renewTime: time,

@@ -6,7 +6,7 @@ import type {
   ObjectShape,
 } from '@homeostat/controller-runtime';
 import { parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
@@ -26,6 +26,10 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
+  readonly logger: Logger;
+  /** Throws ApiError Forbidden when the informer is not allowed; called at its start and after each change of permissions. */
+  readonly check: () => void;
+  readonly onChange: (listener: () => void) => () => void;
 }
 
 /** Most objects of a closing kind that are collected in one turn: about a millisecond. */
@@ -34,13 +38,14 @@ const collectedAtOnce = 5_000;
 /** The selected objects of a kind while it is registered once. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
+  readonly find: (key: string) => Entry | undefined;
   /** Prepares the selection; returns undefined when there is nothing to prepare. */
   readonly prepare: () => Promise<unknown> | undefined;
 }
 
 /**
  * Backs an informer in the server's process with the server's cache, without a copy and without a delay. While a kind is not
- * served, the informer keeps the objects that the kind had last.
+ * served, or the informer is not allowed to follow it, the informer keeps the objects that it had last.
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
@@ -60,39 +65,55 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
 
   get(key: string): T | undefined {
     if (this.#followed === undefined) return undefined;
-    const { resource, selects } = this.#followed;
-    const entry = resource.cache.get(key);
+    const { resource, selects, find } = this.#followed;
+    const entry = find(key);
     return entry !== undefined && selects(entry) ? this.#read(entry, resource) : undefined;
   }
 
-  *objects(): Iterable<KeyedObject<T>> {
-    if (this.#followed === undefined) return;
+  objects(): Iterable<KeyedObject<T>> {
+    if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
-    for (const entry of entries()) yield this.#stateOf(entry, resource);
+    const present = entries();
+    const stateOf = (entry: Entry): KeyedObject<T> => this.#stateOf(entry, resource);
+    return {
+      *[Symbol.iterator]() {
+        for (const entry of present) yield stateOf(entry);
+      },
+    };
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     while (!signal.aborted) {
       const resource = await this.#whenServed(signal);
+      await this.#whenAllowed(signal);
       if (resource !== undefined) await this.#followLife(resource, signal, sink);
     }
   }
 
-  /** Follows a kind until it is no longer served, or the signal aborts. */
+  /** Follows a kind until it is no longer served, the informer may not follow it any more, or the signal aborts. */
   async #followLife(resource: Resource, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table } = this.#parts;
     const followed = this.#select(resource);
     const prepared = followed.prepare();
     if (prepared !== undefined) await prepared;
     // The kind may have closed during the wait, when nothing was subscribed to it.
-    if (signal.aborted || resource.isClosed) return;
+    if (signal.aborted || resource.isClosed || this.#refusal() !== undefined) return;
     this.#followed = followed;
     // Subscribed in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
     sink.open();
+    let kept: Followed | undefined;
     await new Promise<void>((resolve) => {
+      const unfollow = this.#parts.onChange(() => {
+        if (kept !== undefined || this.#refusal() === undefined) return;
+        // In this turn, so that no later change is seen, and none is told that is not seen.
+        unsubscribe();
+        kept = this.#followed = frozen(followed);
+        finish();
+      });
       const finish = (): void => {
+        unfollow();
         table.off('closed', onClosed);
         signal.removeEventListener('abort', finish);
         resolve();
@@ -107,7 +128,38 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     unsubscribe();
     // Several informers of a kind that closes each collect its objects.
     if (resource.cache.size > collectedAtOnce) await nextTurn();
-    this.#before = { resource, entries: followed.entries() };
+    this.#before = { resource, entries: (kept ?? followed).entries() };
+  }
+
+  /** Returns why the informer may not follow the kind; undefined when it may. */
+  #refusal(): Error | undefined {
+    try {
+      this.#parts.check();
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  /** Resolves once the informer may follow the kind, or the signal aborts. */
+  async #whenAllowed(signal: AbortSignal): Promise<void> {
+    const err = this.#refusal();
+    if (err === undefined || signal.aborted) return;
+    const { logger, model, onChange } = this.#parts;
+    logger.warn(
+      { err, kind: model.kind },
+      'an informer is not allowed to follow its kind, and waits for the permission',
+    );
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (!signal.aborted && this.#refusal() !== undefined) return;
+        unfollow();
+        signal.removeEventListener('abort', look);
+        resolve();
+      };
+      const unfollow = onChange(look);
+      signal.addEventListener('abort', look);
+    });
   }
 
   /** Returns the kind once it is served; undefined when the signal aborts before. */
@@ -143,6 +195,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     ];
     return {
       resource,
+      find: (key) => resource.cache.get(key),
       selects: (entry) => selections.some((each) => each.selects(entry)),
       prepare: () => {
         const missing = selections.map((each) => each.prepare()).filter((each) => each !== undefined);
@@ -153,7 +206,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences({ resource, entries }: Followed, sink: BackingSink<T>): void {
-    const { resource: last = resource, entries: before = [] } = this.#before ?? {};
+    // In the first life no handler knows an object yet: open() gives them all.
+    if (this.#before === undefined) return;
+    const { resource: last, entries: before } = this.#before;
     const gone = new Map(before.map((entry) => [entry.key, entry]));
     this.#before = undefined;
     for (const entry of entries()) {
@@ -199,4 +254,13 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     this.#shaped.set(whole, shaped);
     return shaped;
   }
+}
+
+/** Returns the objects as they are now, whatever changes later. */
+function frozen(followed: Followed): Followed {
+  const entries = [...followed.entries()];
+  let byKey: ReadonlyMap<string, Entry> | undefined;
+  const find = (key: string): Entry | undefined =>
+    (byKey ??= new Map(entries.map((entry) => [entry.key, entry]))).get(key);
+  return { ...followed, find, selects: () => true, entries: () => entries };
 }

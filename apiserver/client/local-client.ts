@@ -45,7 +45,10 @@ import type { Writer } from '../registry/object/label-keys.ts';
 import type { Lister, ListRequest } from '../registry/reads/lister.ts';
 import { readPropagationPolicy } from '../registry/rules/propagation-policy.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { ApplyOptions as RegistryApplyOptions } from '../registry/writes/write-options.ts';
+import type {
+  ApplyOptions as RegistryApplyOptions,
+  WriteOptions as RegistryOptions,
+} from '../registry/writes/write-options.ts';
 import { isHidden } from '../registry/writes/write-result.ts';
 import type { WriteResult } from '../registry/writes/write-result.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
@@ -53,6 +56,8 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import { parseSort } from '../registry/object/sort-term.ts';
 import type { StoredKind } from '../store/object-key.ts';
+import { attributesOf } from './client-guard.ts';
+import type { ClientGuard, GuardedCall } from './client-guard.ts';
 import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
@@ -71,6 +76,8 @@ export interface LocalClientParts {
   readonly writer?: Writer;
   /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
   readonly fieldManager?: string;
+  /** Decides about each call. Default: all are allowed. */
+  readonly guard?: ClientGuard | undefined;
 }
 
 /** The object after the apply, and the fields that were left to other managers. */
@@ -100,12 +107,13 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** Returns a client whose writes are those of another writer. */
-  as(writer: Writer, fieldManager: string): LocalClient {
-    return new LocalClient({ ...this.#parts, writer, fieldManager });
+  /** Returns a client whose writes are those of another writer, who may do what `guard` allows. */
+  as(writer: Writer, fieldManager: string, guard?: ClientGuard): LocalClient {
+    return new LocalClient({ ...this.#parts, writer, fieldManager, guard });
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
+    this.#check(model, { verb: 'get', name, namespace: options.namespace });
     const resource = await this.#resource(model);
     return this.#parts.reader.read(
       await this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion),
@@ -113,14 +121,17 @@ export class LocalClient implements PluginClient {
   }
 
   async list<T extends ApiObject>(model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    const page = await this.#parts.lister.list(await this.#resource(model), listRequest(options));
+    const request = listRequest(options);
+    this.#check(model, { verb: 'list', ...selected(options) });
+    const page = await this.#parts.lister.list(await this.#resource(model), request);
     const { apiVersion, kind, ...envelope } = page.envelope();
     return { apiVersion, kind, ...envelope, items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) };
   }
 
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
-    const resource = await this.#resource(model);
     const namespace = options.namespace ?? object.metadata.namespace;
+    this.#check(model, { verb: 'create', name: object.metadata.name, namespace });
+    const resource = await this.#resource(model);
     const body = bodyOf({
       ...object,
       apiVersion: object.apiVersion ?? resource.apiVersion,
@@ -136,6 +147,7 @@ export class LocalClient implements PluginClient {
 
   async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
     const resource = await this.#resourceOf(object);
+    this.#check(resource.model, { verb: 'update', ...keyOf(object) });
     return this.#answer(
       await this.#parts.registry.update(resource, keyOf(object), bodyOf(object), this.#written(options)),
     );
@@ -143,6 +155,7 @@ export class LocalClient implements PluginClient {
 
   async updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options: WriteOptions = {}): Promise<T> {
     const resource = await this.#resourceOf(object);
+    this.#check(resource.model, { verb: 'update', ...keyOf(object), subresource: 'status' });
     const body = bodyOf({ ...object, status });
     return this.#answer(
       await this.#parts.registry.update(resource, keyOf(object), body, {
@@ -158,6 +171,7 @@ export class LocalClient implements PluginClient {
     patch: Patch,
     options: PatchOptions = {},
   ): Promise<T> {
+    this.#check(model, { verb: 'patch', name, namespace: options.namespace, subresource: options.subresource });
     const resource = await this.#resource(model);
     const change = bodyOf(patch.type === 'json' ? patch.operations : patch.patch);
     const isLarge = change.isLarge === true;
@@ -190,6 +204,7 @@ export class LocalClient implements PluginClient {
     name: string,
     options: DeleteOptions = {},
   ): Promise<T | undefined> {
+    this.#check(model, { verb: 'delete', name, namespace: options.namespace });
     const resource = await this.#resource(model);
     readPropagationPolicy(options.propagationPolicy, undefined);
     const written = await this.#parts.registry.delete(resource, keyFor(name, options), this.#written(options));
@@ -207,15 +222,22 @@ export class LocalClient implements PluginClient {
 
   watch<T extends ApiObject>(model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     const { lister, table, revisions, reader } = this.#parts;
-    return new LocalWatch<T>(
-      { resource: async () => this.#resource(model), lister, table, revisions, reader },
-      options,
-    );
+    const check = (): void => this.#check(model, { verb: 'watch', ...selected(options) });
+    const resource = async (): Promise<Resource> => this.#resource(model);
+    const parts = { resource, lister, table, revisions, reader, check, onChange: this.#onChange };
+    return new LocalWatch<T>(parts, options);
   }
 
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions<T> = {}): Informer<T> {
     const { clock, logger, ...parts } = this.#parts;
-    const followed = { ...parts, model: descriptorOf(model), selection: options };
+    const check = (): void => {
+      for (const namespace of options.namespaces ?? [undefined]) {
+        for (const verb of ['list', 'watch']) this.#check(model, { verb, ...selected(options), namespace });
+      }
+    };
+    check();
+    const permission = { check, onChange: this.#onChange };
+    const followed = { ...parts, ...permission, logger, model: descriptorOf(model), selection: options };
     return createBackedInformer({
       model,
       selection: options,
@@ -230,21 +252,35 @@ export class LocalClient implements PluginClient {
     object: AppliedObject<T>,
     options: ApplyOptions & Pick<RegistryApplyOptions, 'onContested'>,
   ): Promise<T> {
+    const { name, namespace = options.namespace } = object.metadata;
+    this.#check(model, { verb: 'patch', name, namespace, subresource: options.subresource });
     const resource = await this.#resource(model);
     const { apiVersion, model: descriptor } = resource;
-    const { name, namespace = options.namespace } = object.metadata;
+    const checkCreate = (): void => this.#check(model, { verb: 'create', name, namespace });
     const key = keyFor(name, namespace === undefined ? {} : { namespace });
     const body = bodyOf({ apiVersion, kind: descriptor.kind, ...(object as object) });
     requireFieldManager(options.fieldManager);
-    return this.#answer(await this.#parts.registry.apply(resource, key, body, this.#written(options)));
+    return this.#answer(
+      await this.#parts.registry.apply(resource, key, body, { ...this.#written(options), checkCreate }),
+    );
   }
 
+  /** @throws ApiError Forbidden */
+  #check(model: Model, call: GuardedCall): void {
+    const { guard } = this.#parts;
+    if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));
+  }
+
+  /** Calls the listener after each change of what the client may do; returns a function that ends this. */
+  readonly #onChange = (listener: () => void): (() => void) =>
+    this.#parts.guard?.onChange(listener) ?? (() => undefined);
+
   /** Adds the writer to the options, last, so that a caller cannot override it. */
-  #written<O extends WriteOptions>(options: O): O & { readonly writer: Writer; readonly fieldManager: string } {
-    const { writer = 'service', fieldManager: own = 'homeostat' } = this.#parts;
+  #written<O extends WriteOptions>(options: O): O & Pick<RegistryOptions, 'user'> & Written {
+    const { writer = 'service', fieldManager: own = 'homeostat', guard } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    return Object.assign({}, options, { fieldManager, writer });
+    return Object.assign({}, options, { fieldManager, writer, user: guard?.user });
   }
 
   /** Returns the resource of a model; waits while the kind is being indexed. @throws ApiError ServiceUnavailable or NotFound when it is not registered. */
@@ -286,6 +322,12 @@ export class LocalClient implements PluginClient {
   }
 }
 
+/** The writer of a write, and its field manager. */
+interface Written {
+  readonly writer: Writer;
+  readonly fieldManager: string;
+}
+
 /** The kind to find; it has no plural when it comes from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
@@ -305,6 +347,18 @@ function bodyOf(value: unknown): BodySource {
     return first.value;
   };
   return first.bytes > largeBody ? Object.assign(read, { isLarge: true }) : read;
+}
+
+/** Returns the scope of a list, and the one object that its field selector names. */
+function selected({
+  namespace,
+  fieldSelector,
+}: Pick<ListOptions, 'namespace' | 'fieldSelector'>): Pick<GuardedCall, 'name' | 'namespace'> {
+  const terms = fieldSelector === undefined ? [] : parseFieldSelector(fieldSelector);
+  const named = terms.find(
+    ({ key, operator, values }) => key === 'metadata.name' && operator === 'in' && values.length === 1,
+  );
+  return { namespace, name: named?.values[0] };
 }
 
 function keyFor(name: string, { namespace }: NamespaceOptions): ObjectKey {

@@ -7,7 +7,7 @@ describe('a local watch of a kind that is being indexed', () => {
   let served = (_resource: Resource): void => {};
   const parts = (): LocalWatchParts => {
     const resource = new Promise<Resource>((resolve) => (served = resolve));
-    return { resource: () => resource } as Partial<LocalWatchParts> as LocalWatchParts;
+    return { resource: () => resource, check: () => undefined } as Partial<LocalWatchParts> as LocalWatchParts;
   };
   const over = { done: true, value: undefined };
 

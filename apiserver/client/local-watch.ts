@@ -16,6 +16,9 @@ export interface LocalWatchParts {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
+  /** Throws ApiError Forbidden when the watch is not allowed; called at its start and after each change of permissions. */
+  readonly check: () => void;
+  readonly onChange: (listener: () => void) => () => void;
 }
 
 /** A place in a kind's change feed. */
@@ -40,6 +43,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   #place: Place | undefined;
   #isDone = false;
   #isClosed = false;
+  /** Permissions have changed. */
+  #isDoubtful = false;
   #wake: (() => void) | undefined;
 
   constructor(parts: LocalWatchParts, options: WatchOptions) {
@@ -56,6 +61,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     try {
       const place = (this.#place ??= await this.#opened());
       while (place !== undefined && !this.#isOver()) {
+        if (this.#isDoubtful) this.#parts.check();
+        this.#isDoubtful = false;
         const event = this.#waiting.shift() ?? this.#nextInitial(place) ?? this.#nextChange(place);
         if (event !== undefined) return { done: false, value: event };
         if (this.#isClosed) throw new ApiError('Expired', 'the kind is no longer served');
@@ -98,6 +105,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   async #open(): Promise<Place | undefined> {
     const { lister, revisions } = this.#parts;
     const { signal, sendInitialEvents, allowBookmarks } = this.#options;
+    this.#parts.check();
     const resource = await this.#parts.resource();
     if (this.#isOver()) return undefined;
     const after = parseRevision(this.#options.resourceVersion ?? '');
@@ -116,6 +124,10 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
       notify();
     };
     this.#parts.table.on('closed', onClosed);
+    const unfollow = this.#parts.onChange(() => {
+      this.#isDoubtful = true;
+      notify();
+    });
     signal?.addEventListener('abort', notify);
     return {
       resource,
@@ -126,6 +138,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
       markInitialEnd: sendInitialEvents === true && allowBookmarks === true,
       release: () => {
         unsubscribe();
+        unfollow();
         this.#parts.table.off('closed', onClosed);
         signal?.removeEventListener('abort', notify);
       },

@@ -22,6 +22,7 @@ describe('dependents of kinds that are not served', () => {
       store: store as unknown as Store,
       table: table as unknown as ResourceTable,
       log: new UnservedLog(0),
+      hidden: 0,
     });
     const unhandled: unknown[] = [];
     const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
@@ -56,6 +57,7 @@ describe('dependents of kinds that are not served', () => {
       store: store as unknown as Store,
       table: table as unknown as ResourceTable,
       log: new UnservedLog(0),
+      hidden: 0,
     });
     const isOwned = (at: number): Promise<boolean> => dependents.some(({ uid }) => uid === `owner-${at}`);
     const ask = (): Promise<number[]> =>

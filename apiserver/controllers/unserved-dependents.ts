@@ -10,6 +10,8 @@ export interface UnservedDependentsOptions {
   readonly store: Store;
   readonly table: ResourceTable;
   readonly log: UnservedLog;
+  /** The number of a kind whose objects have no owners. */
+  readonly hidden: number;
 }
 
 type IsDependent = (owner: OwnerReference) => boolean;
@@ -45,13 +47,13 @@ export class UnservedDependents {
 
   /** Returns the predicates that match a stored reference. */
   async #look(): Promise<ReadonlySet<IsDependent>> {
-    const { store, table, log } = this.#options;
+    const { store, table, log, hidden } = this.#options;
     const asked = this.#asked;
     this.#asked = new Set();
     const found = new Set<IsDependent>();
     const numbers = new Set([...(await this.#stored()), ...log.kinds]);
     for (const number of numbers) {
-      if (table.ofNumber(number) !== undefined) continue;
+      if (number === hidden || table.ofNumber(number) !== undefined) continue;
       for await (const rows of store.scan(number)) {
         const owners = rows.flatMap(ownersOf);
         const answered = [...asked].filter((isDependent) => owners.some(isDependent));

@@ -100,7 +100,7 @@ class SchemaCheck {
     const children = childrenOf(visit);
     if (visit.level === 'root') this.#checkRootMetadata(visit);
     // The first child is visited first.
-    for (let index = children.length - 1; index >= 0; index -= 1) this.#open.push(children[index] as Visit);
+    for (const child of children.toReversed()) this.#open.push(child);
   }
 
   #checkKeywords(schema: DefinitionSchema, field: string): void {
@@ -214,10 +214,10 @@ function childrenOf(visit: Visit): readonly Visit[] {
   const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
   const children: Visit[] = [];
   const { properties = {}, items, additionalProperties, not } = schema;
-  for (const name of Object.keys(properties)) {
+  for (const [name, property] of Object.entries(properties)) {
     const isBelow = isMetadata || (isResource && ['apiVersion', 'kind', 'metadata'].includes(name));
     const place = { ...inner, field: `${field}.properties[${name}]`, isMetadata: isBelow, branches: counted() };
-    children.push({ ...place, schema: properties[name] as DefinitionSchema });
+    children.push({ ...place, schema: property });
   }
   if (items !== undefined) children.push({ ...inner, schema: items, field: `${field}.items`, branches: counted() });
   if (typeof additionalProperties === 'object')

@@ -36,6 +36,31 @@ describe('BodyMemory', () => {
     expect(isRefused(memory, 20 * KiB)).to.equal(true);
   });
 
+  it('gives one client at most half of it', () => {
+    const memory = new BodyMemory(100 * KiB);
+    const isRefusedTo = (client: string, bytes: number): boolean => {
+      const next = request(chunked);
+      memory.nameClient(next, client);
+      try {
+        memory.hold(next, bytes);
+        return false;
+      } catch (error) {
+        expect(error).to.include({ reason: 'ServiceUnavailable', retryAfterSeconds: 1 });
+        return true;
+      }
+    };
+    const first = request(chunked);
+    memory.nameClient(first, 'a');
+    memory.hold(first, 30 * KiB);
+    expect(isRefusedTo('a', 30 * KiB)).to.equal(true);
+    expect(isRefusedTo('a', 20 * KiB)).to.equal(false);
+    expect(isRefusedTo('a', 16 * KiB)).to.equal(true);
+    expect(isRefusedTo('b', 30 * KiB)).to.equal(false);
+    expect(isRefusedTo('c', 30 * KiB)).to.equal(true);
+    memory.release(first);
+    expect(isRefusedTo('a', 30 * KiB)).to.equal(false);
+  });
+
   it('does not count a body with a small length, which is never released, whatever memory it takes', () => {
     const memory = new BodyMemory(100 * KiB);
     for (let count = 0; count < 100; count += 1) {

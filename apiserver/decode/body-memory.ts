@@ -17,28 +17,56 @@ const leastCounted = 16 * 1024;
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
+const clientRefusal = `${refusal}: those of one client address may take half of it`;
 
-/** The memory of request bodies, from their arrival until the requests are over. All bodies share one bound. */
+/**
+ * The memory of request bodies, from their arrival until the requests are over. All bodies share one bound, of which those of one
+ * client take at most half.
+ */
 export class BodyMemory {
+  readonly #maxBytes: number;
   readonly #bound: MemoryBound<IncomingMessage>;
+  readonly #clients = new WeakMap<IncomingMessage, string>();
+  /** The bounds of the clients whose bodies are counted now. */
+  readonly #boundOf = new Map<string, MemoryBound<IncomingMessage>>();
 
   constructor(maxBytes: number = defaultMaxBytes) {
+    this.#maxBytes = maxBytes;
     this.#bound = new MemoryBound(maxBytes, refusal);
+  }
+
+  /** Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies applies. */
+  nameClient(request: IncomingMessage, client: string): void {
+    this.#clients.set(request, client);
   }
 
   /**
    * Counts the bytes of a request's body, which replace those that were counted for it before. A request that is never
    * {@link release released} keeps them. One that {@link mayBeCounted} excludes is not counted.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound
+   * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound, or those of the same
+   * client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
-    if (this.#bound.of(request) !== undefined || (bytes >= leastCounted && mayBeCounted(request))) {
-      this.#bound.hold(request, bytes);
-    }
+    if (this.#bound.of(request) === undefined && (bytes < leastCounted || !mayBeCounted(request))) return;
+    const client = this.#clients.get(request);
+    const own = client === undefined ? undefined : this.#boundOf.get(client);
+    own?.check(request, bytes);
+    this.#bound.hold(request, bytes);
+    if (client !== undefined) (own ?? this.#newBound(client)).count(request, bytes);
   }
 
   release(request: IncomingMessage): void {
     this.#bound.release(request);
+    const client = this.#clients.get(request);
+    const own = client === undefined ? undefined : this.#boundOf.get(client);
+    own?.release(request);
+    if (client !== undefined && own?.isEmpty === true) this.#boundOf.delete(client);
+  }
+
+  #newBound(client: string): MemoryBound<IncomingMessage> {
+    const bound = new MemoryBound<IncomingMessage>(this.#maxBytes / 2, clientRefusal);
+    this.#boundOf.set(client, bound);
+    return bound;
   }
 }
 

@@ -91,7 +91,7 @@ function collect({ req, res }: Exchange, { memory, length }: CollectOptions): Pr
       leave();
       resolve(whole ?? parts.take());
     };
-    const onClose = (): void => fail(new Error('the connection was closed, or the request was answered'));
+    const onClose = (): void => fail(new Error('the connection was closed, or the response was sent'));
     const fail = (error: Error): void => {
       leave();
       reject(error);

@@ -17,7 +17,14 @@ export { consoleGroup, publicGroup, userGroup } from './routes/group-names.ts';
 export { route, RouteBuilder } from './routes/route-builder.ts';
 export type { RouteArguments } from './routes/route-builder.ts';
 export type { AfterFunction, BeforeFunction, ErrorFunction, FilterFunction } from './routes/filters.ts';
-export type { EndpointResponse, HandlerFunction, RouteMethod, RouteOptions, RouterFunction } from './routes/router.ts';
-export type { ServerRequest } from './routes/server-request.ts';
+export type {
+  EndpointResponse,
+  HandlerFunction,
+  RouteMethod,
+  RouteOptions,
+  RoutePermission,
+  RouterFunction,
+} from './routes/router.ts';
+export type { RequestUser, ServerRequest } from './routes/server-request.ts';
 export { ServerResponse } from './routes/server-response.ts';
 export type { Pieces, ResponseBody, ServerEvent } from './routes/server-response.ts';

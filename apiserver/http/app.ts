@@ -4,11 +4,17 @@ import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { AssetTable } from '../assets/asset-table.ts';
+import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { Authenticator } from '../identity/authenticator.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
+import type { People } from '../people/people.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
 import { answerTogether } from './response/answer-together.ts';
 import { assetRoutes } from './pages/asset-routes.ts';
-import { bearerToken } from './guards/bearer-token.ts';
+import { RequestAuditor } from './guards/audit-requests.ts';
+import { authenticate } from './guards/authenticate.ts';
+import { authorize } from './guards/authorize.ts';
 import { requireRead } from './response/cacheable-answer.ts';
 import { debugRoutes } from './pages/debug-pages.ts';
 import type { DebugPage } from './pages/debug-page.ts';
@@ -19,26 +25,33 @@ import type { EndpointParts } from './pages/endpoint-routes.ts';
 import { errorResponses } from './error-responses.ts';
 import type { ExportHandler } from './objects/export-handler.ts';
 import { healthReport, withoutTrailingSlash } from './pages/health.ts';
-import type { HealthCheck } from './pages/health.ts';
+import type { HealthCheck, HealthReport } from './pages/health.ts';
+import { loginRoutes } from './pages/login-routes.ts';
+import { pageHeaders } from './pages/page-headers.ts';
+import { issuerRoutes } from './pages/issuer-routes.ts';
 import { largeAnswers } from './response/large-answers.ts';
 import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './pages/open-api-routes.ts';
 import { originGuard } from './guards/origin-guard.ts';
+import { resourcePathOf } from './request/request-verb.ts';
 import { allOf, queryEncoding } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
-import { refuseImpersonation } from './guards/impersonation.ts';
+import { fairShare } from './guards/fair-share.ts';
+import type { FairShareParts } from './guards/fair-share.ts';
+import { impersonate } from './guards/impersonation.ts';
 import { releaseBodies } from './request/release-bodies.ts';
 import { pathNotFound, refuseMethod } from './request/path-errors.ts';
+import type { ReencryptHandler } from './objects/reencrypt-handler.ts';
 import type { ResourceHandler } from './objects/resource-handler.ts';
 import { parseResourcePath } from './request/resource-path.ts';
 import type { ResourcePath } from './request/resource-path.ts';
 import type { ReviewHandler } from './objects/review-handler.ts';
-import type { TrustedProxies } from './request/trusted-proxies.ts';
 
-export interface AppParts extends EndpointParts {
+export interface AppParts extends EndpointParts, FairShareParts {
   readonly resources: ResourceHandler;
   readonly reviews: ReviewHandler;
   readonly exports: ExportHandler;
+  readonly reencryption: ReencryptHandler;
   /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
   readonly find: (group: string, version: string, plural: string) => Resource | undefined;
   /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
@@ -50,35 +63,46 @@ export interface AppParts extends EndpointParts {
   readonly debug: readonly DebugPage[];
   readonly memory: AnswerMemory;
   readonly hostNames: readonly string[];
-  readonly proxies: TrustedProxies;
   /** Domain of the service's own kinds. */
   readonly serviceDomain: string;
-  /** The bearer token that every request except health checks must send; undefined: no authentication. */
-  readonly token: string | undefined;
+  readonly authenticator: Authenticator;
+  readonly people: People;
+  readonly accountIssuer: AccountIssuer;
+  /** Absent: requests are not audited. */
+  readonly audit?: AuditTrail | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
 }
 
-/** All middleware, in order: errors, request id, sending of responses, metrics, authentication, routes. */
+/** All middleware, in order: errors, request id, sending of responses, metrics, authentication, authorization, routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(errorResponses(parts.logger));
   app.use(requestId(parts.uuid));
+  const auditor = parts.audit === undefined ? undefined : new RequestAuditor(parts.audit, parts.proxies);
+  if (auditor !== undefined) app.use(auditor.responses());
   app.use(answerTogether());
   app.use(new RequestObserver(parts.metrics, parts.clock).middleware());
   app.use(largeAnswers(parts.memory));
-  app.use(releaseBodies(parts.bodies.memory));
+  app.use(releaseBodies(parts.bodies.memory, parts.proxies));
   const refusals = new RefusalLog(parts);
   app.use(originGuard({ ...parts, refusals }));
-  if (parts.token !== undefined) app.use(bearerToken(parts.token, refusals));
-  app.use(refuseImpersonation());
+  app.use(authenticate(parts.authenticator, refusals));
+  app.use(fairShare(parts));
+  app.use(impersonate(parts.permissions));
+  if (auditor !== undefined) app.use(auditor.arrivals());
+  app.use(authorize({ ...parts, isKind: (path) => isKind(parts, path) }));
   app.use(queryEncoding());
   app.use(resourceRoutes(parts));
+  app.use(pageHeaders(parts.proxies));
+  app.use(loginRoutes({ ...parts, refusals }));
   app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));
   app.use(debugRoutes(parts.debug));
   app.use(metricsRoute(parts.metrics));
   app.use(exportRoute(parts));
+  app.use(reencryptRoute(parts));
+  app.use(issuerRoutes(parts.accountIssuer));
   app.use(discoveryRoutes(parts));
   app.use(openApiRoutes({ models: parts.models, endpointRoutes: () => parts.endpoints.routes() }));
   app.use(docsRoutes(parts.serviceDomain));
@@ -108,7 +132,7 @@ function requestId(makeId: () => string): Middleware {
 /** The hot path: one lookup in a table instead of a route for each kind. */
 function resourceRoutes(parts: AppParts): Middleware {
   return function routeResource(context, next) {
-    const path = parseResourcePath(context.path);
+    const path = resourcePathOf(context);
     if (path === undefined) return next();
     if (parts.stopping()) throw shuttingDown();
     const resource = parts.find(path.group, path.version, path.plural);
@@ -126,6 +150,15 @@ function resourceRoutes(parts: AppParts): Middleware {
   };
 }
 
+/** True for the path of a kind, ready or not. */
+function isKind({ find, reviews }: AppParts, path: ResourcePath): boolean {
+  try {
+    return (find(path.group, path.version, path.plural) ?? reviews.find(path)) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
 /** 503 for the path of a kind that plugins or definitions will serve again, otherwise 404. */
 function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
   const kind = parseResourcePath(path);
@@ -139,14 +172,24 @@ function needsNamespace(context: Context, name: string | undefined): boolean {
 
 function exportRoute({ exports, stopping }: AppParts): Middleware {
   return function answerExport(context, next) {
-    if (withoutTrailingSlash(context.path) !== '/export') return next();
+    const path = withoutTrailingSlash(context.path);
+    if (path !== '/export' && path !== '/export/decrypted') return next();
     if (context.method !== 'GET') refuseMethod(context, ['GET']);
     if (stopping()) throw shuttingDown();
-    return exports.handle(context);
+    return exports.handle(context, path === '/export/decrypted');
   };
 }
 
-function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
+function reencryptRoute({ reencryption, stopping }: AppParts): Middleware {
+  return function answerReencrypt(context, next) {
+    if (withoutTrailingSlash(context.path) !== '/reencrypt') return next();
+    if (context.method !== 'POST') refuseMethod(context, ['POST']);
+    if (stopping()) throw shuttingDown();
+    return reencryption.handle(context);
+  };
+}
+
+function healthRoutes({ live, ready, stopping, authenticator }: AppParts): Middleware {
   const shutdown: HealthCheck = {
     name: 'shutdown',
     check: () => (stopping() ? 'the server is shutting down' : undefined),
@@ -157,19 +200,34 @@ function healthRoutes({ live, ready, stopping }: AppParts): Middleware {
     '/healthz': () => live,
     '/readyz': () => [...ready, shutdown],
   };
-  return function answerHealth(context, next) {
+  return async function answerHealth(context, next) {
     const path = withoutTrailingSlash(context.path);
     const found = Object.hasOwn(checks, path) ? checks[path] : undefined;
-    if (found === undefined) return next();
+    if (found === undefined) {
+      await next();
+      return;
+    }
     requireRead(context);
-    const query = { verbose: context.query['verbose'] !== undefined, exclude: allOf(context.query, 'exclude') };
-    const report = healthReport(path.slice(1), found(), query);
+    const verbose = context.query['verbose'] !== undefined;
+    const query = { verbose, exclude: allOf(context.query, 'exclude') };
+    const reportOf = (hasReasons: boolean): HealthReport =>
+      healthReport(path.slice(1), found(), { ...query, hasReasons });
+    const short = reportOf(false);
+    const report = !short.healthy && (await isKnown(authenticator, context)) ? reportOf(true) : short;
     context.status = report.healthy ? 200 : 503;
     context.type = 'text/plain';
     context.set('Cache-Control', 'no-cache, private');
     context.body = report.text;
-    return undefined;
   };
+}
+
+/** True for a request with a valid credential. False while the database is away and the credential cannot be checked. */
+async function isKnown(authenticator: Authenticator, { req }: Context): Promise<boolean> {
+  try {
+    return (await authenticator.ofRequest(req)) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function shuttingDown(): ApiError {

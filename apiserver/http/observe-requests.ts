@@ -47,11 +47,11 @@ export class RequestObserver {
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock;
     const labels = ['verb', 'group', 'resource', 'subresource'];
-    const total = { name: 'apiserver_request_total', help: 'Requests that were answered, or became a watch.' };
+    const total = { name: 'apiserver_request_total', help: 'Requests with a response, and watches that began.' };
     this.#total = metrics.counter({ ...total, labels: [...labels, 'code'] });
     const duration = {
       name: 'apiserver_request_duration_seconds',
-      help: 'How long answers took; of watches, to begin.',
+      help: 'Time to the response; for watches, to their beginning.',
     };
     this.#duration = metrics.histogram({ ...duration, labels, buckets });
     const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests under way, without watches.' };
@@ -166,7 +166,7 @@ function describe(span: Span, context: Context, statusCode: number): void {
   const { verb, resource } = askedOf(context);
   span.updateName(`${verb} ${resource}`.trimEnd());
   span.setAttribute('http.response.status_code', statusCode);
-  if (statusCode >= 500) failSpan(span, `answered ${statusCode}`);
+  if (statusCode >= 500) failSpan(span, `status ${statusCode}`);
 }
 
 function spanOf(context: Context): SpanOptions {

@@ -7,6 +7,8 @@ import type { Entry } from './entry.ts';
 export interface BrokenEntry extends Entry {
   /** The problem, without any of the object's content. */
   readonly problem: string;
+  /** True when it is encrypted and the key is missing: with the key it can be read again, so nothing may replace it. */
+  readonly isLocked?: boolean;
 }
 
 export function isBroken(entry: Entry): entry is BrokenEntry {

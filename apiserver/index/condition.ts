@@ -99,9 +99,13 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
 }
 
 function gapsBetween(slices: readonly Slice[], list: SortedIndex): readonly Slice[] {
-  const starts = [0, ...slices.map((slice) => slice.to)];
-  const ends = [...slices.map((slice) => slice.from), list.size];
-  return starts.map((from, i) => ({ list, from, to: ends[i] as number }));
+  const gaps: Slice[] = [];
+  let from = 0;
+  for (const slice of slices) {
+    gaps.push({ list, from, to: slice.from });
+    from = slice.to;
+  }
+  return [...gaps, { list, from, to: list.size }];
 }
 
 function candidates(slices: readonly Slice[], exact: boolean): Candidates {

@@ -41,7 +41,7 @@ describe('continue token', () => {
     ]);
   });
 
-  it('refuses whatever else a client may send', () => {
+  it('refuses all other values that a client may send', () => {
     const good = JSON.parse(Buffer.from(formatContinueToken(position, scope), 'base64url').toString()) as object;
     const foreign = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJrZXkifQ';
     const wrong = [

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Query } from './query.ts';
 
 /** The position at which a chunked list continues. */
@@ -64,13 +64,13 @@ function decode(text: string): Token {
 }
 
 function isToken(value: unknown): value is Token {
-  if (typeof value !== 'object' || value === null) return false;
-  const { v, e, q } = value as Partial<Token>;
+  if (!isJsonObject(value)) return false;
+  const { v, e, q } = value;
   return v === 1 && typeof e === 'string' && typeof q === 'string';
 }
 
 function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function notValid(why: string, cause?: unknown): ApiError {

@@ -53,7 +53,7 @@ function createCrowd(options?: HistoryOptions): Kind {
 }
 
 describe('History', () => {
-  it('answers every earlier revision as it was recorded then', () => {
+  it('returns every earlier revision as it was recorded then', () => {
     const step = fc.record({
       name: fc.integer({ min: 0, max: 6 }).map((n) => `p${n}`),
       age: fc.integer({ min: -4, max: 9 }),

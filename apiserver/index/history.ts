@@ -123,16 +123,18 @@ function undo(
   states: ReadonlyMap<string, Entry | undefined>,
 ): readonly Entry[] {
   const compare = compareByOrder(query.order);
-  const restored = [...states.values()].filter((entry) => entry !== undefined && matches(query, entry)) as Entry[];
+  const restored = [...states.values()].filter((entry) => entry !== undefined).filter((entry) => matches(query, entry));
   restored.sort(compare);
   const merged: Entry[] = [];
   let next = 0;
+  let former = restored[next];
   for (const entry of present) {
     if (states.has(entry.key)) continue;
-    while (next < restored.length && compare(restored[next] as Entry, entry) < 0)
-      merged.push(restored[next++] as Entry);
+    while (former !== undefined && compare(former, entry) < 0) {
+      merged.push(former);
+      former = restored[(next += 1)];
+    }
     merged.push(entry);
   }
-  while (next < restored.length) merged.push(restored[next++] as Entry);
-  return merged;
+  return merged.concat(restored.slice(next));
 }

@@ -48,7 +48,7 @@ describe('KindCache', () => {
       .that.includes({ index: 'spec.x', cause });
   });
 
-  it('refuses what is no list of strings, and a second value of an index that has one', () => {
+  it('refuses a result that is no list of strings, and a second value of an index that may have one', () => {
     const wrong = (values: unknown) => cacheWith({ multiValued: false, valuesOf: () => values as readonly string[] });
     for (const values of [[1], 'text', undefined, [null], ['a', 'b']]) {
       expect(() => wrong(values).draft(createPerson({ name: 'ann' })), String(values)).to.throw(IndexValueError);

@@ -135,9 +135,9 @@ export class KindIndex {
     } catch (error) {
       throw new IndexValueError(name, `index function failed: ${messageOf(error)}`, { cause: error });
     }
-    if (!isStringList(values)) throw new IndexValueError(name, 'index function must answer with strings');
+    if (!isStringList(values)) throw new IndexValueError(name, 'index function must return strings');
     if (values.length > 1 && !indexFunc.multiValued) {
-      throw new IndexValueError(name, `index function must answer with one value, not ${values.length}`);
+      throw new IndexValueError(name, `index function must return one value, not ${values.length}`);
     }
     return values;
   }

@@ -62,7 +62,7 @@ describe('SortedIndex', () => {
     for (let offset = 0; offset <= 7; offset++) expect(descending(index, offset)).to.deep.equal(all.slice(offset));
   });
 
-  it('answers with the present entry of a slot', () => {
+  it('returns the present entry of a slot', () => {
     const index = new SortedIndex();
     const slot = slotNamed('a');
     index.insert('v', slot);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { valuesWithout } from './values-without.ts';
 
 describe('valuesWithout', () => {
-  it('answers the values that are not among the others', () => {
+  it('returns the values that are not among the others', () => {
     const cases = [
       [[], [], []],
       [['a'], [], ['a']],

@@ -7,8 +7,9 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 export function valuesWithout(values: readonly string[], others: readonly string[]): readonly string[] {
   if (others.length === 0) return values;
   let at = 0;
+  let other = others[at];
   return values.filter((value) => {
-    while (at < others.length && compareCodePoints(others[at] as string, value) < 0) at += 1;
-    return others[at] !== value;
+    while (other !== undefined && compareCodePoints(other, value) < 0) other = others[(at += 1)];
+    return other !== value;
   });
 }

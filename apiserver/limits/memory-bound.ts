@@ -13,6 +13,11 @@ export class MemoryBound<Holder extends object> {
     this.#refusal = refusal;
   }
 
+  /** True when nothing is counted. */
+  get isEmpty(): boolean {
+    return this.#bytesOf.size === 0;
+  }
+
   /** Returns the bytes that are counted for a holder; undefined for none. */
   of(holder: Holder): number | undefined {
     return this.#bytesOf.get(holder);
@@ -24,11 +29,16 @@ export class MemoryBound<Holder extends object> {
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and those of the others exceed the bound
    */
   hold(holder: Holder, bytes: number): void {
+    this.check(holder, bytes);
+    this.count(holder, bytes);
+  }
+
+  /** Throws what {@link hold} would throw, and counts nothing. */
+  check(holder: Holder, bytes: number): void {
     const others = this.#bytes - (this.#bytesOf.get(holder) ?? 0);
     if (others > 0 && others + bytes > this.#maxBytes) {
       throw new ApiError('ServiceUnavailable', this.#refusal, { retryAfterSeconds: 1 });
     }
-    this.count(holder, bytes);
   }
 
   /** Counts the bytes of a holder without a refusal. */

@@ -17,7 +17,7 @@ function judgingSchema(_key: string, value: unknown): unknown {
   return nullable === true && !('type' in value) ? { anyOf: [{ type: 'null' }, rest] } : value;
 }
 
-describe('What the documents say of answers', () => {
+describe('What the documents say of responses', () => {
   let server: ApiServer;
   let ajv: Ajv;
 

@@ -163,7 +163,7 @@ describe('OpenAPI documents', () => {
     expect(item?.patch?.requestBody?.content).to.not.have.property('application/apply-patch+yaml');
   });
 
-  it('answer errors with a Status', () => {
+  it('respond to errors with a Status', () => {
     const { responses } = whole.paths[`${people}/persons`]?.post ?? {};
     expect(responses).to.have.all.keys('201', '400', '409', '422', 'default');
     expect(responses?.['422']).to.deep.equal({ $ref: '#/components/responses/Invalid' });

@@ -4,6 +4,7 @@ import type { DocumentPiece } from './document-piece.ts';
 import { metaSchemas } from './meta-schemas.ts';
 import { OperationIds } from './operation-id.ts';
 import { errorResponses } from './responses.ts';
+import { security, securitySchemes } from './security-schemes.ts';
 
 /** The `info` of a document. */
 export interface DocumentInfo {
@@ -20,7 +21,7 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
     yield;
     paths.push(Buffer.from(membersOf(ids.unique(piece.paths))));
   }
-  const head = membersOf({ openapi: '3.0.3', info, tags: tagsOf(pieces) });
+  const head = membersOf({ openapi: '3.0.3', info, security, tags: tagsOf(pieces) });
   const schemas = [...pieces.map((piece) => piece.schemas), Buffer.from(membersOf(metaSchemas))];
   yield;
   return yield* concatenated([
@@ -28,7 +29,9 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
     ...joinMembers(paths),
     Buffer.from('},"components":{"schemas":{'),
     ...joinMembers(schemas),
-    Buffer.from(`},"responses":${JSON.stringify(errorResponses)}}}`),
+    Buffer.from(
+      `},"responses":${JSON.stringify(errorResponses)},"securitySchemes":${JSON.stringify(securitySchemes)}}}`,
+    ),
   ]);
 }
 

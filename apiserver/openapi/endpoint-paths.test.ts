@@ -7,7 +7,7 @@ import { routes } from './served-models.fixture.ts';
 const greeting = '/apis/api.people.example.com/v1alpha1/persons/{name}/greeting';
 
 describe('endpointFragment', () => {
-  it('shows query, body and answer of an endpoint, under its plugin', () => {
+  it('shows the query, body and response of an endpoint, under its plugin', () => {
     const { paths, tags } = endpointFragment(routes);
     expect(tags.map(({ name }) => name)).to.deep.equal(['Plugin old', 'Plugin people']);
     const get = paths[greeting]?.get;

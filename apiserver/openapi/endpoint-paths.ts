@@ -51,7 +51,7 @@ function operationOf(route: EndpointRoute, method: Method, path: string): Operat
   const parameters = Object.entries(query ?? {}).map(([name, schema]): Parameter => {
     return { name, in: 'query', schema: schemaOf(schema) };
   });
-  const answer = { description: 'The answer of the endpoint.' };
+  const answer = { description: 'The response of the endpoint.' };
   return {
     operationId: operationId(method, path),
     tags: [tagOf(owner)],

@@ -126,7 +126,7 @@ const cause: OpenApiSchema = {
 
 const status: OpenApiSchema = {
   type: 'object',
-  description: 'The answer to whatever failed, and to deletions that left nothing.',
+  description: 'The response to a failed request, and to a deletion that removed the object.',
   required: ['apiVersion', 'kind', 'metadata', 'status'],
   properties: {
     apiVersion: { ...text, enum: ['v1'] },
@@ -146,7 +146,7 @@ const status: OpenApiSchema = {
         retryAfterSeconds: { type: 'integer' },
       },
     },
-    code: { type: 'integer', description: 'The status code of the answer.' },
+    code: { type: 'integer', description: 'The status code of the response.' },
   },
 };
 

@@ -65,44 +65,26 @@ function scopedPaths(
   operations: ModelOperations,
   parameters: readonly Parameter[],
 ): Fragment['paths'] {
+  const all: PathItem = { ...withParameters(parameters), get: operations.list() };
   const named: PathItem = { parameters: [...parameters, nameParameter] };
-  if (operations.isReadOnly) {
-    return {
-      [collection]: { ...withParameters(parameters), get: operations.list() },
-      [`${collection}/{name}`]: { ...named, get: operations.get() },
-    };
-  }
+  const one = `${collection}/{name}`;
+  if (operations.isReadOnly) return { [collection]: all, [one]: { ...named, get: operations.get() } };
+  const { hasDeleteCollection, hasScale } = operations;
   return {
     [collection]: {
-      ...withParameters(parameters),
-      get: operations.list(),
+      ...all,
       post: operations.create(),
-      ...(operations.hasDeleteCollection ? { delete: operations.deleteCollection() } : {}),
+      ...(hasDeleteCollection ? { delete: operations.deleteCollection() } : {}),
     },
-    [`${collection}/{name}`]: {
-      ...named,
-      get: operations.get(),
-      put: operations.update(),
-      patch: operations.patch(),
-      delete: operations.delete(),
-    },
-    [`${collection}/{name}/status`]: {
-      ...named,
-      get: operations.get('Status'),
-      put: operations.update('Status'),
-      patch: operations.patch('Status'),
-    },
-    ...(operations.hasScale
-      ? {
-          [`${collection}/{name}/scale`]: {
-            ...named,
-            get: operations.get('Scale'),
-            put: operations.update('Scale'),
-            patch: operations.patch('Scale'),
-          },
-        }
-      : {}),
+    [one]: { ...named, ...subresource(operations), delete: operations.delete() },
+    [`${one}/status`]: { ...named, ...subresource(operations, 'Status') },
+    ...(hasScale ? { [`${one}/scale`]: { ...named, ...subresource(operations, 'Scale') } } : {}),
   };
+}
+
+/** Reading, replacing and patching an object, or a part of it. */
+function subresource(operations: ModelOperations, part?: Part): PathItem {
+  return { get: operations.get(part), put: operations.update(part), patch: operations.patch(part) };
 }
 
 function withParameters(parameters: readonly Parameter[]): PathItem {

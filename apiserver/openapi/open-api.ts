@@ -61,10 +61,12 @@ export interface Fragment {
 export interface OpenApiDocument {
   readonly openapi: '3.0.3';
   readonly info: { readonly title: string; readonly version: string };
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly tags: readonly Tag[];
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, OpenApiSchema>>;
     readonly responses: Readonly<Record<string, Response>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
   };
 }

@@ -13,7 +13,7 @@ export function pathParameter(name: string, description?: string): Parameter {
 export const nameParameter: Parameter = pathParameter('name', 'Name of the object.');
 export const namespaceParameter: Parameter = pathParameter('namespace', 'Namespace of the object.');
 
-const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The same answer, and nothing is stored.');
+const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The response is the same, and nothing is stored.');
 const resourceVersion = query('resourceVersion', text, 'At least this fresh; 0: whatever is at hand.');
 
 /** Parameters of GET on an object. */

@@ -34,7 +34,7 @@ export const errorResponses: Readonly<Record<string, Response>> = Object.fromEnt
   Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
 );
 
-/** Those of one operation, by status code; everything else that may fail is `default`. */
+/** Returns the responses of one operation, by status code; all other errors are `default`. */
 export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string, Response>> {
   return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
 import { concatenated, joinMembers, membersOf } from './document-piece.ts';
 import type { DocumentPiece } from './document-piece.ts';
@@ -8,6 +9,7 @@ import type { OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Respon
 import { methods } from './open-api.ts';
 import { OperationIds } from './operation-id.ts';
 import { errorResponses } from './responses.ts';
+import { security, securityDefinitions } from './security-schemes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -32,7 +34,9 @@ export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[])
   definitions.push(Buffer.from(membersOf(mapValues(metaSchemas, plainSchema))));
   yield;
   return yield* concatenated([
-    Buffer.from(`{${membersOf({ swagger: '2.0', info, tags: tagsOf(pieces) })},"paths":{`),
+    Buffer.from(
+      `{${membersOf({ swagger: '2.0', info, security, securityDefinitions, tags: tagsOf(pieces) })},"paths":{`,
+    ),
     ...joinMembers(paths),
     Buffer.from('},"definitions":{'),
     ...joinMembers(definitions),
@@ -97,18 +101,21 @@ function plainValue(keyword: string, value: unknown): unknown {
     case '$ref':
       return String(value).replace('#/components/schemas/', '#/definitions/');
     case 'properties':
-      return mapValues(value as Readonly<Record<string, OpenApiSchema>>, plainSchema);
+      return isJsonObject(value) ? mapValues(value, plainIfSchema) : value;
     case 'items':
-      return plainSchema(value as OpenApiSchema);
     case 'additionalProperties':
-      return typeof value === 'object' ? plainSchema(value as OpenApiSchema) : value;
+      return plainIfSchema(value);
     case 'allOf':
-      return (value as readonly OpenApiSchema[]).map(plainSchema);
+      return Array.isArray(value) ? value.map(plainIfSchema) : value;
     default:
       return value;
   }
 }
 
-function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T) => Json): Json {
+function plainIfSchema(value: unknown): unknown {
+  return isJsonObject(value) ? plainSchema(value) : value;
+}
+
+function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T) => unknown): Json {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }

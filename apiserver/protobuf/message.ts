@@ -4,14 +4,14 @@ import { malformed } from './malformed.ts';
 import { readFields } from './wire-fields.ts';
 import type { WireField } from './wire-fields.ts';
 
-/** The type of a field. `time` has whole seconds and `microTime` six digits more, as in Kubernetes' JSON. */
-export type FieldType = 'string' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
+/** The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON. */
+export type FieldType = 'string' | 'bytes' | 'quantity' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
   readonly name: string;
   readonly type: FieldType;
-  /** `list`: repeated; `map`: entries with a key of text; `optional`: an empty value counts as a value. Default: none of these. */
+  /** `list`: repeated; `map`: entries with a key of text, and values of text, bytes or quantities; `optional`: an empty value counts as a value. Default: none of these. */
   readonly is?: 'list' | 'map' | 'optional';
 }
 
@@ -41,10 +41,15 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
   return Object.fromEntries(entries);
 }
 
-const mapEntryMessage: Message = new Map([
-  [1, { name: 'key', type: 'string' }],
-  [2, { name: 'value', type: 'string' }],
-]);
+const quantity: Message = new Map([[1, { name: 'string', type: 'string' }]]);
+
+const [textEntry, bytesEntry, quantityEntry] = (['string', 'bytes', 'quantity'] as const).map(
+  (type): Message =>
+    new Map([
+      [1, { name: 'key', type: 'string' }],
+      [2, { name: 'value', type }],
+    ]),
+) as [Message, Message, Message];
 
 function push(entries: Map<string, unknown>, name: string, value: unknown): void {
   const list = entries.get(name) as unknown[] | undefined;
@@ -67,10 +72,17 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
     return type === 'boolean' ? wire.value !== 0n : integerOf(name, wire.value);
   }
   if (wire.kind !== 'bytes') throw malformed(`${name} is of another type`);
-  if (is === 'map') return decodeMessage(mapEntryMessage, wire.value, depth + 1);
+  if (is === 'map') return decodeMessage(entryOf(type), wire.value, depth + 1);
+  if (type === 'quantity') return decodeMessage(quantity, wire.value, depth + 1)['string'];
+  if (type === 'bytes') return wire.value.toString('base64');
   if (type === 'string') return textOf(name, wire.value);
   if (type === 'time' || type === 'microTime') return timeOf(name, type, wire.value);
   return decodeMessage(type, wire.value, depth + 1);
+}
+
+function entryOf(type: FieldType): Message {
+  if (type === 'quantity') return quantityEntry;
+  return type === 'bytes' ? bytesEntry : textEntry;
 }
 
 /** Returns an integer. Negative numbers are the complement of two, in 64 bits. */

@@ -116,6 +116,78 @@ const lease = message({
   ],
 });
 
+const policyRule = message({
+  1: ['verbs', 'string', 'list'],
+  2: ['apiGroups', 'string', 'list'],
+  3: ['resources', 'string', 'list'],
+  4: ['resourceNames', 'string', 'list'],
+  5: ['nonResourceURLs', 'string', 'list'],
+});
+
+const labelSelector = message({
+  1: ['matchLabels', 'string', 'map'],
+  2: [
+    'matchExpressions',
+    message({ 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] }),
+    'list',
+  ],
+});
+
+const role = message({ 1: ['metadata', metadata], 2: ['rules', policyRule, 'list'] });
+
+const clusterRole = message({
+  1: ['metadata', metadata],
+  2: ['rules', policyRule, 'list'],
+  3: ['aggregationRule', message({ 1: ['clusterRoleSelectors', labelSelector, 'list'] })],
+});
+
+const binding = message({
+  1: ['metadata', metadata],
+  2: [
+    'subjects',
+    message({ 1: ['kind', 'string'], 2: ['apiGroup', 'string'], 3: ['name', 'string'], 4: ['namespace', 'string'] }),
+    'list',
+  ],
+  3: ['roleRef', message({ 1: ['apiGroup', 'string'], 2: ['kind', 'string'], 3: ['name', 'string'] })],
+});
+
+const serviceAccount = message({
+  1: ['metadata', metadata],
+  2: ['secrets', objectReference, 'list'],
+  3: ['imagePullSecrets', message({ 1: ['name', 'string'] }), 'list'],
+  4: ['automountServiceAccountToken', 'boolean', 'optional'],
+});
+
+const tokenRequestSpec = message({
+  1: ['audiences', 'string', 'list'],
+  3: [
+    'boundObjectRef',
+    message({ 1: ['kind', 'string'], 2: ['apiVersion', 'string'], 3: ['name', 'string'], 4: ['uid', 'string'] }),
+  ],
+  4: ['expirationSeconds', 'integer', 'optional'],
+});
+
+const secret = message({
+  1: ['metadata', metadata],
+  2: ['data', 'bytes', 'map'],
+  3: ['type', 'string'],
+  4: ['stringData', 'string', 'map'],
+  5: ['immutable', 'boolean', 'optional'],
+});
+
+const resourceQuota = message({
+  1: ['metadata', metadata],
+  2: ['spec', message({ 1: ['hard', 'quantity', 'map'] })],
+  3: ['status', message({ 1: ['hard', 'quantity', 'map'], 2: ['used', 'quantity', 'map'] })],
+});
+
+const configMap = message({
+  1: ['metadata', metadata],
+  2: ['data', 'string', 'map'],
+  3: ['binaryData', 'bytes', 'map'],
+  4: ['immutable', 'boolean', 'optional'],
+});
+
 const resourceAttributes = message({
   1: ['namespace', 'string'],
   2: ['verb', 'string'],
@@ -149,7 +221,17 @@ const messages: Readonly<Record<string, Message>> = {
   '/v1/Namespace': namespace,
   '/v1/Event': event,
   'events.k8s.io/v1/Event': eventOfGroup,
+  '/v1/Secret': secret,
+  '/v1/ConfigMap': configMap,
+  '/v1/ResourceQuota': resourceQuota,
   'coordination.k8s.io/v1/Lease': lease,
+  'rbac.authorization.k8s.io/v1/Role': role,
+  'rbac.authorization.k8s.io/v1/ClusterRole': clusterRole,
+  'rbac.authorization.k8s.io/v1/RoleBinding': binding,
+  'rbac.authorization.k8s.io/v1/ClusterRoleBinding': binding,
+  '/v1/ServiceAccount': serviceAccount,
+  // Its field 3 is the status, which a client does not send.
+  'authentication.k8s.io/v1/TokenRequest': message({ 1: ['metadata', metadata], 2: ['spec', tokenRequestSpec] }),
   // Its field 2 is the status, which a client does not send.
   'authentication.k8s.io/v1/SelfSubjectReview': message({ 1: ['metadata', metadata] }),
   'authentication.k8s.io/v1/TokenReview': review({ 1: ['token', 'string'], 2: ['audiences', 'string', 'list'] }),

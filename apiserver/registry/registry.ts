@@ -108,6 +108,7 @@ export class Registry {
       } catch (error) {
         if (!isNotFound(error) || options.subresource !== undefined) throw error;
       }
+      options.checkCreate?.();
       const request = this.#planner.createRequest(options, isLarge, key);
       const proposal = await runSteps(proposeApplied(rules, body, request), isLarge);
       try {
@@ -160,6 +161,7 @@ export class Registry {
         oneStep((): DeleteProposal => ({ verb: 'delete', request, object: checked(stored), policy })),
       proposeBroken: (stored, request) =>
         oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
+      takesLocked: true,
     });
     // A deleted object is not shown, so that it can be deleted even if it cannot be converted.
     return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
@@ -209,10 +211,11 @@ export class Registry {
       const plan = planned instanceof Promise ? await planned : planned;
       if (plan.kind === 'refused') throw plan.error;
       if (plan.kind === 'unchanged') return plan.result;
-      const { write, warnings } = plan;
-      const written = dryRun
+      const { write, warnings, release } = plan;
+      const committed = dryRun
         ? writtenAs(write.data, write.stored?.revision)
-        : await this.#committer.commit(resource, write);
+        : this.#committer.commit(resource, write);
+      const written = await (release === undefined ? committed : Promise.resolve(committed).finally(release));
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
       if (typeof written === 'string') continue;
@@ -223,10 +226,11 @@ export class Registry {
 
   /**
    * A commit detects by itself that its plan is based on an old state. A result without a commit, including errors, is
-   * planned on everything that is acknowledged, since memory may be behind.
+   * planned on everything that is acknowledged, since memory may be behind. So is a write that other objects allow.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
-    if (!dryRun) {
+    const isGuarded = this.#options.guard?.covers(resource) === true;
+    if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(plan);
       // A hook that did not respond has not decided anything.
       if (first.kind === 'commit' || (first.kind === 'refused' && first.error.reason === 'Timeout')) return first;

@@ -35,6 +35,37 @@ describe('a schema of a value', () => {
     });
   }
 
+  it('judges no value of more than 25,000 fields and items', () => {
+    const { judge } = compileValueSchema('spec', {
+      type: 'object',
+      properties: { list: { type: 'array', items: { type: 'integer' } } },
+    });
+    const list = (length: number): { list: number[] } => ({ list: Array.from({ length }, () => 1) });
+    expect(judge(list(20_000)).causes).to.deep.equal([]);
+    const { causes, unknownFields } = judge(list(26_000));
+    expect(unknownFields).to.deep.equal([]);
+    expect(causes).to.deep.equal([
+      {
+        reason: 'FieldValueTooMany',
+        field: 'spec',
+        message: 'Too many: must have at most 25000 fields and items, with those of all objects and lists in it',
+      },
+    ]);
+  });
+
+  it('judges no text that would take long to match', () => {
+    const pattern = '^(a|b)*a(a|b){900}$';
+    const { judge, validate } = compileValueSchema('spec', {
+      type: 'object',
+      properties: { code: { type: 'string', pattern } },
+    });
+    const code = Array.from({ length: 60_000 }, (_, at) => ((at * 7919) % 13 < 6 ? 'a' : 'b')).join('');
+    for (const causes of [judge({ code }).causes, validate({ code })])
+      expect(causes.map(({ message }) => message)).to.deep.equal([
+        'Invalid value: the object is too complex to be checked against its schema',
+      ]);
+  });
+
   it('validates a value that is no JSON, and leaves it alone', () => {
     const { validate } = compileValueSchema('value', schema);
     const run = (): void => undefined;

@@ -2,6 +2,9 @@ import { checkDescriptor, defineModel, ModelError } from '@homeostat/controller-
 import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compileSchema } from './compile-schema.ts';
 
+/** Most fields and items of a value, as settings are counted. A value is judged in one turn, which takes 10 ms for so many. */
+const maxNodes = 25_000;
+
 /** The result of applying a schema to a value. */
 export interface JudgedValue {
   /** A copy, with defaults filled in and without unknown fields. */
@@ -14,7 +17,10 @@ export interface JudgedValue {
 
 /** A schema of values other than objects of a kind. Paths begin with the name that it was compiled for. */
 export interface ValueSchema {
-  /** Fills in defaults, then prunes, then validates, as a write of an object does. The value must be JSON, and may be frozen. */
+  /**
+   * Fills in defaults, then prunes, then validates, as a write of an object does. The value must be JSON, and may be frozen. A value
+   * of more than 25,000 fields and items is a violation by itself.
+   */
   judge(value: unknown): JudgedValue;
   /** Returns every violation of the value as it is, at most 100. Parts that the schema does not describe need not be JSON. */
   validate(value: unknown): readonly FieldCause[];
@@ -28,6 +34,7 @@ export function compileValueSchema(name: string, schema: object): ValueSchema {
   const compiled = compileSchema(wrapped(name, schema));
   return Object.freeze<ValueSchema>({
     judge(value) {
+      if (isLargerThan(value, maxNodes)) return { value, unknownFields: [], causes: [tooLarge(name)] };
       const holder: Record<string, unknown> = { [name]: structuredClone(value) };
       compiled.applyDefaults(holder);
       const unknownFields = compiled.prune(holder);
@@ -35,6 +42,25 @@ export function compileValueSchema(name: string, schema: object): ValueSchema {
     },
     validate: (value) => compiled.validate({ [name]: value }),
   });
+}
+
+function tooLarge(field: string): FieldCause {
+  const message = `Too many: must have at most ${maxNodes} fields and items, with those of all objects and lists in it`;
+  return { reason: 'FieldValueTooMany', field, message };
+}
+
+function isLargerThan(value: unknown, max: number): boolean {
+  let nodes = 0;
+  const count = (each: unknown): void => {
+    nodes += 1;
+    if (typeof each !== 'object' || each === null) return;
+    for (const child of Object.values(each)) {
+      if (nodes > max) return;
+      count(child);
+    }
+  };
+  count(value);
+  return nodes > max;
 }
 
 /** Wraps the schema as a field of a model, since the checks of schemas take models. */

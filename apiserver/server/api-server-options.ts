@@ -2,15 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { containLogger, systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { AuditOptions } from '../audit/audit-trail.ts';
 import { defaultEventTtlMs } from '../controllers/event-expiry.ts';
-import { checkToken } from '../http/guards/check-token.ts';
+import { checkIssuer } from '../identity/accounts/check-issuer.ts';
+import type { AdministratorFile } from '../identity/administrator.ts';
+import { checkToken } from '../identity/administrator-token.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { checkProxy } from '../http/request/trusted-proxies.ts';
 import { defaultRetention } from '../registry/history/compactor.ts';
 import type { Retention } from '../registry/history/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';
 import { defaultMaxConnections } from './connection-limits.ts';
+import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
+
+/** `required`: users need a credential. `open`: everybody on this machine is let in. */
+export type AuthMode = 'required' | 'open';
 
 /** How to run an API server. Everything has a default. */
 export interface ApiServerOptions {
@@ -21,15 +28,51 @@ export interface ApiServerOptions {
   /** Default 8700; 0 takes a free one. */
   readonly port?: number;
   /**
-   * The token that every request except health checks has to send as `Authorization: Bearer <token>`; 401 without it.
-   * 16 to 1,024 printable ASCII characters, no space. Default none: every client that reaches the port may do
-   * everything.
+   * `required`: every request except health checks needs a credential, and may do what roles allow its user. `open`: every
+   * request is that of the user `developer`, who may do everything; refused with any address but a loopback one.
+   * Default `required` with a {@link token}, a {@link tokenFile} or an {@link authenticationConfig}, otherwise `open`.
+   */
+  readonly auth?: AuthMode;
+  /**
+   * The administrator's token, sent as `Authorization: Bearer <token>`. 16 to 1,024 printable ASCII characters, no space.
+   * Default none.
    */
   readonly token?: string;
+  /**
+   * The file of the administrator's token, if there is no {@link token} and the mode is `required`. A token is made when there
+   * is neither file nor administrator. Default none.
+   */
+  readonly administratorFile?: AdministratorFile;
+  /**
+   * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1), which only its owner can read: the kinds
+   * whose objects are encrypted in the database, and the keys. Default: Secrets are, with the key in `encryption.key` beside a
+   * SQLite database, otherwise in `./data`. The file is made at the first start.
+   */
+  readonly encryptionConfig?: string;
+  /**
+   * YAML file of further tokens, by their SHA-256, and their owners. Others than its owner must have no access to it. It is
+   * read again every minute. Default none.
+   */
+  readonly tokenFile?: string;
+  /**
+   * YAML file of the foreign issuers (OpenID Connect) whose tokens are accepted: an AuthenticationConfiguration of Kubernetes.
+   * Others than its owner must have no access to it. It is read again every minute. Default none.
+   */
+  readonly authenticationConfig?: string;
+  /**
+   * The issuer of service accounts' tokens, which is also their default audience: an https URL. Others who verify the tokens
+   * ask `<issuer>/.well-known/openid-configuration` for the keys. Default `https://<serviceDomain>`.
+   */
+  readonly serviceAccountIssuer?: string;
   /**
    * HTTPS with TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs.
    */
   readonly tls?: TlsOptions;
+  /**
+   * PEM file of the authorities whose certificates of clients are accepted: the common name is the user, the organizations are
+   * the groups. It is read again every hour. Default: the authority of the {@link tls} folder, if there is one. Needs {@link tls}.
+   */
+  readonly clientCa?: string;
   /** Accept plain HTTP from other machines. */
   readonly insecure?: boolean;
   /** Host names and addresses that clients may use, besides loopback names and `host`. */
@@ -57,6 +100,16 @@ export interface ApiServerOptions {
    */
   readonly maxWatchesPerAddress?: number;
   /**
+   * The maximum number of concurrent watches of one user; further ones get 429. Default 1,000; with {@link auth} `open`, where
+   * everybody is one user, no limit.
+   */
+  readonly maxWatchesPerUser?: number;
+  /**
+   * The maximum number of connections from one address on which no request with a valid credential has arrived yet; a
+   * request on a further one gets 429. Trusted proxies are not counted. Default 256; with {@link auth} `open` no limit.
+   */
+  readonly maxUnknownConnectionsPerAddress?: number;
+  /**
    * The maximum number of concurrent connections. Beyond it, a new connection replaces one that has sent no request,
    * waits for its next request, or sends it slowly. Default: seven eighths of the process's file descriptors, leaving
    * at least 100; no limit where the system does not report their number.
@@ -72,6 +125,8 @@ export interface ApiServerOptions {
    * Lists in JSON are sent from stored bytes and hardly count. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;
+  /** Records each request in a file. Default: requests are not audited. */
+  readonly audit?: AuditOptions;
   /** The time from an event's last occurrence to its deletion. Default one hour. */
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
@@ -82,15 +137,38 @@ export interface ApiServerOptions {
 }
 
 /** The options of a server, with their defaults. */
-export type Settings = Required<Omit<ApiServerOptions, 'retention' | 'token' | 'tls' | 'maxConnections'>> & {
+export type Settings = Required<
+  Omit<
+    ApiServerOptions,
+    | 'retention'
+    | 'token'
+    | 'administratorFile'
+    | 'tokenFile'
+    | 'authenticationConfig'
+    | 'serviceAccountIssuer'
+    | 'tls'
+    | 'maxConnections'
+    | 'encryptionConfig'
+    | 'audit'
+    | 'clientCa'
+  >
+> & {
+  readonly encryptionConfig: string | undefined;
   readonly retention: Retention;
   readonly token: string | undefined;
+  readonly administratorFile: AdministratorFile | undefined;
+  readonly tokenFile: string | undefined;
+  readonly authenticationConfig: string | undefined;
+  readonly clientCa: string | undefined;
+  readonly serviceAccountIssuer: string | undefined;
   readonly maxConnections: number | undefined;
   readonly tls: TlsOptions | undefined;
+  readonly audit: AuditOptions | undefined;
 };
 
 export function settingsOf(options: ApiServerOptions): Settings {
   const descriptorShare = defaultMaxConnections();
+  const auth = options.auth ?? (hasCredentials(options) ? 'required' : 'open');
   return {
     database: 'sqlite:./data/homeostat.db',
     host: '127.0.0.1',
@@ -111,11 +189,35 @@ export function settingsOf(options: ApiServerOptions): Settings {
     readyChecks: [],
     awaitedKind: () => undefined,
     token: undefined,
+    administratorFile: undefined,
+    encryptionConfig: undefined,
+    tokenFile: undefined,
+    authenticationConfig: undefined,
+    clientCa: undefined,
+    serviceAccountIssuer: undefined,
     tls: undefined,
+    audit: undefined,
+    ...userLimits(auth),
+    auth,
     ...options,
     logger: containLogger(options.logger ?? silentLogger),
     retention: { ...defaultRetention, ...options.retention },
   };
+}
+
+/** Limits that tell users apart, which an open server cannot. */
+function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
+  const isOpen = auth === 'open';
+  return {
+    maxWatchesPerUser: isOpen ? Number.POSITIVE_INFINITY : 1000,
+    maxUnknownConnectionsPerAddress: isOpen ? Number.POSITIVE_INFINITY : 256,
+  };
+}
+
+/** True when an option says whom to let in. */
+function hasCredentials(options: ApiServerOptions): boolean {
+  const { token, tokenFile, authenticationConfig, clientCa } = options;
+  return [token, tokenFile, authenticationConfig, clientCa].some((option) => option !== undefined);
 }
 
 /** The share of one client address: watches are connections as well, and must not take all of them. */
@@ -123,10 +225,17 @@ function watchShare(maxConnections: number | undefined): number {
   return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }
 
-/** @throws TypeError for an invalid token, domain or proxy */
-export function checkSettings({ token, serviceDomain, trustedProxies }: Settings): void {
+/** @throws TypeError for an invalid token, domain or proxy, and for an open server that others can reach */
+export function checkSettings(settings: Settings): void {
+  const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies } = settings;
+  const isExposed = auth === 'open' && !isLoopback(host);
   const [problem] = [
+    ...(isExposed ? [`auth: "open" lets everybody in, and is for loopback addresses only, not for ${host}`] : []),
     ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
+    ...(serviceAccountIssuer === undefined ? [] : checkIssuer(serviceAccountIssuer)).map(
+      (rule) => `serviceAccountIssuer: ${rule}`,
+    ),
+    ...(clientCa !== undefined && tls === undefined ? ['clientCa: needs tls: plain HTTP has no certificates'] : []),
     ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
     ...trustedProxies.flatMap((proxy) => checkProxy(proxy) ?? []).map((rule) => `trustedProxies: ${rule}`),
   ];

@@ -5,8 +5,12 @@ import { AdmissionTable } from '../admission/admission-table.ts';
 import type { Admissions } from '../admission/admission-table.ts';
 import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
+import { openAuditTrail } from '../audit/audit-trail.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { RoleKeeper } from '../authorization/rbac/role-keeper.ts';
 import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderRules } from '../builtin/lease-kind.ts';
+import type { UserInfo } from '../identity/user-info.ts';
 import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
@@ -17,13 +21,13 @@ import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { definitionJudge } from '../crd/definition-judge.ts';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import type { BodyCodec } from '../decode/body-codec.ts';
+import { EncryptedStore } from '../encryption/encrypted-store.ts';
+import { defaultEncryption, encryptionOf, processEncryption } from '../encryption/open-encryption.ts';
 import type { EndpointTable, Endpoints } from '../endpoints/serving/endpoint-table.ts';
-import { createApp } from '../http/app.ts';
-import { tokenCheck } from '../http/guards/check-token.ts';
+import { RequestPermissions } from '../http/access/request-permissions.ts';
 import type { DebugPage } from '../http/pages/debug-page.ts';
-import { ExportHandler } from '../http/objects/export-handler.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
-import { ReviewHandler } from '../http/objects/review-handler.ts';
+import { QuotaController } from '../quota/quota-controller.ts';
 import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
 import type { Compactor } from '../registry/history/compactor.ts';
 import type { Follower } from '../registry/follow/follower.ts';
@@ -32,25 +36,24 @@ import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
-import { reviewKinds } from '../reviews/review-kinds.ts';
-import { Users } from '../reviews/users.ts';
 import { openStore } from '../store/open/database-url.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
-import { CertificateRenewal } from '../tls/certificate-renewal.ts';
-import { certificateSource } from '../tls/certificate-source.ts';
-import type { ServerCertificate } from '../tls/tls-options.ts';
+import { openTls } from '../tls/open-tls.ts';
+import type { SecureParts } from '../tls/open-tls.ts';
 import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
-import { createAdmission } from './create-admission.ts';
+import { createAccess } from './create-access.ts';
+import type { Access } from './create-access.ts';
+import { createAdmission, createGuard, quotaAdmission } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
-import { createHandlers } from './create-handlers.ts';
-import type { Handlers } from './create-handlers.ts';
+import { createCopies, createHandlers, createListener } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
-import { HttpListener } from './http-listener.ts';
-import type { KeyPair } from './http-listener.ts';
+import type { HttpListener } from './http-listener.ts';
+import { pluginGuard } from '../client/plugin-guard.ts';
+import type { PluginPermits } from '../client/plugin-guard.ts';
 import { openStorage } from './open-storage.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
@@ -62,6 +65,11 @@ interface Closable {
   close(): void;
 }
 
+/** The part that ends open requests. Not its class, for the same reason. */
+interface OpenRequests {
+  endOf(selects: (user: UserInfo) => boolean): void;
+}
+
 /** The connected parts of a server. */
 interface Parts {
   readonly store: Store;
@@ -71,31 +79,32 @@ interface Parts {
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
+  readonly quotas: QuotaController;
   readonly events: EventExpiry;
   readonly health: DatabaseHealth;
   readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
+  readonly roles: RoleKeeper;
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;
   readonly watches: Closable;
-  readonly exports: Closable;
+  readonly copies: Closable;
   readonly bodies: BodyCodec;
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
   readonly client: LocalClient;
+  readonly permissions: OpenRequests;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
   /** What a server with TLS has in addition. */
   readonly secure: SecureParts | undefined;
+  readonly access: Access;
+  /** undefined: requests are not audited. */
+  readonly audit: AuditTrail | undefined;
   /** Parts that are added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
-}
-
-interface SecureParts {
-  readonly certificate: ServerCertificate;
-  readonly renewal: CertificateRenewal;
 }
 
 /**
@@ -105,12 +114,23 @@ interface SecureParts {
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
   checkSettings(settings);
-  return startOn(await openStore(settings.database, settings), options);
+  const encryption = await encryptionOf(settings.encryptionConfig, defaultEncryption(settings.database));
+  return startEncrypted(new EncryptedStore(await openStore(settings.database, settings), encryption), settings);
 }
 
-/** The same on a given store that is not open yet; `database` is then ignored. */
+/**
+ * The same on a given store that is not open yet; `database` is then ignored. Without a configuration of encryption, the key
+ * is that of the process.
+ */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);
+  return startEncrypted(
+    new EncryptedStore(store, await encryptionOf(settings.encryptionConfig, processEncryption)),
+    settings,
+  );
+}
+
+async function startEncrypted(store: EncryptedStore, settings: Settings): Promise<ApiServer> {
   const parts = await wire(settings, store).catch(async (error: unknown) => {
     await store.close();
     throw error;
@@ -127,7 +147,9 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 }
 
 async function begin(parts: Parts, settings: Settings): Promise<void> {
-  await openBuiltinKinds(parts);
+  await openBuiltinKinds({ ...parts, ...settings });
+  await parts.roles.open();
+  await parts.access.administrator?.open();
   await parts.definitions.open();
   await parts.absent.open();
   await parts.listener.listen(settings);
@@ -135,17 +157,18 @@ async function begin(parts: Parts, settings: Settings): Promise<void> {
   parts.follower?.start();
   if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
+  for (const followed of parts.access.followed) followed.start();
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
 }
 
-async function wire(settings: Settings, store: Store): Promise<Parts> {
+async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const { clock, logger, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
   const memory = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, epoch, onChange } = memory;
+  const { log, revisions, commits, follower, compactor, epoch, onChange, vault } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
   const judgeOf = definitionJudge(serviceDomain);
@@ -155,83 +178,46 @@ async function wire(settings: Settings, store: Store): Promise<Parts> {
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
-  const rules = { requiredClaims: createAdmission(table), leaders: leaderRules(table), hooksOf };
-  const registry = new Registry({ ...settings, ...rules, commits, revisions, onCommit: onChange, onOldGeneration });
+  const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
+  const guard = createGuard(access.authorizer);
+  const reserve = quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry });
+  const rules = { requiredClaims: createAdmission(table), leaders: leaderRules(table), guard, hooksOf, reserve };
+  const registry: Registry = new Registry({
+    ...settings,
+    ...rules,
+    commits,
+    revisions,
+    onCommit: onChange,
+    onOldGeneration,
+  });
   const lister = new Lister({ revisions, epoch });
-  const handlers = createHandlers(settings, { registry, lister, revisions });
+  const permissions = new RequestPermissions({ ...access, clock });
+  const handlers = createHandlers(settings, { ...access, registry, lister, revisions, permissions });
   const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches });
-  const unserved = new UnservedDependents({ store, table, log });
+  const unserved = new UnservedDependents({ store, table, log, hidden: vault.kindNumber });
   const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
   const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
   const events = new EventExpiry({ ...settings, registry, table });
   const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
+  const roles = new RoleKeeper({ ...access, registry, table, revisions, clock, logger });
   const reader = new ObjectReader();
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
-  const exports = new ExportHandler({ store, epoch, clock, logger });
+  const copies = createCopies(settings, { store, storage: memory, table, permissions });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const shared = { table, absent, exports, bodies: handlers.bodies, endpoints, metrics, added };
-  const served = { ...handlers, ...shared, reader, live: [health.lasting] };
+  const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
+  const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
+  const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
-  const controllers = { collector, namespaces, events, definitions };
+  const quotas = new QuotaController({ registry, table, clock, logger });
+  const controllers = { collector, namespaces, events, definitions, roles, quotas };
   const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
-  return { ...writing, ...shared, watches, schemes, admissions, client, listener, secure };
-}
-
-async function openTls(
-  settings: Settings,
-  onRenewed: (certificate: ServerCertificate) => void,
-): Promise<SecureParts | undefined> {
-  const { tls, host, hostNames, clock, logger } = settings;
-  if (tls === undefined) return undefined;
-  const source = certificateSource({ tls, hostNames: [host, ...hostNames], clock });
-  const certificate = await source.load();
-  return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
-}
-
-interface Served
-  extends Omit<Handlers, 'watches'>, Pick<Parts, 'table' | 'absent' | 'bodies' | 'endpoints' | 'metrics' | 'added'> {
-  readonly exports: ExportHandler;
-  readonly live: readonly HealthCheck[];
-  readonly reader: ObjectReader;
-}
-
-function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
-  const { host, hostNames, token, clock, logger, uuid } = settings;
-  const { resources, memory, proxies, bodies, exports, table, absent, endpoints, reader, metrics, added, live } =
-    served;
-  const listener: HttpListener = new HttpListener(
-    createApp({
-      resources,
-      memory,
-      reviews: new ReviewHandler(new Users(token === undefined ? undefined : tokenCheck(token)), bodies),
-      exports,
-      find: (group, version, plural) => table.find(group, version, plural),
-      refusalOf: (kind) => absent.refusalOf(kind),
-      models: () => [...table.models(), ...reviewKinds],
-      live,
-      ...added,
-      endpoints,
-      bodies,
-      metrics,
-      storedBytes: (object) => reader.bytesOf(object),
-      stopping: () => listener.stopping,
-      hostNames: [host, ...hostNames],
-      proxies,
-      serviceDomain: settings.serviceDomain,
-      token,
-      clock,
-      logger,
-      uuid,
-    }).callback(),
-    { keyPair, clock, maxConnections: settings.maxConnections },
-  );
-  return listener;
+  return { ...writing, permissions, ...shared, watches, schemes, admissions, client, listener, secure, access, audit };
 }
 
 /** A running API server. */
@@ -299,10 +285,21 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, who may do what `permits` allows, and what roles
+   * grant; without `permits`, everything.
    */
-  createPluginClient(name: string): PluginClient {
-    return this.#parts.client.as('plugin', `plugin:${name}`);
+  createPluginClient(name: string, permits?: PluginPermits): PluginClient {
+    const { client, access } = this.#parts;
+    const guard = permits === undefined ? undefined : pluginGuard(name, access.authorizer, permits);
+    return client.as('plugin', `plugin:${name}`, guard);
+  }
+
+  /**
+   * Ends the watches, streams and exports of the selected users, as when their permissions are withdrawn: for users who
+   * were deleted or disabled.
+   */
+  endSessionsOf(selects: (user: UserInfo) => boolean): void {
+    this.#parts.permissions.endOf(selects);
   }
 
   /** The metrics that `GET /metrics` returns. Code in the same process may add its own. */
@@ -333,10 +330,12 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** True when no write is running, and garbage collection, namespaces, events and definitions have nothing to do. */
+  /** True when no write is running, and garbage collection, namespaces, events, definitions and roles have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces, events, definitions } = this.#parts;
-    return [registry, commits, collector, namespaces, events, definitions].every((part) => part.isIdle());
+    const { registry, commits, collector, namespaces, events, definitions, roles, quotas } = this.#parts;
+    return [registry, commits, collector, namespaces, events, definitions, roles, quotas].every((part) =>
+      part.isIdle(),
+    );
   }
 
   /**
@@ -356,22 +355,35 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, watches, exports, bodies, endpoints } = this.#parts;
+    const { listener, secure, access, watches, copies, bodies, endpoints } = this.#parts;
     listener.refuse();
     watches.close();
-    exports.close();
+    copies.close();
     endpoints.stopStreams(new Error('the server is shutting down'));
     await listener.close();
     await bodies.close();
     await secure?.renewal.stop();
+    await this.#parts.audit?.close();
+    await Promise.all(access.followed.map(async (followed) => followed.stop()));
   }
 
   async #stop(): Promise<void> {
-    const { collector, namespaces, events, definitions, compactor, schemaWatch, commits, follower, store } =
-      this.#parts;
+    const {
+      collector,
+      namespaces,
+      events,
+      definitions,
+      roles,
+      quotas,
+      compactor,
+      schemaWatch,
+      commits,
+      follower,
+      store,
+    } = this.#parts;
     await this.drain();
     const followed = definitions.stop();
-    const collected = Promise.all([collector.stop(), namespaces.stop(), events.stop()]);
+    const collected = Promise.all([collector, namespaces, events, roles, quotas].map(async (each) => each.stop()));
     await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // Pending writes wait for the follower, which may wait for a database that does not come back.
     await follower?.stop();

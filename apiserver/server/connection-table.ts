@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { addressBlock } from '../http/request/address-block.ts';
 
 interface Connection {
   readonly key: string;
@@ -11,6 +12,20 @@ interface Connection {
   response: ServerResponse | undefined;
   /** The number of the last request, counted over all connections. */
   order: number;
+  /** The client's address, or its network. */
+  readonly address: string;
+  /** True once a request has arrived with a valid credential, and for connections that are not limited by address. */
+  isKnown: boolean;
+  /** True when its address had too many unknown connections already. */
+  isExcess: boolean;
+}
+
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  /** The connections of one address on which no request with a valid credential has arrived. */
+  readonly maxUnknownPerAddress: number;
+  /** True for the address of a proxy, whose connections have many clients. */
+  readonly isProxy: (address: string) => boolean;
 }
 
 /** The number of connections found in one scan, which visits and sorts all of them. */
@@ -24,7 +39,7 @@ const foundAtOnce = 64;
  * connection finds the table full.
  */
 export class ConnectionTable {
-  readonly #maxConnections: number;
+  readonly #limits: ConnectionLimits;
   /** Oldest first, by {@link keyOf}: TLS has another socket than the connection below it. */
   readonly #open = new Map<string, Connection>();
   /** Connections that have sent no request, oldest first. */
@@ -33,33 +48,63 @@ export class ConnectionTable {
   /** The next connections to replace, the first one last, each with its order when it was found. */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
+  /** The number of unknown connections of each address. */
+  readonly #unknown = new Map<string, number>();
 
-  constructor(maxConnections: number) {
-    this.#maxConnections = maxConnections;
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
   }
 
   add(socket: Socket): void {
-    if (this.#open.size >= this.#maxConnections && !this.#makeRoom()) {
+    if (this.#open.size >= this.#limits.maxConnections && !this.#makeRoom()) {
       socket.destroy();
       return;
     }
-    const connection: Connection = { key: keyOf(socket), socket, response: undefined, order: 0 };
+    const connection = this.#connectionOf(socket);
     this.#open.set(connection.key, connection);
     this.#silent.add(connection);
     socket.once('close', () => this.#forget(connection));
   }
 
-  /** Called when the head of a request has arrived. */
-  hear(response: ServerResponse): void {
+  /** Called when the head of a request has arrived. Returns false when its address has too many unknown connections. */
+  hear(response: ServerResponse): boolean {
     const connection = this.#heard.get(response.req.socket) ?? this.#hearFirst(response.req.socket);
-    if (connection === undefined) return;
+    if (connection === undefined) return true;
     connection.response = response;
     connection.order = this.#requests += 1;
+    if (!connection.isExcess) return true;
+    // Others of the address may have become known, or closed, since it was accepted.
+    connection.isExcess = (this.#unknown.get(connection.address) ?? 0) > this.#limits.maxUnknownPerAddress;
+    return !connection.isExcess;
+  }
+
+  /** Called when a request with a valid credential has arrived. */
+  know(socket: Socket): void {
+    const connection = this.#heard.get(socket);
+    if (connection === undefined || connection.isKnown) return;
+    connection.isKnown = true;
+    this.#countUnknown(connection.address, -1);
   }
 
   /** Drops references to responses that were sent; called every few seconds. */
   forgetSent(): void {
     for (const connection of this.#open.values()) if (isSent(connection.response)) connection.response = undefined;
+  }
+
+  #connectionOf(socket: Socket): Connection {
+    const { maxUnknownPerAddress, isProxy } = this.#limits;
+    const remote = socket.remoteAddress ?? '';
+    const isKnown = maxUnknownPerAddress === Number.POSITIVE_INFINITY || isProxy(remote);
+    const address = isKnown ? '' : addressBlock(remote);
+    const isExcess = !isKnown && this.#countUnknown(address, 1) > maxUnknownPerAddress;
+    return { key: keyOf(socket), socket, response: undefined, order: 0, address, isKnown, isExcess };
+  }
+
+  #countUnknown(address: string, change: number): number {
+    const count = (this.#unknown.get(address) ?? 0) + change;
+    if (count === 0) this.#unknown.delete(address);
+    else this.#unknown.set(address, count);
+    return count;
   }
 
   #hearFirst(socket: Socket): Connection | undefined {
@@ -83,6 +128,9 @@ export class ConnectionTable {
   #forget(connection: Connection): void {
     if (this.#open.get(connection.key) === connection) this.#open.delete(connection.key);
     this.#silent.delete(connection);
+    if (connection.isKnown) return;
+    connection.isKnown = true;
+    this.#countUnknown(connection.address, -1);
   }
 
   #nextFound(): Connection | undefined {

@@ -1,12 +1,29 @@
+import type { EncryptedStore } from '../encryption/encrypted-store.ts';
+import type { RequestPermissions } from '../http/access/request-permissions.ts';
+import { ExportHandler } from '../http/objects/export-handler.ts';
+import { ReencryptHandler } from '../http/objects/reencrypt-handler.ts';
+import { rewriteObjects } from '../registry/follow/rewrite-objects.ts';
+import type { OpenedStorage } from './open-storage.ts';
 import { BodyCodec } from '../decode/body-codec.ts';
+import { Fairness } from '../fairness/fairness.ts';
+import type { ObjectReader } from '../client/object-reader.ts';
+import { createApp } from '../http/app.ts';
+import type { AppParts } from '../http/app.ts';
+import { ReviewHandler } from '../http/objects/review-handler.ts';
 import { AnswerMemory } from '../http/response/answer-memory.ts';
 import { ResourceHandler } from '../http/objects/resource-handler.ts';
+import type { ResourceHandlerParts } from '../http/objects/resource-handler.ts';
 import { TrustedProxies } from '../http/request/trusted-proxies.ts';
 import { WatchHandler } from '../http/watch/watch-handler.ts';
-import type { Lister } from '../registry/reads/lister.ts';
-import type { Registry } from '../registry/registry.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { reviewKinds } from '../reviews/review-kinds.ts';
+import type { AbsentKinds } from './absent-kinds.ts';
 import type { Settings } from './api-server-options.ts';
+import type { Access } from './create-access.ts';
+import type { ConnectionLimits } from './connection-table.ts';
+import { HttpListener } from './http-listener.ts';
+import type { KeyPair } from './http-listener.ts';
 
 export interface Handlers {
   readonly watches: WatchHandler;
@@ -19,7 +36,9 @@ export interface Handlers {
 /** The handlers of requests for objects, with the parts that they share. */
 export function createHandlers(
   settings: Settings,
-  parts: { readonly registry: Registry; readonly lister: Lister; readonly revisions: Revisions },
+  parts: Pick<ResourceHandlerParts, 'registry' | 'lister' | 'permissions' | 'accountIssuer' | 'people'> & {
+    readonly revisions: Revisions;
+  },
 ): Handlers {
   const { clock, maxAnswerBytes, trustedProxies } = settings;
   const proxies = new TrustedProxies(trustedProxies);
@@ -28,4 +47,90 @@ export function createHandlers(
   const bodies = new BodyCodec(clock);
   const resources = new ResourceHandler({ ...parts, watches, bodies, memory, clock });
   return { watches, resources, memory, proxies, bodies };
+}
+
+type ServedParts = 'resources' | 'memory' | 'proxies' | 'bodies' | 'endpoints' | 'metrics' | 'live' | 'permissions';
+
+/** What requests are answered from. */
+export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
+  readonly table: ResourceTable;
+  readonly absent: AbsentKinds;
+  readonly reader: ObjectReader;
+  readonly access: Access;
+  readonly copies: Copies;
+  readonly added: Pick<AppParts, 'ready' | 'debug' | 'assets'>;
+}
+
+/** Returns the listener of a server, which does not listen yet. */
+export function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
+  const { host, hostNames, clock, logger, uuid } = settings;
+  const { bodies, table, absent, reader, added, access } = served;
+  const listener: HttpListener = new HttpListener(
+    createApp({
+      ...served,
+      ...served.copies,
+      reviews: new ReviewHandler(access, bodies),
+      find: (group, version, plural) => table.find(group, version, plural),
+      sizeOf: ({ group, version, resource }) => table.sizeOf(group, version, resource),
+      refusalOf: (kind) => absent.refusalOf(kind),
+      models: () => [...table.models(), ...reviewKinds],
+      ...added,
+      storedBytes: (object) => reader.bytesOf(object),
+      fairness: new Fairness({ clock, metrics: served.metrics }),
+      onKnown: (socket) => listener.know(socket),
+      stopping: () => listener.stopping,
+      hostNames: [host, ...hostNames],
+      serviceDomain: settings.serviceDomain,
+      ...access,
+      clock,
+      logger,
+      uuid,
+    }).callback(),
+    { keyPair, clock, limits: limitsOf(settings, served.proxies) },
+  );
+  return listener;
+}
+
+function limitsOf(settings: Settings, proxies: TrustedProxies): Partial<ConnectionLimits> {
+  const { maxConnections, maxUnknownConnectionsPerAddress } = settings;
+  return {
+    ...(maxConnections === undefined ? {} : { maxConnections }),
+    maxUnknownPerAddress: maxUnknownConnectionsPerAddress,
+    isProxy: (address) => proxies.has(address),
+  };
+}
+
+/** The handlers of requests that go through all objects of the database. */
+export interface Copies {
+  readonly exports: ExportHandler;
+  readonly reencryption: ReencryptHandler;
+  /** Cuts off both. */
+  readonly close: () => void;
+}
+
+interface CopyParts {
+  readonly store: EncryptedStore;
+  readonly storage: OpenedStorage;
+  readonly table: ResourceTable;
+  readonly permissions: RequestPermissions;
+}
+
+export function createCopies(
+  { clock, logger }: Pick<Settings, 'clock' | 'logger'>,
+  { store, storage, table, permissions }: CopyParts,
+): Copies {
+  const { log, vault, revisions, onChange, commits, epoch } = storage;
+  const memory = { table: () => table, log, hidden: vault, revisions, logger, onChange };
+  const exports = new ExportHandler({ store, stored: store.stored, epoch, clock, logger, permissions });
+  const reencryption = new ReencryptHandler({
+    rewrite: () => rewriteObjects({ ...memory, commits, outdated: () => store.outdated() }),
+    clock,
+    logger,
+    permissions,
+  });
+  const close = (): void => {
+    exports.close();
+    reencryption.close();
+  };
+  return { exports, reencryption, close };
 }

@@ -10,8 +10,14 @@ import { importObjects } from '../backup/import-objects.ts';
 import { Snapshot } from '../backup/snapshot.ts';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { writeExport } from '../backup/write-export.ts';
+import { EncryptedStore } from '../encryption/encrypted-store.ts';
+import { defaultEncryption, encryptionOf, importEncryption } from '../encryption/open-encryption.ts';
+import type { ExportedForm } from '../encryption/open-encryption.ts';
+import { isSealed, sealingKeyOf } from '../encryption/sealed-bytes.ts';
 import { openStore, parseDatabaseUrl } from '../store/open/database-url.ts';
 import type { DatabaseLocation } from '../store/open/database-url.ts';
+import { kindNameOf, kindOfKey } from '../store/object-key.ts';
+import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ImportDatabaseOptions {
@@ -19,20 +25,38 @@ export interface ImportDatabaseOptions {
   readonly database: string;
   /** The path of an export file. */
   readonly file: string;
+  /**
+   * The path of an encryption configuration, as for the server that will use the database. It encrypts what the export has in
+   * plain text. Default: `encryption.key` beside the database; without Secrets in plain text, no key is needed.
+   */
+  readonly encryptionConfig?: string;
   /** Stops between two pieces of the file; the import is then incomplete, and the same call completes it. */
   readonly signal?: AbortSignal;
 }
 
+export interface ExportDatabaseOptions {
+  /** True: Secrets, and the server's own secrets, are in plain text. Default: as they are stored. */
+  readonly decrypt?: boolean;
+  /** The path of an encryption configuration. Default `encryption.key` beside the database. */
+  readonly encryptionConfig?: string;
+}
+
 /**
  * The text of an export of a database (`sqlite:<file>`, `postgres://…` or `mysql://…`), whole lines at a time. The
- * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, and with
- * RangeError for an invalid URL.
+ * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, with RangeError for an
+ * invalid URL, and with EncryptionConfigError when it has to decrypt and the keys are not there.
  */
-export async function* exportDatabase(database: string): AsyncGenerator<string, void, undefined> {
+export async function* exportDatabase(
+  database: string,
+  options: ExportDatabaseOptions = {},
+): AsyncGenerator<string, void, undefined> {
   const location = parseLasting(database);
   // Opening a missing file would create it.
   if (location.engine === 'sqlite') await access(location.path);
-  const store = await openExclusively(database);
+  const { decrypt = false, encryptionConfig } = options;
+  const keys = decrypt ? await encryptionOf(encryptionConfig, defaultEncryption(database)) : undefined;
+  const stored = await openExclusively(database);
+  const store = keys === undefined ? stored : new EncryptedStore(stored, keys);
   try {
     const { epoch } = await store.open();
     await refuseUnfinishedImport(store);
@@ -46,15 +70,21 @@ export async function* exportDatabase(database: string): AsyncGenerator<string, 
  * Imports an export into an empty database: reads the whole file before it changes anything, writes the objects, reads
  * them back and compares. Returns the file's manifest, which by then describes the database as well. Repeat a call that
  * was interrupted; until one has succeeded, no server can use the database. Rejects with ExportFileError, with
- * StoreError (`refused`: not empty, `locked`: in use), and with RangeError for an invalid URL.
+ * StoreError (`refused`: not empty, `locked`: in use), with RangeError for an invalid URL, and with EncryptionConfigError for
+ * keys that cannot be used.
  */
 export async function importDatabase(options: ImportDatabaseOptions): Promise<ExportManifest & ExportSummary> {
-  parseLasting(options.database);
-  const proved = await proveFile(options);
-  const store = await openExclusively(options.database);
+  const { database, encryptionConfig } = options;
+  parseLasting(database);
+  const { proved, form } = await proveFile(options);
+  const keys = await encryptionOf(encryptionConfig, importEncryption(database, form));
+  const store = new EncryptedStore(await openExclusively(database), keys);
   try {
     await store.open();
-    await importObjects(store, { proved, objects: objectsOf(options, new ExportReader()) });
+    const { stored } = store;
+    const readable = store.readable.bind(store);
+    const objects = objectsOf(options, new ExportReader());
+    await importObjects(store, { proved, objects }, { stored, isSealed, readable });
     return proved;
   } finally {
     await store.close();
@@ -71,10 +101,21 @@ function openExclusively(url: string): Promise<Store> {
   return openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID }, { exclusive: true });
 }
 
-async function proveFile(options: ImportDatabaseOptions): Promise<ExportManifest & ExportSummary> {
+async function proveFile(
+  options: ImportDatabaseOptions,
+): Promise<{ readonly proved: ExportManifest & ExportSummary; readonly form: ExportedForm }> {
   const reader = new ExportReader();
-  for await (const _ of objectsOf(options, reader));
-  return reader.end();
+  const keys = new Set<string>();
+  const plainKinds = new Map<string, StoredKind>();
+  for await (const some of objectsOf(options, reader)) {
+    for (const { key, data } of some) {
+      const name = isSealed(data) ? sealingKeyOf(data) : undefined;
+      if (name !== undefined) keys.add(name);
+      const kind = isSealed(data) ? undefined : kindOfKey(key);
+      if (kind !== undefined) plainKinds.set(kindNameOf(kind), kind);
+    }
+  }
+  return { proved: reader.end(), form: { keys: [...keys], plainKinds: [...plainKinds.values()] } };
 }
 
 async function* objectsOf(

@@ -18,10 +18,10 @@ describe('connections of a server', () => {
   let listener: HttpListener;
   let sockets: Socket[];
 
-  async function start(maxConnections?: number): Promise<void> {
+  async function start(maxConnections = Number.POSITIVE_INFINITY): Promise<void> {
     clock = new FakeClock();
     sockets = [];
-    listener = new HttpListener((_request, response) => response.end('ok'), { clock, maxConnections });
+    listener = new HttpListener((_request, response) => response.end('ok'), { clock, limits: { maxConnections } });
     await listener.listen(address);
   }
 
@@ -90,7 +90,7 @@ describe('connections of a server', () => {
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
       clock,
-      maxConnections: 2,
+      limits: { maxConnections: 2 },
     });
     await listener.listen(address);
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
@@ -140,7 +140,10 @@ describe('connections of a server', () => {
   it('are not replaced while a request waits behind one that is being handled', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
-    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 1 });
+    listener = new HttpListener(() => (asked += 1), {
+      clock: (clock = new FakeClock()),
+      limits: { maxConnections: 1 },
+    });
     sockets = [];
     await listener.listen(address);
     const first = await open(whole + half);
@@ -152,7 +155,10 @@ describe('connections of a server', () => {
 
   it('are not replaced while their request is handled: the new one is closed', async () => {
     let asked = 0;
-    listener = new HttpListener(() => (asked += 1), { clock: (clock = new FakeClock()), maxConnections: 2 });
+    listener = new HttpListener(() => (asked += 1), {
+      clock: (clock = new FakeClock()),
+      limits: { maxConnections: 2 },
+    });
     sockets = [];
     await listener.listen(address);
     for (let index = 0; index < 2; index += 1) await open(whole);
@@ -180,7 +186,7 @@ describe('requests that wait behind another one on their connections', () => {
       socket.write(whole + long.repeat(40));
       sockets.push(socket);
     }
-    await eventually(() => closed > 0, { timeoutMs: 60_000 });
+    await eventually(() => closed > 0);
     expect(responses.length).to.be.above(100);
     for (const socket of sockets) socket.destroy();
     // The server does not read from them, so it would not notice the end.

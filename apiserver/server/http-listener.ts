@@ -3,11 +3,16 @@ import type { IncomingMessage, Server as HttpServer, ServerOptions, ServerRespon
 import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TlsOptions as TlsServerOptions } from 'node:tls';
 import { systemClock } from '@homeostat/controller-runtime';
+import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import { discardRest } from '../decode/read-body.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
+import { isLoopback } from './loopback.ts';
 import { ConnectionTable } from './connection-table.ts';
+import type { ConnectionLimits } from './connection-table.ts';
 import { answerMalformed, malformedResponse } from './malformed-requests.ts';
 import { refusePlainHttp } from './plain-http-refusal.ts';
 import { toOriginForm } from './request-target.ts';
@@ -39,20 +44,20 @@ export interface ListenOptions {
   readonly insecure: boolean;
 }
 
-const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
-
 /** A private key, and its certificate followed by the intermediate ones. PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
+  /** PEM of the authorities whose certificates of clients are accepted; absent: clients are asked for none. */
+  readonly clientAuthorities?: string | undefined;
 }
 
 export interface ListenerOptions {
   /** HTTPS if given, otherwise plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
-  /** Default: no limit. */
-  readonly maxConnections?: number | undefined;
+  /** Default: no limits. */
+  readonly limits?: Partial<ConnectionLimits> | undefined;
   /** Default 10 s for headers, 60 s for a whole request. */
   readonly times?: ConnectionTimes;
 }
@@ -72,12 +77,12 @@ export class HttpListener {
   #stopping = false;
 
   constructor(handler: Handler, options: ListenerOptions) {
-    const { keyPair, clock, maxConnections = Number.POSITIVE_INFINITY, times = connectionTimes } = options;
+    const { keyPair, clock, limits, times = connectionTimes } = options;
     const answer = this.#inTurn(handler);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#clock = clock;
     this.#stalled = new StalledReaders(this.#sockets, clock);
-    this.#connections = new ConnectionTable(maxConnections);
+    this.#connections = new ConnectionTable({ ...noLimits, ...limits });
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
@@ -96,13 +101,18 @@ export class HttpListener {
       return handler(request, response);
     };
     return (request, response) => {
-      this.#connections.hear(response);
+      if (!this.#connections.hear(response)) return refuseUnknown(response);
       toOriginForm(request);
       response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket, the response is queued behind another one of the connection.
       if (response.socket !== null) return begin(request, response);
       return turns.wait(response, () => begin(request, response));
     };
+  }
+
+  /** Called when a request with a valid credential has arrived on a connection. */
+  know(socket: Socket): void {
+    this.#connections.know(socket);
   }
 
   get url(): string {
@@ -115,7 +125,7 @@ export class HttpListener {
 
   /** Rejects when the address is taken, or when it is no loopback address and plain HTTP lacks `insecure`. */
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
-    if (!loopback.has(host) && this.#tls === undefined && !insecure) {
+    if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(
         `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or say insecure (--insecure) to listen there in the clear`,
       );
@@ -142,12 +152,12 @@ export class HttpListener {
   }
 
   /** Sets the certificate for new connections. Throws for a pair that cannot be used, and always for plain HTTP. */
-  showKeyPair({ key, cert }: KeyPair): void {
+  showKeyPair({ key, cert, clientAuthorities }: KeyPair): void {
     if (this.#tls === undefined) throw new Error('plain HTTP has no certificate');
-    this.#tls.setSecureContext({ ...secureOptions, key, cert });
+    this.#tls.setSecureContext({ ...secureOptions, key, cert, ...clientOptions(clientAuthorities) });
   }
 
-  /** Answers requests with 503 from now on, each as the last one of its connection. */
+  /** Responds to requests with 503 from now on, each as the last one of its connection. */
   refuse(): void {
     this.#stopping = true;
   }
@@ -164,6 +174,27 @@ export class HttpListener {
     clearTimeout(timer);
     this.#clock.clearTimeout(this.#look);
   }
+}
+
+const noLimits: ConnectionLimits = {
+  maxConnections: Number.POSITIVE_INFINITY,
+  maxUnknownPerAddress: Number.POSITIVE_INFINITY,
+  isProxy: () => false,
+};
+
+/** Refuses the request of an address that has too many connections without a credential, and ends its connection. */
+function refuseUnknown(response: ServerResponse): void {
+  const message = 'too many connections without a credential from one address, please try again later';
+  const status = JSON.stringify(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }).toStatus());
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(status),
+    'Retry-After': '1',
+    'X-Content-Type-Options': 'nosniff',
+    Connection: 'close',
+  };
+  discardRest(response.req);
+  response.writeHead(429, headers).end(status);
 }
 
 const fixedOptions = {
@@ -194,9 +225,19 @@ const ciphers = [
 
 const secureOptions = { minVersion: 'TLSv1.2', ciphers } as const;
 
-function createHttpsServer(answer: Handler, { key, cert }: KeyPair, options: ServerOptions): HttpsServer {
+/**
+ * What makes a server ask clients for a certificate. A connection with one that does not verify is accepted: its requests may
+ * have another credential, and are refused in words otherwise. Without `ca`, any authority that Node knows would do.
+ */
+function clientOptions(ca: string | undefined): TlsServerOptions {
+  return ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
+}
+
+function createHttpsServer(answer: Handler, keyPair: KeyPair, options: ServerOptions): HttpsServer {
+  const { key, cert, clientAuthorities } = keyPair;
   const connectionOptions = { handshakeTimeout: handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] };
-  const server = createTlsServer({ ...options, ...connectionOptions, ...secureOptions, key, cert }, answer);
+  const secure = { ...secureOptions, ...clientOptions(clientAuthorities), key, cert };
+  const server = createTlsServer({ ...options, ...connectionOptions, ...secure }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
   // Uses the system's clock, as all of Node's own limits do: connections happen in real time, whatever clock a server

@@ -9,6 +9,7 @@ import { Revisions } from '../registry/history/revisions.ts';
 import { UnservedLog } from '../registry/kinds/unserved-log.ts';
 import { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
+import { StoreVault } from '../registry/vault/store-vault.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import { measureCommits } from './server-metrics.ts';
 
@@ -34,6 +35,19 @@ export interface OpenedStorage {
   readonly follower: Follower | undefined;
   /** Called for each change once it is visible, with the bytes that history keeps for it. */
   readonly onChange: (revision: number, bytes: number) => void;
+  readonly vault: StoreVault;
+}
+
+/** Returns the revision of the last commit of any process, and reports how reading it went. */
+async function latestRevision(store: Store, health: DatabaseHealth): Promise<number> {
+  try {
+    const revision = await store.currentRevision();
+    health.report('read', undefined);
+    return revision;
+  } catch (error) {
+    health.report('read', error);
+    throw error;
+  }
 }
 
 /** Opens the store, and reads its history. */
@@ -43,23 +57,18 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   await refuseUnfinishedImport(store);
   // The ages of logged changes are unknown after a restart, so the newest part of the log is kept for watchers.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
-  const log = new UnservedLog(floor);
+  const vault = await StoreVault.read(store);
+  const log = new UnservedLog(floor, vault.kindNumber);
   const trim = (upTo: number): void => {
     log.trim(upTo);
     for (const resource of parts.table()?.served() ?? []) resource.trim(upTo);
   };
   const compactor = new Compactor({ store, clock, logger, retention, floor, trim });
-  await log.read(store, (change) => compactor.record(change.revision, change.data.length));
-  const latest = async (): Promise<number> => {
-    try {
-      const revision = await store.currentRevision();
-      health.report('read', undefined);
-      return revision;
-    } catch (error) {
-      health.report('read', error);
-      throw error;
-    }
-  };
+  await log.read(store, (change) => {
+    if (change.kind === vault.kindNumber) vault.apply(change);
+    compactor.record(change.revision, change.data.length);
+  });
+  const latest = (): Promise<number> => latestRevision(store, health);
   const shared = store.isShared ? { latest, onWanted: (revision: number) => follower?.hear(revision) } : {};
   const revisions = new Revisions({ clock, start: Math.max(log.revision, opened.revision), ...shared });
   const onChange = (revision: number, bytes: number): void => {
@@ -75,6 +84,7 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
     ? new Follower({
         ...parts,
         log,
+        hidden: vault,
         revisions,
         table: parts.table,
         isCommitting: () => commits.isCommitting(),
@@ -83,5 +93,6 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
         onChange,
       })
     : undefined;
-  return { epoch: opened.epoch, log, revisions, commits, compactor, follower, onChange };
+  vault.connect({ commits, revisions, onCommit: onChange, logger });
+  return { epoch: opened.epoch, log, revisions, commits, compactor, follower, onChange, vault };
 }

@@ -35,11 +35,11 @@ describe('plain HTTP to an HTTPS server', () => {
   }
 
   for (const method of ['GET', 'PATCH', 'DELETE', 'CONNECT', 'x'])
-    it(`is answered: ${method}`, async () => {
+    it(`gets a response: ${method}`, async () => {
       expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
     });
 
-  it('is answered when it comes byte by byte, and when it brings a body', async () => {
+  it('gets a response when it comes byte by byte, and when it brings a body', async () => {
     expect(await exchange((socket) => socket.write('G'))).to.equal(refusal);
     const body = `POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`;
     expect(await exchange((socket) => socket.write(body))).to.equal(refusal);

@@ -83,7 +83,7 @@ describe('the parts of a replica together', () => {
   }
 
   describe('reading everything again', () => {
-    it('is tried again when the database fails meanwhile', async () => {
+    it('is retried when the database fails meanwhile', async () => {
       const [a, b] = [await start(), await start()];
       b.store.isDeaf = true;
       for (const name of ['ann', 'bob']) await a.server.client.create(Note, note(name));

@@ -420,7 +420,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(b)).to.deep.equal(['ann']);
     });
 
-    it('read the changes of others again after a failure, and lose none', async () => {
+    it('read the changes of other replicas again after a failure, and lose none', async () => {
       const a = await start();
       const b = await start();
       const { seen } = follow(b);

@@ -1,5 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import type { Counter, Histogram, Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { WatchHandler } from '../http/watch/watch-handler.ts';
 import { resourceName } from '../registry/object/resource-errors.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
@@ -38,22 +38,35 @@ export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts
   });
 }
 
+interface CommitMetrics {
+  readonly committed: Counter;
+  readonly failed: Counter;
+  readonly operations: Counter;
+  readonly duration: Histogram;
+}
+
+function commitMetrics(metrics: Metrics): CommitMetrics {
+  const commits = metrics.counter({ name: 'homeostat_store_commits_total', help: 'Commits.', labels: ['result'] });
+  const help = 'Operations in commits: one for each object that is written.';
+  const durations = metrics.histogram({
+    name: 'homeostat_store_commit_duration_seconds',
+    help: 'How long commits took, until they were durable.',
+    buckets: commitBuckets,
+  });
+  return {
+    committed: commits.of('committed'),
+    failed: commits.of('failed'),
+    operations: metrics.counter({ name: 'homeostat_store_operations_total', help }).of(),
+    duration: durations.of(),
+  };
+}
+
 /** Wraps the store so that its commits are counted and measured. */
 export function measureCommits(
   store: Store,
   { metrics, clock }: { readonly metrics: Metrics; readonly clock: Clock },
 ): Pick<Store, 'commit' | 'isShared'> {
-  const commits = metrics.counter({ name: 'homeostat_store_commits_total', help: 'Commits.', labels: ['result'] });
-  const [committed, failed] = [commits.of('committed'), commits.of('failed')];
-  const help = 'Operations in commits: one for each object that is written.';
-  const operations = metrics.counter({ name: 'homeostat_store_operations_total', help }).of();
-  const duration = metrics
-    .histogram({
-      name: 'homeostat_store_commit_duration_seconds',
-      help: 'How long commits took, until they were durable.',
-      buckets: commitBuckets,
-    })
-    .of();
+  const { committed, failed, operations, duration } = commitMetrics(metrics);
   return {
     isShared: store.isShared,
     async commit(batch) {

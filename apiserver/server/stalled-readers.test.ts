@@ -27,7 +27,7 @@ class Connection {
   }
 }
 
-describe('a connection on which an answer waits', () => {
+describe('a connection on which a response waits', () => {
   /** The number of seconds after which it is closed, up to ten minutes; undefined: it stays open. */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();

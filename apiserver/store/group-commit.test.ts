@@ -170,7 +170,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while the last one is answered, and no batch holds more than half of all writers', async () => {
+  it('commits the next batch while the responses of the last one are sent, and no batch holds more than half of all writers', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));

@@ -1,4 +1,4 @@
-import { checkDnsSubdomain } from '@homeostat/controller-runtime/api';
+import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 
 /** The parts of a kind in keys and in the store's names: all its versions are the same objects. */
 export interface StoredKind {
@@ -26,9 +26,10 @@ export function kindNameOf({ group, plural }: StoredKind): string {
 export function kindOfKey(key: string): StoredKind | undefined {
   const [root, registry, group = '', plural = '', ...names] = key.split('/');
   if (root !== '' || registry !== 'registry' || names.length < 1 || names.length > 2) return undefined;
-  const segments = group === '' ? [plural, ...names] : [group, plural, ...names];
-  const isKey = key.length <= maxKeyBytes && segments.every((segment) => checkDnsSubdomain(segment).length === 0);
-  return isKey ? { group, plural } : undefined;
+  const name = names.pop() ?? '';
+  const domains = group === '' ? [plural, ...names] : [group, plural, ...names];
+  if (key.length > maxKeyBytes || checkName(name, 'path').length > 0 || name === '') return undefined;
+  return domains.every((domain) => checkDnsSubdomain(domain).length === 0) ? { group, plural } : undefined;
 }
 
 /** The namespace in an object's key; undefined when it has none. */

@@ -78,6 +78,8 @@ export interface Row {
   readonly key: string;
   readonly revision: number;
   readonly data: Uint8Array;
+  /** The reason why `data` is encrypted and cannot be read; it does not quote the data. Engines set none. */
+  readonly problem?: string;
 }
 
 export interface Change {
@@ -88,7 +90,9 @@ export interface Change {
   /** The new bytes; for a delete, the last ones. */
   readonly data: Uint8Array;
   /** The previous row; absent for create. */
-  readonly previous?: { readonly revision: number; readonly data: Uint8Array };
+  readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
+  /** The problem of `data`, as in a {@link Row}. */
+  readonly problem?: string;
 }
 
 export interface OpenedStore {

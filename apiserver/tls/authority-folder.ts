@@ -19,7 +19,7 @@ const serverDays = 365;
 const renewalDays = 60;
 
 /** The authority's key and certificate: the one file that cannot be made again. */
-const authorityFile = 'authority.pem';
+export const authorityFile = 'authority.pem';
 /** A copy of the authority's certificate, for clients. */
 export const publicFile = 'ca.crt';
 /** The server's key and certificate. */

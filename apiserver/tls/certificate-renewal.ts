@@ -56,7 +56,7 @@ export class CertificateRenewal {
     try {
       const next = await source.load();
       this.#warn(next);
-      if (next.cert === current.cert && next.key === current.key) return current;
+      if (isSame(next, current)) return current;
       onRenewed(next);
       logger.info({ until: new Date(next.expiresMs).toISOString() }, 'a new certificate is in use');
       return next;
@@ -72,4 +72,8 @@ export class CertificateRenewal {
     if (expiresMs - clock.now() > warnMs) return;
     logger.warn({ until: new Date(expiresMs).toISOString() }, 'the certificate, or its authority, ends soon');
   }
+}
+
+function isSame(a: ServerCertificate, b: ServerCertificate): boolean {
+  return a.cert === b.cert && a.key === b.key && a.clientAuthorities === b.clientAuthorities;
 }

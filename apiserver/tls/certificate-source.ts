@@ -2,6 +2,8 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { AuthorityFolder } from './authority-folder.ts';
 import { certificateNames } from './certificate-names.ts';
 import { GivenCertificate } from './given-certificate.ts';
+import { parseCertificates } from './pem.ts';
+import { readPublic } from './private-file.ts';
 import type { CertificateSource, TlsOptions } from './tls-options.ts';
 
 export interface CertificateSourceOptions {
@@ -9,10 +11,31 @@ export interface CertificateSourceOptions {
   /** The server's names and addresses, besides the loopback names. */
   readonly hostNames: readonly string[];
   readonly clock: Clock;
+  /** PEM file of the authorities of clients; absent: the server's own authority, if it has one. */
+  readonly clientCa?: string | undefined;
 }
 
 /** Makes the source of the certificate; reads no file yet. Throws TypeError for a malformed host name. */
-export function certificateSource({ tls, hostNames, clock }: CertificateSourceOptions): CertificateSource {
+export function certificateSource({ clientCa, ...options }: CertificateSourceOptions): CertificateSource {
+  const source = serverSource(options);
+  return {
+    load: async () => {
+      const certificate = await source.load();
+      const own = 'directory' in options.tls ? certificate.ca : undefined;
+      return { ...certificate, clientAuthorities: clientCa === undefined ? own : await readAuthorities(clientCa) };
+    },
+  };
+}
+
+/** Rejects with Error, naming the file, when one of its certificates is no authority. */
+async function readAuthorities(path: string): Promise<string> {
+  const certificates = parseCertificates({ path, text: await readPublic(path) });
+  const wrong = certificates.findIndex(({ ca }) => !ca);
+  if (wrong >= 0) throw new Error(`${path}: certificate ${wrong + 1} is not that of an authority`);
+  return certificates.map(String).join('');
+}
+
+function serverSource({ tls, hostNames, clock }: Omit<CertificateSourceOptions, 'clientCa'>): CertificateSource {
   if ('certFile' in tls) return new GivenCertificate(tls);
   return new AuthorityFolder({ directory: tls.directory, names: certificateNames(hostNames), clock });
 }

@@ -7,10 +7,12 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Name,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
+import type { Extension } from '@peculiar/x509';
 import { createPublicKey, KeyObject, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { KeyAndChain } from './pem.ts';
@@ -57,13 +59,44 @@ export interface ServerRequest extends Validity {
   readonly names: readonly string[];
 }
 
+export interface ClientRequest extends Validity {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+/** Makes a new key, and a certificate for it that the authority signs, by which a server knows a user. */
+export async function issueClient(authority: KeyAndChain, request: ClientRequest): Promise<Issued> {
+  const { user, groups, ...validity } = request;
+  // As texts, names would be searched for quotes and escapes.
+  const subject = new Name([
+    { CN: [{ utf8String: user }] },
+    ...groups.map((group) => ({ O: [{ utf8String: group }] })),
+  ]);
+  const usage = new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]);
+  return issueLeaf(authority, { ...validity, subject, extensions: [usage] });
+}
+
 /** Makes a new key, and a certificate for it that the authority signs. */
 export async function issueServer(authority: KeyAndChain, request: ServerRequest): Promise<Issued> {
-  const { nowMs, untilMs, names } = request;
+  const { names, ...validity } = request;
+  const usage = new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]);
+  const addresses = new SubjectAlternativeNameExtension(
+    names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
+  );
+  return issueLeaf(authority, { ...validity, subject: new Name('CN=homeostat'), extensions: [usage, addresses] });
+}
+
+interface LeafRequest extends Validity {
+  readonly subject: Name;
+  readonly extensions: readonly Extension[];
+}
+
+async function issueLeaf(authority: KeyAndChain, request: LeafRequest): Promise<Issued> {
+  const { nowMs, untilMs, subject, extensions } = request;
   const keys = await generateKeys();
   const signer = await importKeys(authority.key);
   const certificate = await X509CertificateGenerator.create({
-    subject: 'CN=homeostat',
+    subject,
     issuer: authority.chain[0].subject,
     publicKey: keys.publicKey,
     signingKey: signer.privateKey,
@@ -73,8 +106,7 @@ export async function issueServer(authority: KeyAndChain, request: ServerRequest
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))),
+      ...extensions,
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
       await AuthorityKeyIdentifierExtension.create(signer.publicKey),
     ],

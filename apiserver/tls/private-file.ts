@@ -8,6 +8,8 @@ const maxBytes = 1024 * 1024;
 export interface PrivateFileRules {
   /** Accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for a service's user. */
   readonly groupOfRoot: boolean;
+  /** What the file is, for messages. Default `private key`. */
+  readonly holds?: string;
 }
 
 /** Reads a private file. Rejects with Error when it is absent, too large, or readable by others. */
@@ -67,14 +69,15 @@ async function writeDurably(path: string, text: string, mode: number): Promise<v
   }
 }
 
-async function checkMode(file: FileHandle, path: string, { groupOfRoot }: PrivateFileRules): Promise<void> {
+async function checkMode(file: FileHandle, path: string, rules: PrivateFileRules): Promise<void> {
   // Windows has no such modes.
   if (process.platform === 'win32') return;
   const { mode, uid } = await file.stat();
+  const { groupOfRoot, holds = 'private key' } = rules;
   const forbidden = groupOfRoot && uid === 0 ? 0o037 : 0o077;
   if ((mode & forbidden) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  throw new Error(`${path}: others than its owner have access to this private key (mode ${octal}): chmod 600 it`);
+  throw new Error(`${path}: others than its owner have access to this ${holds} (mode ${octal}): chmod 600 it`);
 }
 
 async function readBounded(file: FileHandle, path: string): Promise<string> {

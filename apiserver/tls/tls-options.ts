@@ -24,6 +24,8 @@ export interface ServerCertificate {
   readonly ca: string | undefined;
   /** Time at which the first of cert and ca ends, by the wall clock. */
   readonly expiresMs: number;
+  /** PEM of the authorities whose certificates of clients are accepted; absent: clients are asked for none. */
+  readonly clientAuthorities?: string | undefined;
 }
 
 export interface CertificateSource {

@@ -40,12 +40,14 @@ export class TurnQueue {
         lane.usedMs = Math.max(request.usedMs, background.usedMs);
       }
       lane.waiting.push(resolve);
-      this.#schedule();
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      // The next immediate belongs to the turn of the caller, which may have taken long already.
+      setImmediate(() => this.#schedule());
     });
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#turnBeganMs = this.#nowMs();

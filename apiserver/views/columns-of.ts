@@ -1,11 +1,25 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { configMapKind } from '../builtin/config-map-kind.ts';
 import { eventKind } from '../builtin/event-kinds.ts';
+import { secretKind } from '../builtin/secret-kind.ts';
+import { columnsOfConfigMaps, columnsOfSecrets } from './data-columns.ts';
 import { columnsOfEvents } from './event-columns.ts';
+import { rbacColumns } from './rbac-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
-/** Returns the columns of a model: Name and those that it declares, or Name and Age. Events have Kubernetes' columns. */
+/** The columns of built-in kinds that are more than fields. */
+const columnsOfBuiltins = [
+  { model: eventKind, columns: columnsOfEvents },
+  { model: secretKind, columns: columnsOfSecrets },
+  { model: configMapKind, columns: columnsOfConfigMaps },
+] as const;
+
+/** Returns the columns of a model: Name and those that it declares, or Name and Age. Built-in kinds have Kubernetes' columns. */
 export function columnsOf(model: ModelDescriptor): TableColumns {
   const { group, kind, printerColumns } = model;
-  if (group === eventKind.group && kind === eventKind.kind) return new TableColumns(columnsOfEvents);
+  const builtin = columnsOfBuiltins.find((each) => group === each.model.group && kind === each.model.kind);
+  if (builtin !== undefined) return new TableColumns(builtin.columns);
+  const ofRbac = rbacColumns(model);
+  if (ofRbac !== undefined) return new TableColumns(ofRbac);
   return declaredColumns(printerColumns.length === 0 ? defaultColumns : printerColumns);
 }

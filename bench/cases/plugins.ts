@@ -69,7 +69,7 @@ async function start(database: string, folders: readonly string[]): Promise<Figu
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
-    [command, 'serve', '--port', '0', '--database', `sqlite:${database}`, ...args],
+    [command, 'serve', '--auth', 'open', '--port', '0', '--database', `sqlite:${database}`, ...args],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

@@ -70,7 +70,7 @@ interface Waiting extends Rounds {
   readonly mostMs: number;
 }
 
-/** The limit is what the write alone takes, until its answer; the target is of what comes on top of it. */
+/** The limit is what the write alone takes, until its response; the target is of what comes on top of it. */
 async function writeAndWait(child: Child, { rounds, count, where, mostMs }: Waiting): Promise<Row> {
   let round: WrittenFigures | undefined;
   const { ours, limit, beyond } = await alternate(rounds, {

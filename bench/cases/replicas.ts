@@ -15,7 +15,7 @@ import { Watchers, watchFromNow } from '../watchers.ts';
 const writesPerSecond = 20;
 
 /**
- * How long after a write at one replica does a watcher at another have it? From the answer that says that it is durable;
+ * How long after a write at one replica does a watcher at another have it? From the response that says that it is durable;
  * and from its sending, which is what a client sees in all.
  */
 export async function replicas({ settings }: CaseContext): Promise<readonly Row[]> {
@@ -90,7 +90,7 @@ async function deliver(watchers: Watchers, { connection, count, nextNumber, sinc
     const sentMs = performance.now();
     const answered = connection.send(request).then(() => performance.now());
     const [arrivalsMs, answeredMs] = await Promise.all([arrived, answered]);
-    // A watcher may have it before the writer has the answer.
+    // A watcher may have it before the writer has the response.
     latencies[position] = Math.max(0, (arrivalsMs[0]?.[0] ?? Number.NaN) - (since === 'sent' ? sentMs : answeredMs));
   }
   return figuresOf(latencies, performance.now() - startMs);

@@ -76,8 +76,10 @@ class Stalls {
     return Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
   }
 
+  /** Each row is printed as it comes, too: the whole takes minutes. */
   #report(name: string, stallMs: number): void {
     const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
+    console.error(`  ${name}: ${text}`);
     this.rows.push({ name: `stall: ${name}`, target: { text, isMet: stallMs <= maxStallMs } });
   }
 }

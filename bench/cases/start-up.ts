@@ -47,7 +47,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
   ];
 }
 
-/** Makes the database; answers the size of a stored object in bytes. */
+/** Makes the database; returns the size of a stored object in bytes. */
 async function prepare(file: string, count: number): Promise<number> {
   await using server = new Child('api-server');
   const url = await server.call<string>('start', `sqlite:${file}`);

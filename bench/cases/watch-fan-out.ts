@@ -45,7 +45,7 @@ export async function watchFanOut({ settings, folder }: CaseContext): Promise<re
   return [{ name, ...found, target: p99AtMost(50, found.ours), note }];
 }
 
-/** Sends writes at a steady rate, whether or not the ones before are answered, and waits until everybody has all. */
+/** Sends writes at a steady rate, whether or not the earlier ones have responses, and waits until every watcher has all. */
 async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
   const startMs = performance.now();
   const [arrivalsMs, sentMs] = await Promise.all([watchers.collect(writing.count), writeAll(writing)]);

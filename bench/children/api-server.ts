@@ -1,6 +1,6 @@
 // Ours: an API server, driven over HTTP or in process.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
-import type { ApiServer } from '@homeostat/apiserver';
+import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { answerCalls } from '../answer-calls.ts';
@@ -104,7 +104,11 @@ answerCalls({
     server = await startApiServer({ database, port: 0 });
     return server.url;
   },
-  /** Answers how many milliseconds it took until the kind was served. */
+  startWith: async (options: ApiServerOptions) => {
+    server = await startApiServer({ port: 0, ...options });
+    return server.url;
+  },
+  /** Returns how many milliseconds it took until the kind was served. */
   register: async (indexes: readonly PersonField[]) => {
     model = personModel(indexes);
     const startMs = performance.now();

@@ -92,7 +92,7 @@ function numbersFrom(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, at) => first + at);
 }
 
-/** Answers the revisions. */
+/** Returns the revisions. */
 async function commit(
   on: PostgresConnection,
   verb: 'create' | 'update',

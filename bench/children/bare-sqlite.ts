@@ -91,7 +91,7 @@ function list(count: number): Figures {
   return readAll(count, () => read.all().map(parse));
 }
 
-/** Reads every object once; answers the whole as one operation. */
+/** Reads every object once; returns the whole as one operation. */
 function scan(file: string): Figures {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();

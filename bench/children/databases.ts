@@ -45,7 +45,7 @@ function create(engine: Engine): Promise<string | undefined> {
   return created;
 }
 
-/** Answers the URL of an empty database; undefined where there is no server, and none was named. */
+/** Returns the URL of an empty database; undefined where there is no server, and none was named. */
 async function createDatabase(engine: Engine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {

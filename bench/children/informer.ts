@@ -21,7 +21,7 @@ export interface Synchronisation {
   readonly heldBytes: number;
 }
 
-/** Follows the kind at a server; answers when everything is there. Needs --expose-gc. */
+/** Follows the kind at a server; resolves when everything is there. Needs --expose-gc. */
 async function synchronise(url: string): Promise<Synchronisation> {
   const before = heldBytes();
   const informer = createClient(url).informer(model);
@@ -36,7 +36,7 @@ async function synchronise(url: string): Promise<Synchronisation> {
   return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
 }
 
-/** The limit: the same pages, parsed and forgotten. Answers the milliseconds. */
+/** The limit: the same pages, parsed and forgotten. Returns the milliseconds. */
 async function parsePages(url: string): Promise<number> {
   const startMs = performance.now();
   let token = '';

@@ -1,4 +1,4 @@
-// The limit of HTTP: bare koa that parses a body and sends it back. GET answers what was sent last.
+// The limit of HTTP: bare koa that parses a body and sends it back. GET returns the last body sent.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';

@@ -15,11 +15,11 @@ import type { Person } from '../person.ts';
 import { loadModule } from '../server-modules.ts';
 import type { GroupCommit } from '../server-modules.ts';
 
-const { openStore } = await loadModule('store/database-url');
+const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');
 const { KindCache } = await loadModule('index/kind-cache');
 const { createEntry } = await loadModule('index/entry');
-const { encodeObject, withRevision } = await loadModule('registry/object-codec');
+const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
 /** Writes at the same time. */
 const width = 256;

@@ -93,9 +93,9 @@ interface Writing {
 interface WrittenFigures {
   /** From the sending of a write to the start of its run. */
   readonly started: Figures;
-  /** From the sending of a write to its answer. */
+  /** From the sending of a write to its response. */
   readonly answered: Figures;
-  /** From the answer to a write to the start of its run; 0 where that began before. */
+  /** From the response to a write to the start of its run; 0 where that began before. */
   readonly beyond: Figures;
 }
 

@@ -10,7 +10,7 @@ import { storedPerson } from '../person.ts';
 import { loadModule } from '../server-modules.ts';
 import type { GroupCommit, Operation, Store } from '../server-modules.ts';
 
-const { openStore } = await loadModule('store/database-url');
+const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');
 
 const data = Buffer.from(storedPerson());
@@ -33,7 +33,7 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
-  // A replica that is never behind, as there is nobody whom it would have to follow.
+  // A replica that is never behind, as there is no other replica to follow.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
@@ -67,7 +67,7 @@ async function submit(operation: Operation): Promise<number> {
   return outcome.revision;
 }
 
-/** Reads every object once; answers the whole as one operation. */
+/** Reads every object once; returns the whole as one operation. */
 async function scan(url: string): Promise<Figures> {
   await open(url);
   const startMs = performance.now();

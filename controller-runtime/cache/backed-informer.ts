@@ -7,6 +7,7 @@ import type {
   InformerHandler,
   InformerOptions,
 } from '../client/informer.ts';
+import { nextTurn } from '../clock/next-turn.ts';
 import { CacheIndexes } from './cache-indexes.ts';
 import type { IndexFunction } from './cache-indexes.ts';
 import { additionOf, deletionOf, updateOf } from './handler-event.ts';
@@ -18,7 +19,7 @@ import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
 
 /**
- * Is told what becomes of the objects of a backing, which has each change before. When it follows again, that includes the
+ * Receives the changes of a backing's objects, after the backing has them. When it follows again, that includes the
  * differences to what there was when it last did. Does not throw.
  */
 export interface BackingSink<T extends ApiObject> {
@@ -29,11 +30,15 @@ export interface BackingSink<T extends ApiObject> {
   open(): void;
 }
 
-/** Where the objects of an informer are, and what keeps them up with the server. */
+/** The objects of an informer, and the source of their changes. */
 export interface InformerBacking<T extends ApiObject> {
   /** The revision that it has reached. */
   readonly revision: string;
   get(key: string): T | undefined;
+  /**
+   * Returns the objects that it has at the time of the call, whatever changes while the caller goes through them, which it may do
+   * several times.
+   */
   objects(): Iterable<KeyedObject<T>>;
   /** Follows the server until the signal aborts. Must not reject. May be called again, and holds what it has meanwhile. */
   follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
@@ -48,7 +53,17 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** How long the end of a run waits for handlers that are being told. */
+/** Objects that are indexed in one turn of the event loop: each may have to be parsed, which takes 25 µs. */
+const indexedPerTurn = 200;
+
+/** The first filling of the indexes, which takes several turns. */
+interface Filling {
+  readonly signal: AbortSignal;
+  /** The keys of objects that have changed since it began, and are indexed already. */
+  readonly changed: Set<string>;
+}
+
+/** The time for which the end of a run waits for handlers that still run. */
 const drainLimitMs = 10_000;
 
 /** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest on a selection that cannot be. */
@@ -64,6 +79,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   readonly #run = new SharedRun((signal) => this.#follow(signal));
   readonly #onLeft: (handlers: number) => void;
   #isOpen = false;
+  #filling: Filling | undefined;
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
     const { kind } = descriptorOf(model);
@@ -98,7 +114,9 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
-    if (this.#indexes.add(name, valuesOf) && this.#isOpen) this.#fillIndexes();
+    if (!this.#indexes.add(name, valuesOf)) return;
+    if (this.#isOpen) this.#fillIndexes();
+    else if (this.#filling !== undefined) void this.#openIndexed(this.#filling.signal);
   }
 
   byIndex(name: string, value: string): readonly T[] {
@@ -118,24 +136,46 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
       added: (state) => this.#push(additionOf(state, { initial: false })),
       updated: (previous, state) => this.#push(updateOf(previous, state)),
       deleted: (last) => this.#push(deletionOf(last)),
-      open: () => this.#open(),
+      open: () => this.#open(signal),
     });
+    this.#filling = undefined;
     this.#handlers.close();
-    // Those who are still being told read the cache as they did.
+    // Handlers that still run read the cache as they did.
     const left = await this.#handlers.drained(drainLimitMs);
     if (left > 0) this.#onLeft(left);
     this.#isOpen = false;
     this.#indexes.clear();
   }
 
-  #open(): void {
+  #open(signal: AbortSignal): void {
+    if (this.#filling !== undefined) return;
+    if (!this.#isOpen && !this.#indexes.isEmpty) return void this.#openIndexed(signal);
     this.#isOpen = true;
     this.#fillIndexes();
     this.#handlers.open();
   }
 
+  /** Opens once all objects are indexed. Never rejects. */
+  async #openIndexed(signal: AbortSignal): Promise<void> {
+    const filling: Filling = { signal, changed: new Set() };
+    this.#filling = filling;
+    this.#indexes.clear();
+    let indexed = 0;
+    for (const state of this.#backing.objects()) {
+      if (!filling.changed.has(state.key)) this.#indexes.put(state);
+      indexed += 1;
+      if (indexed % indexedPerTurn > 0) continue;
+      await nextTurn();
+      if (signal.aborted || this.#filling !== filling) return;
+    }
+    this.#filling = undefined;
+    this.#isOpen = true;
+    this.#handlers.open();
+  }
+
   #push(event: ObjectEvent<T>): void {
-    if (this.#isOpen && !this.#indexes.isEmpty) {
+    if ((this.#isOpen || this.#filling !== undefined) && !this.#indexes.isEmpty) {
+      this.#filling?.changed.add(event.key);
       if (event.kind === 'delete') this.#indexes.delete(event.key);
       else this.#indexes.put(event);
     }
@@ -148,11 +188,21 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     for (const state of this.#backing.objects()) this.#indexes.put(state);
   }
 
-  *#present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {
-    for (const state of this.#backing.objects()) {
-      yield as === 'initial' ? additionOf(state, { initial: true }) : updateOf(state, state);
-    }
+  #present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {
+    return eventsOf(this.#backing.objects(), as);
   }
+}
+
+function eventsOf<T extends ApiObject>(
+  states: Iterable<KeyedObject<T>>,
+  as: 'initial' | 'resync',
+): Iterable<ObjectEvent<T>> {
+  return {
+    *[Symbol.iterator]() {
+      for (const state of states)
+        yield as === 'initial' ? additionOf(state, { initial: true }) : updateOf(state, state);
+    },
+  };
 }
 
 function isPresent<V>(value: V | undefined): value is V {

@@ -25,7 +25,7 @@ export class CacheIndexes<T extends ApiObject> {
     return this.#indexes.size === 0;
   }
 
-  /** Answers whether it is new, and has to be filled. Throws RangeError when another function has the name. */
+  /** Returns whether it is new, and has to be filled. Throws RangeError when another function has the name. */
   add(name: string, valuesOf: IndexFunction<T>): boolean {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return false;

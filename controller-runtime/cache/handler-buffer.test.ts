@@ -34,7 +34,7 @@ describe('HandlerBuffer', () => {
     expect(calls).to.equal(1);
   });
 
-  it('waits for a handler that answers with a promise before its next event, and holds back nobody else', async () => {
+  it('waits for a handler that returns a promise before its next event, and delays no other handler', async () => {
     const names: string[] = [];
     let release = (): void => {};
     // Async functions pass for handlers that return void.
@@ -81,6 +81,33 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.be.above(0).and.below(1000);
     await buffer.drained();
     expect(delivered).to.equal(1000);
+  });
+
+  it('makes the events of all objects when their turn comes, between those pushed before and after', async () => {
+    const names: string[] = [];
+    let made = 0;
+    const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });
+    function* all(): Iterable<HandlerEvent<Person>> {
+      for (let index = 0; index < 1000; index += 1) {
+        made += 1;
+        yield added(`p${index}`);
+      }
+    }
+    buffer.push(added('before'));
+    buffer.pushAll(all());
+    buffer.push(added('after'));
+    // The first call has not ended.
+    buffer.pushAll(all());
+    expect(made).to.equal(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(made).to.be.below(1000);
+    await buffer.drained();
+    expect(made).to.equal(1000);
+    expect(names).to.have.length(1002);
+    expect([names[0], names[1], names[1000], names[1001]]).to.deep.equal(['before', 'p0', 'p999', 'after']);
+    buffer.pushAll(all());
+    await buffer.drained();
+    expect(made).to.equal(2000);
   });
 
   it('begins no call after remove, not even of what was waiting', async () => {

@@ -2,6 +2,7 @@ import type { ApiObject } from '../api/index.ts';
 import { coalesce } from './handler-event.ts';
 import type { HandlerEvent } from './handler-event.ts';
 import type { HandlerRegistration, InformerHandler } from '../client/informer.ts';
+import { nextTurn } from '../clock/next-turn.ts';
 
 /** Deliveries in one turn of the event loop; between turns, other handlers and I/O get theirs. */
 const deliveriesPerTurn = 100;
@@ -23,6 +24,9 @@ export interface HandlerBufferOptions {
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
   readonly #options: HandlerBufferOptions;
+  /** Pushed before the snapshot. */
+  #ahead: HandlerEvent<T>[] = [];
+  #snapshot: Iterator<HandlerEvent<T>> | undefined;
   #waiting: HandlerEvent<T>[] = [];
   #coalesceAbove = coalesceAbove;
   #synced = false;
@@ -35,12 +39,24 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     this.#options = options;
   }
 
-  /** Adds one event. `synced` is pushed once, after the initial objects. */
+  /**
+   * Adds the events of all objects, as they are at the time of the call: after those that wait, before those that are pushed from
+   * now on. Each is made when its turn comes, as there can be a hundred thousand. Does nothing while those of an earlier call are
+   * being delivered.
+   */
+  pushAll(events: Iterable<HandlerEvent<T>>): void {
+    if (this.#removed || this.#snapshot !== undefined) return;
+    [this.#ahead, this.#waiting] = [this.#waiting, []];
+    this.#snapshot = events[Symbol.iterator]();
+    this.#start();
+  }
+
+  /** Adds one event. `synced` comes once, after the initial objects. */
   push(event: HandlerEvent<T>): void {
     if (this.#removed) return;
     this.#waiting.push(event);
     if (this.#waiting.length > this.#coalesceAbove) this.#coalesce();
-    this.#delivery ??= Promise.resolve().then(() => this.#deliverAll());
+    this.#start();
   }
 
   hasSynced(): boolean {
@@ -60,18 +76,41 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   remove(): void {
     if (this.#removed) return;
     this.#removed = true;
-    this.#waiting = [];
+    [this.#ahead, this.#waiting, this.#snapshot] = [[], [], undefined];
     this.#options.onRemove?.();
   }
 
+  #start(): void {
+    this.#delivery ??= Promise.resolve().then(() => this.#deliverAll());
+  }
+
   async #deliverAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, deliveriesPerTurn);
-      for (const event of batch) await this.#deliver(event);
-      if (this.#waiting.length > 0) await nextTurn();
+    while (this.#isWaiting()) {
+      for (const event of this.#takeBatch()) await this.#deliver(event);
+      if (this.#isWaiting()) await nextTurn();
     }
     this.#coalesceAbove = coalesceAbove;
     this.#delivery = undefined;
+  }
+
+  #isWaiting(): boolean {
+    return this.#snapshot !== undefined || this.#waiting.length > 0;
+  }
+
+  /** Returns the next events, in their order; none at the end of the snapshot. */
+  #takeBatch(): readonly HandlerEvent<T>[] {
+    if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);
+    if (this.#snapshot === undefined) return this.#waiting.splice(0, deliveriesPerTurn);
+    const batch: HandlerEvent<T>[] = [];
+    while (batch.length < deliveriesPerTurn) {
+      const next = this.#snapshot.next();
+      if (next.done === true) {
+        this.#snapshot = undefined;
+        break;
+      }
+      batch.push(next.value);
+    }
+    return batch;
   }
 
   async #deliver(event: HandlerEvent<T>): Promise<void> {
@@ -113,11 +152,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
 
   #coalesce(): void {
     this.#waiting = coalesce(this.#waiting);
-    // Where little could be dropped, the next attempt waits until the buffer has doubled: linear in all.
+    // After an attempt that dropped little, the next one waits until the buffer has doubled, so that the work stays linear.
     this.#coalesceAbove = Math.max(coalesceAbove, this.#waiting.length * 2);
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

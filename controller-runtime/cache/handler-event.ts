@@ -7,12 +7,12 @@ export interface KeyedObject<T extends ApiObject> {
 }
 
 /**
- * What waits to be told to a handler. `synced` is told to nobody: it marks the end of the initial objects. Objects are
+ * An event that waits for a handler. No handler receives `synced`, which marks the end of the initial objects. Objects are
  * read when the event is delivered: many may wait, and each may have to be parsed.
  */
 export type HandlerEvent<T extends ApiObject> = ObjectEvent<T> | { readonly kind: 'synced' };
 
-/** What happened to one object. */
+/** A change of one object. */
 export type ObjectEvent<T extends ApiObject> =
   | { readonly kind: 'add'; readonly key: string; readonly object: T; readonly initial: boolean }
   | { readonly kind: 'update'; readonly key: string; readonly previous: T; readonly object: T }
@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // The handler that gets them is told why.
+    // The handler that gets them gets the reason, too.
     return [first, last];
   }
 }

@@ -2,13 +2,16 @@ import type { ApiObject, Clock } from '../api/index.ts';
 import type { HandlerOptions, HandlerRegistration, InformerHandler } from '../client/informer.ts';
 import { sleep } from '../clock/sleep.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
-import type { ObjectEvent } from './handler-event.ts';
+import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
 export interface HandlerGroupOptions<T extends ApiObject> {
   readonly clock: Clock;
   /** Called with what handlers throw. Must not throw. */
   readonly report: (error: unknown) => void;
-  /** The objects that are there now: as additions that say `initial`, or as updates to what they are. */
+  /**
+   * The objects that are there at the time of the call: as additions that say `initial`, or as updates to what they are. The
+   * iterable can be gone through several times.
+   */
   readonly present: (as: 'initial' | 'resync') => Iterable<ObjectEvent<T>>;
 }
 
@@ -36,7 +39,7 @@ export class HandlerGroup<T extends ApiObject> {
     const buffer = new HandlerBuffer<T>(handler, { report, onRemove: () => this.#remove(member) });
     const member: Member<T> = { buffer, resyncMs, isTold: false, timer: undefined };
     this.#members.add(member);
-    if (this.#isOpen) this.#begin(member);
+    if (this.#isOpen) this.#begin(member, () => this.#options.present('initial'));
     return buffer;
   }
 
@@ -44,7 +47,10 @@ export class HandlerGroup<T extends ApiObject> {
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    for (const member of this.#members) this.#begin(member);
+    // One copy for all handlers.
+    let present: Iterable<ObjectEvent<T>> | undefined;
+    const initial = (): Iterable<ObjectEvent<T>> => (present ??= this.#options.present('initial'));
+    for (const member of this.#members) this.#begin(member, initial);
   }
 
   /** Tells those who know what there was before. */
@@ -68,11 +74,10 @@ export class HandlerGroup<T extends ApiObject> {
     return busy.filter(({ buffer }) => !buffer.isIdle()).length;
   }
 
-  #begin(member: Member<T>): void {
+  #begin(member: Member<T>, initial: () => Iterable<ObjectEvent<T>>): void {
     if (!member.isTold) {
       member.isTold = true;
-      for (const event of this.#options.present('initial')) member.buffer.push(event);
-      member.buffer.push({ kind: 'synced' });
+      member.buffer.pushAll(withSynced(initial()));
     }
     this.#awaitResync(member);
   }
@@ -83,7 +88,7 @@ export class HandlerGroup<T extends ApiObject> {
   }
 
   #resync(member: Member<T>): void {
-    for (const event of this.#options.present('resync')) member.buffer.push(event);
+    member.buffer.pushAll(this.#options.present('resync'));
     this.#awaitResync(member);
   }
 
@@ -96,4 +101,9 @@ export class HandlerGroup<T extends ApiObject> {
     this.#members.delete(member);
     this.#endResync(member);
   }
+}
+
+function* withSynced<T extends ApiObject>(events: Iterable<ObjectEvent<T>>): Iterable<HandlerEvent<T>> {
+  yield* events;
+  yield { kind: 'synced' };
 }

@@ -14,7 +14,7 @@ const Namespace: ModelDescriptor = defineModel({
   schema: { type: 'object', properties: {} },
 });
 
-/** What an informer follows, and what it keeps. */
+/** The objects that an informer follows, and the fields that it keeps. */
 export function describeOptions(followed: FollowedCase): void {
   describe('its options', () => {
     describeNamespaces(followed);

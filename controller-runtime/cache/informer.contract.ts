@@ -10,7 +10,7 @@ import { describeIndexes } from './informer-indexes.contract.ts';
 import { describeOptions } from './informer-options.contract.ts';
 import { describeRuns } from './informer-runs.contract.ts';
 
-/** What every Informer does, wherever its cache is. One server for the whole suite. */
+/** The contract of every Informer, wherever its cache is. One server serves the whole suite. */
 export function describeInformerContract(name: string, open: OpenClient): void {
   describe(`${name} as an Informer`, () => {
     const followed = new FollowedCase(new ContractSubject(open));
@@ -136,7 +136,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(2)).to.deep.equal(['initial a', 'add b']);
     });
 
-    it('go on with the next event after one that they threw on, and hold back nobody', async () => {
+    it('receive the next event after one that they threw on, and delay no other handler', async () => {
       const record = new HandlerRecord();
       let thrown = 0;
       followed.informer.addHandler({

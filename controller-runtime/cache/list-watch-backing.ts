@@ -17,7 +17,7 @@ interface Scope {
 }
 
 export interface ListWatchBackingOptions<T extends ApiObject> {
-  /** How to follow one scope; its namespace is added. */
+  /** Follows one scope; its namespace is added. */
   readonly reflector: ReflectorOptions<T>;
   /** Absent: all of them, by one list and watch. */
   readonly namespaces: readonly string[] | undefined;
@@ -47,8 +47,13 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     return this.#objects.get(key);
   }
 
-  *objects(): Iterable<KeyedObject<T>> {
-    for (const [key, object] of this.#objects) yield { key, object };
+  objects(): Iterable<KeyedObject<T>> {
+    const objects = [...this.#objects];
+    return {
+      *[Symbol.iterator]() {
+        for (const [key, object] of objects) yield { key, object };
+      },
+    };
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
@@ -97,7 +102,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   #put(whole: T, sink: BackingSink<T>): void {
     const key = formatKey(keyOf(whole));
     const previous = this.#objects.get(key);
-    // What it is already is not shaped again.
+    // An object that has the shape already is kept as it is.
     if (previous !== undefined && isSameState(previous, whole)) return undefined;
     const object = this.#options.shape(whole);
     this.#objects.set(key, object);

@@ -2,7 +2,7 @@ import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
-/** What an informer keeps of an object, frozen. */
+/** The part of an object that an informer keeps, frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /** The shape that options ask for. `report` is called when a transform fails; the object is then kept whole. */

@@ -8,13 +8,13 @@ import { sleep } from '../clock/sleep.ts';
 /** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */
 const shortWatchMs = 1000;
 
-/** Where a reflector is. `next`: what comes after the wait; a revision means to watch from there. */
+/** The state of a reflector. `next`: the step after the wait; a revision means to watch from there. */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }
   | { readonly kind: 'backingOff'; readonly delayMs: number; readonly next: ReflectorState };
 
-/** Is told what the server has. Must not throw. */
+/** Called with the objects and changes of the server. Must not throw. */
 export interface ReflectorSink<T extends ApiObject> {
   /** Everything there is, as of a revision. */
   replace(items: readonly T[], revision: string): void;
@@ -123,7 +123,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #afterFailure(error: unknown, next: ReflectorState, signal: AbortSignal): ReflectorState {
-    // What fails because it was stopped has not failed.
+    // An error that a stop causes is no failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
     this.#options.logger.warn(

@@ -76,11 +76,11 @@ export interface SharedBackingOptions<T extends ApiObject> {
   readonly make: () => InformerBacking<T>;
 }
 
-/** One informer's part in a shared cache: it takes one when it is run, and none before. */
+/** One informer's part in a shared cache: it joins when it is run, not before. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #options: SharedBackingOptions<T>;
   #cache: SharedCache<T> | undefined;
-  /** What there was when it last stopped. */
+  /** The objects at its last stop. */
   #before: ReadonlyMap<string, T> | undefined;
 
   constructor(options: SharedBackingOptions<T>) {

@@ -64,7 +64,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect(await subject.client.get(Person, one.metadata.name)).to.deep.equal(one);
     });
 
-    it('tries again when others write the same object, so that nobody’s part is lost', async () => {
+    it('tries again when another client writes the same object, so that no change is lost', async () => {
       const name = subject.newCase().name('alice');
       const writers = ['a', 'b', 'c', 'd'];
       await Promise.all(

@@ -13,7 +13,7 @@ export function describeDeletion(subject: ContractSubject): void {
   };
 
   describe('delete', () => {
-    it('removes an object that no finalizer holds, and answers undefined', async () => {
+    it('removes an object that no finalizer holds, and returns undefined', async () => {
       const { metadata } = await subject.newCase().create('alice');
       expect(await subject.client.delete(Person, metadata.name)).to.equal(undefined);
       expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');
@@ -49,7 +49,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');
     });
 
-    it('lets no finalizer be added and nobody take its name meanwhile', async () => {
+    it('refuses new finalizers, and a new object of its name, meanwhile', async () => {
       const { metadata, spec } = await createHeld();
       const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
       const finalizers = [finalizer, 'example.com/another'];

@@ -18,7 +18,7 @@ export function describeLists(subject: ContractSubject): void {
   };
 
   describe('list', () => {
-    it('answers all matches in one envelope, frozen, at a revision not before theirs', async () => {
+    it('returns all matches in one envelope, frozen, at a revision not before theirs', async () => {
       const one = subject.newCase();
       const [, last] = await one.createAll('a', 'b');
       const list = await subject.client.list(Person, { labelSelector: one.selector });

@@ -5,7 +5,7 @@ import type { ContractCase, OpenClient } from './contract-subject.fixture.ts';
 import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** What writes that meet a namesake, or an object that has changed, are answered. Fakes are held to the same. */
+/** The errors of writes that meet a namesake, or an object that has changed. Fakes give the same. */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
   describe(`${subjectName}: writes for an object that is no longer there`, () => {
     const subject = new ContractSubject(open);

@@ -142,7 +142,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(await reasonOfRejection(next)).to.equal('Expired');
     });
 
-    it('ends although it waits for an event, when it is told to return', async () => {
+    it('ends while it waits for an event, when return is called', async () => {
       const iterator = subject.client.watch(Person, { resourceVersion: await revision() })[Symbol.asyncIterator]();
       const stop = iterator.return?.bind(iterator);
       const next = iterator.next();

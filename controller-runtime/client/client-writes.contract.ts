@@ -29,7 +29,7 @@ const errorOf = async (promise: Promise<unknown>): Promise<ApiError> => {
 
 function describeCreation(subject: ContractSubject): void {
   describe('create and get', () => {
-    it('fill in what is the server’s to say, and answer the same object, frozen', async () => {
+    it('fill in the server’s fields, and return the same object, frozen', async () => {
       const created = await subject.newCase().create('alice', { age: 30 });
       expect(created).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
       expect(created.spec).to.deep.equal({ name: 'alice', age: 30 });
@@ -73,7 +73,7 @@ function describeCreation(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.create(Person, { ...draft, metadata }))).to.equal('BadRequest');
     });
 
-    it('prune fields that the schema does not know, or refuse them when told to be strict', async () => {
+    it('prune fields that the schema does not know, or refuse them with fieldValidation Strict', async () => {
       const draft = subject.newCase().draft('alice', { bogus: 1 } as object);
       const strict = subject.client.create(Person, draft, { fieldValidation: 'Strict' });
       expect(await reasonOfRejection(strict)).to.equal('BadRequest');
@@ -231,7 +231,7 @@ function describeDryRun(subject: ContractSubject): void {
   const options = { dryRun: true } as const;
 
   describe('dryRun', () => {
-    it('answers a creation as if done, without a resourceVersion, and stores nothing', async () => {
+    it('returns the object of a creation, without a resourceVersion, and stores nothing', async () => {
       const draft = subject.newCase().draft('alice');
       const answer = await subject.client.create(Person, draft, options);
       expect(answer.spec).to.deep.equal(draft.spec);
@@ -239,7 +239,7 @@ function describeDryRun(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.get(Person, draft.metadata.name))).to.equal('NotFound');
     });
 
-    it('answers other writes as if done, and stores nothing', async () => {
+    it('returns the objects of other writes, and stores nothing', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice', { age: 3 });
       const { name } = old.metadata;

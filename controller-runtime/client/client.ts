@@ -27,9 +27,9 @@ export interface GetOptions extends NamespaceOptions {
 }
 
 export interface WriteOptions extends NamespaceOptions {
-  /** Answer as if done, store nothing. */
+  /** Respond as usual, and store nothing. */
   readonly dryRun?: boolean;
-  /** What to do with fields that the schema does not know. Default Warn (prune, and log the warning). */
+  /** The treatment of fields that the schema does not know. Default Warn (prune, and log the warning). */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** At most 128 printable characters. */
   readonly fieldManager?: string;

@@ -6,13 +6,13 @@ import { isLostRace } from './retryable-errors.ts';
 /** Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the error. */
 const maxAttempts = 8;
 
-/** What {@link createOrUpdate} is to do. */
+/** The options of {@link createOrUpdate}. */
 export interface CreateOrUpdateRequest<T extends ApiObject> {
   /** A name alone takes its namespace from the options. */
   readonly key: string | ObjectKey;
   readonly options?: WriteOptions;
   /**
-   * What the object should be, made of what it is; undefined: it is absent. The present object is frozen, so the answer is
+   * Returns the desired object, made from the present one; undefined when it is absent. The present object is frozen, so the result is
    * a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name, namespace and resourceVersion count for
    * nothing; a uid or version in it is a precondition. Called again after a lost race.
    */
@@ -66,7 +66,7 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // What the server fills in is no difference to it.
+  // Fields that the server fills in are no difference.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 

@@ -6,7 +6,7 @@ import { Person, person } from './example-person.fixture.ts';
 
 type Verbs = Pick<Client, 'get' | 'create' | 'update'>;
 
-/** Answers in order; an error is thrown. Remembers what was asked for. */
+/** Returns scripted values in order; throws those that are errors. Keeps the calls. */
 class ScriptedVerbs {
   readonly calls: [verb: string, argument: unknown][] = [];
   readonly #answers: unknown[];

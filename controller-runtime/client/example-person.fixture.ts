@@ -63,7 +63,7 @@ export const Visitor: ModelDescriptor<Person> = defineModel({
 /** Where its objects are. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';
 
-/** A stored person as a server would answer it. */
+/** A stored person as a server would return it. */
 export function person(name: string, resourceVersion: string, rest: Partial<Omit<Person, 'metadata'>> = {}): Person {
   return {
     apiVersion: 'people.example.com/v1alpha1',

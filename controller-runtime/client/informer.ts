@@ -1,6 +1,6 @@
 import type { ApiObject, ObjectKey } from '../api/index.ts';
 
-/** What an informer follows, and what it keeps of it. Selections are checked at once: BadRequest names the option. */
+/** The objects that an informer follows, and the fields that it keeps. Selections are checked at once: BadRequest names the option. */
 export interface InformerOptions<T extends ApiObject = ApiObject> {
   /** Objects of these namespaces alone, at most 100; each is listed and watched by itself. Default all. */
   readonly namespaces?: readonly string[];

@@ -19,7 +19,7 @@ export interface ScriptedStream {
   readonly closed: Promise<unknown>;
   /** Writes text as it is; events with {@link watchLine}. */
   write(text: string | Uint8Array): void;
-  /** Ends the answer in order. */
+  /** Ends the response in order. */
   end(): void;
   /** Breaks the connection. */
   cut(): void;
@@ -35,8 +35,8 @@ export interface ScriptedAnswer {
 type Script = (request: ReceivedRequest, response: ServerResponse) => void;
 
 /**
- * A real HTTP server on a free port of the loopback address that gives the answers it was told, in order. A request
- * beyond the script is answered 500.
+ * A real HTTP server on a free port of the loopback address that sends the scripted responses, in order. A request
+ * beyond the script gets a 500.
  */
 export class ScriptedServer {
   readonly requests: ReceivedRequest[] = [];

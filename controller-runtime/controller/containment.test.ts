@@ -58,7 +58,7 @@ describe("a controller whose author's code", () => {
     expect(at.lines('error')[0]?.fields).to.include({ controller: 'person', key: 'ada' });
   });
 
-  it('answers what is no result takes it for an error that says so', async () => {
+  it('returns something other than a result fails with an error that says so', async () => {
     const answers: unknown[] = [true, 'later', 7];
     const at = await startWith({ reconcile: () => answers.shift() as ReconcileResult });
     await at.clock.advance(1000);
@@ -145,7 +145,7 @@ describe('a controller with options of its own', () => {
     harness = undefined;
   });
 
-  it('backs off as it is told, over all keys where a rate is given', async () => {
+  it('backs off as the options say, over all keys when a rate is given', async () => {
     const failures: string[] = [];
     const at = new Harness({
       controllers: [

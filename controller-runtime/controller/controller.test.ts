@@ -300,7 +300,7 @@ describe('a controller', () => {
     expect(at.lines('error')[0]?.fields).to.deep.include({ controller: 'person', from: { kind: 'Team', key: 'red' } });
   });
 
-  it("enqueues the controller owner of what it owns, whatever the version of the reference, not another group's", async () => {
+  it('enqueues the controller owner of an object, whatever the version of the reference, and no owner of another group', async () => {
     const runs: string[] = [];
     const at = harnessFor({ owns: [Badge], reconcile: ({ name }) => void runs.push(name) });
     for (const name of ['ada', 'bob', 'eve']) await at.person(name);
@@ -327,7 +327,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('warns of a key whose every run changes its spec, later than of others', async () => {
+  it('warns of a key whose every run changes its spec, later than of other hot loops', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {

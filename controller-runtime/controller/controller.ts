@@ -238,7 +238,7 @@ export class Controller {
     if (problem !== undefined) this.#logger.error({}, problem);
   }
 
-  /** Runs that outlast the grace are told to end and left behind: their outcome no longer counts. */
+  /** Runs that outlast the grace get an aborted signal and are left behind: their outcome no longer counts. */
   async #drain(): Promise<void> {
     const { clock, graceMs } = this.#parts;
     const drained = new AbortController();

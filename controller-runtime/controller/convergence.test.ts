@@ -92,7 +92,7 @@ describe('a controller among faults', () => {
     [60, ''],
     [300, ' [slow]'],
   ] as const) {
-    it(`comes to the wanted state, and never runs a key twice at once, whatever happened${tier}`, async () => {
+    it(`reaches the wanted state, and never runs a key twice at once, whatever the faults${tier}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(act, { minLength: 5, maxLength: 25 }),

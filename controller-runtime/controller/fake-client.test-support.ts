@@ -32,9 +32,9 @@ export type RequestLine = string;
  */
 export class FakeClient implements Client {
   readonly requests: RequestLine[] = [];
-  /** Turns of the event loop before a write's answer comes; events take two. */
+  /** Turns of the event loop before a write's response comes; events take two. */
   answerTurns = 0;
-  /** Called before each request is carried out; what it throws is the answer. */
+  /** Called before each request is carried out; what it throws is the response. */
   intercept: (line: RequestLine) => void | Promise<void> = () => {};
   readonly #objects = new Map<string, Body>();
   readonly #informers = new Map<string, FakeInformer>();

@@ -19,7 +19,7 @@ describe('what a controller writes', () => {
   for (const answerTurns of [0, 8]) {
     const order = answerTurns === 0 ? 'after' : 'before';
 
-    it(`does not run it again when its own status write's event comes ${order} the answer`, async () => {
+    it(`does not run it again when its own status write's event comes ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, status }) {
@@ -35,7 +35,7 @@ describe('what a controller writes', () => {
       expect(at.client.peek(Person, 'ada')?.status).to.deep.equal({ greeting: 'Hello ada', observedGeneration: 1 });
     });
 
-    it(`does not run it again for updateStatus, nor for its finalizer, when events come ${order} the answer`, async () => {
+    it(`does not run it again for updateStatus or its finalizer, when events come ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, client }) {
@@ -50,7 +50,7 @@ describe('what a controller writes', () => {
       expect(runs).to.equal(1);
     });
 
-    it(`runs it again when another client changes the status during its write (events ${order} the answer)`, async () => {
+    it(`runs it again when another client changes the status during its write (events ${order} the response)`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ status }) {
@@ -246,7 +246,7 @@ describe('ensure', () => {
     ]);
   });
 
-  it('merges into what is there, adopts it, and keeps what it was not told of', async () => {
+  it('merges into the present object, adopts it, and keeps all other fields', async () => {
     const at = harnessFor();
     const other = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
     await at.client.create<Badge>(Badge, {

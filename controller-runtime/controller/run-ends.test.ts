@@ -123,7 +123,7 @@ describe('a run', () => {
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal(['a request came after its run']);
   });
 
-  it('is waited for until the writes of a forgotten await are answered, so that they are not beside the next run', async () => {
+  it('ends only when the writes of a forgotten await have ended, so that they do not overlap the next run', async () => {
     const order: string[] = [];
     let answer = (): void => {};
     const at = harnessFor({
@@ -145,7 +145,7 @@ describe('a run', () => {
     await at.idle();
     expect(order).to.deep.equal(['run', 'write', 'run']);
     expect(at.lines('warn').map(({ message }) => message)).to.deep.equal([
-      'a run returned before its writes were answered: is an await missing?',
+      'a run returned before its writes had ended: is an await missing?',
     ]);
   });
 
@@ -187,7 +187,7 @@ describe('a run', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('that was told to end asks for nothing more', async () => {
+  it('that is stopped sends no more requests', async () => {
     const errors: string[] = [];
     const at = harnessFor({
       timeoutMs: '1s',

@@ -26,7 +26,7 @@ describe('a status that a controller writes', () => {
     ]);
   });
 
-  it('keeps the controller from being idle until its answer tells whether its event is of others', async () => {
+  it('keeps the controller from being idle until its response tells whether the event comes from another writer', async () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({

@@ -1,7 +1,7 @@
 import { checkName } from '../api/index.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 
-/** How one of several processes is chosen: by a Lease (`coordination.k8s.io/v1`) that it holds and keeps renewing. */
+/** The election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds and keeps renewing. */
 export interface LeaderElectionOptions {
   /** Name of the Lease; all that have the same compete. A DNS subdomain. */
   readonly name: string;
@@ -12,7 +12,7 @@ export interface LeaderElectionOptions {
    * again takes the lease at once, in a new term. Default a random UUID.
    */
   readonly identity?: string;
-  /** How long the others wait after the last renewal that they saw. Whole seconds. Default 15 s. */
+  /** The time that candidates wait after the last renewal that they saw. Whole seconds. Default 15 s. */
   readonly leaseDurationMs?: Duration;
   /** After so long without a renewal the leader gives up; less than the lease's duration. Default 10 s. */
   readonly renewDeadlineMs?: Duration;

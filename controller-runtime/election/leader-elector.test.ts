@@ -175,7 +175,7 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('not renewed within 10000 ms');
   });
 
-  it('warns of what keeps it from the lease, but not of others who are faster', async () => {
+  it('warns of errors that keep it from the lease, but not of faster candidates', async () => {
     const errors = [
       new ApiError('Forbidden', 'no'),
       new ApiError('AlreadyExists', 'faster'),
@@ -196,7 +196,7 @@ describe('a leader elector', () => {
     ]);
   });
 
-  it('gives up in time also when a request hangs, and its late answer changes nothing', async () => {
+  it('gives up in time also when a request hangs, and its late response changes nothing', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -257,7 +257,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('stays in its term when the answer to a renewal is lost', async () => {
+  it('stays in its term when the response to a renewal is lost', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -298,7 +298,7 @@ describe('a leader elector', () => {
     await releasing;
   });
 
-  it('is not elected any more once it is told to stop', async () => {
+  it('is not elected any more once it is stopped', async () => {
     await makeLease({ holderIdentity: 'other', leaseDurationSeconds: 1 });
     const stop = new AbortController();
     const electing = candidate('a').acquire(stop.signal);

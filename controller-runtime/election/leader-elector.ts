@@ -19,7 +19,7 @@ export interface ElectorParts {
 /** A lease as it was last seen. */
 interface Observed {
   readonly lease: Lease;
-  /** What others renew: a change of anything else does not count. */
+  /** The renewal of another holder: a change of any other field does not count. */
   readonly record: string;
   /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
   readonly atMs: number;
@@ -158,7 +158,7 @@ export class LeaderElector {
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};
     const { uid, transitions } = this.#epochOf(lease);
-    if (holderIdentity === '') term.end('nobody holds it');
+    if (holderIdentity === '') term.end('it has no holder');
     else if (holderIdentity !== this.#settings.identity) term.end(`${holderIdentity} holds it`);
     else if (uid !== term.epoch.uid || transitions !== term.epoch.transitions) term.end('another held it meanwhile');
     return !term.signal.aborted;
@@ -209,7 +209,7 @@ export class LeaderElector {
     let timer;
     const late = new Promise<never>((_, reject) => {
       timer = clock.setTimeout(() => {
-        const error = new Error(`no answer within ${limitMs} ms`);
+        const error = new Error(`no response within ${limitMs} ms`);
         abort.abort(error);
         reject(error);
       }, limitMs);

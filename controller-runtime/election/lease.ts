@@ -14,7 +14,7 @@ export interface Lease extends ApiObject {
   readonly spec?: LeaseSpec;
 }
 
-/** What a client has to know of the kind; its rules are the server's. */
+/** The kind as a client needs it; the server has its rules. */
 export const Lease: ModelDescriptor<Lease> = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -39,7 +39,7 @@ export interface HolderState {
   readonly isRenewal: boolean;
 }
 
-/** What the holder writes: at first, and again and again. client-go's rule of transitions: one more for another holder. */
+/** The spec that the holder writes, at first and at each renewal. client-go's rule of transitions: one more for another holder. */
 export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
   const { identity, leaseDurationMs, nowMs, isRenewal } = state;
   const now = formatMicroTime(nowMs);
@@ -54,7 +54,7 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** What a holder leaves that goes of its own accord, as client-go's ReleaseOnCancel: the next one need not wait. */
+/** The spec that a holder leaves when it stops in order, as client-go's ReleaseOnCancel: the next one need not wait. */
 export function releasedSpec(previous: LeaseSpec | undefined, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs);
   return { ...previous, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };

@@ -1,6 +1,6 @@
 import type { Clock } from '../api/index.ts';
 
-/** What an event is about. */
+/** The subject of an event. */
 export interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -21,7 +21,7 @@ export interface Occurrence {
   readonly reconcileID?: string;
 }
 
-/** What becomes of it: an event, new when its count is 1. */
+/** The resulting event, new when its count is 1. */
 export interface CorrelatedEvent extends Occurrence {
   readonly name: string;
   readonly count: number;
@@ -85,7 +85,7 @@ export class EventCorrelator {
     return { ...occurrence, message, ...known, lastTime };
   }
 
-  /** How many messages there are within the time, this one included; no more than matters are kept. */
+  /** Returns the number of messages within the time, this one included; keeps no more than it needs. */
   #countSimilar(alike: string, message: string): number {
     const nowMs = this.#clock.monotonicMs();
     const similar = this.#similar.take(alike, () => ({ messages: new Set(), lastMs: nowMs }));

@@ -34,7 +34,7 @@ const maxReasonLength = 128;
 /** client-go's numbers. */
 const maxTries = 12;
 const retryMs = 10_000;
-/** How long a stop waits for what is still to be written. */
+/** The time for which a stop waits for events that are not written yet. */
 const closeMs = 5000;
 
 const reconcileIdAnnotation = 'controller-runtime/reconcile-id';

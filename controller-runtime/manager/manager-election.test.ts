@@ -117,7 +117,7 @@ describe('a manager that stands for election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
-  it('stands no longer once it is told to stop, and leaves the lease of another alone', async () => {
+  it('is no candidate once it is stopped, and leaves the lease of another candidate alone', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     at.startOnly();
@@ -126,7 +126,7 @@ describe('a manager that stands for election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('rejects run when the lease is lost, without waiting for the runs under way, which are told to end', async () => {
+  it('rejects run when the lease is lost, without waiting for the runs under way, whose signals abort', async () => {
     const statuses: boolean[] = [];
     let wasAborted = false;
     const stuck = controller(Person, {

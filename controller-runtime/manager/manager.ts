@@ -18,7 +18,7 @@ import type { Runnable } from './runnable.ts';
 import { StandbyCaches } from './standby-caches.ts';
 
 export interface ManagerOptions {
-  /** What the controllers read and write with; in process or over HTTP. */
+  /** The client of the controllers; in process or over HTTP. */
   readonly client: Client;
   readonly controllers?: readonly ControllerDefinition[];
   /** Long-living parts; those that need nothing are started before the controllers, and stopped after them. */
@@ -30,24 +30,24 @@ export interface ManagerOptions {
   readonly leaderElection?: LeaderElectionOptions;
   /** Default: the real time. */
   readonly clock?: Clock;
-  /** What it throws is lost, and goes no further. Default: silent. */
+  /** Errors that it throws are dropped. Default: silent. */
   readonly logger?: Logger;
   /** Makes the reconcileID of each run. Default: random UUIDs. */
   readonly uuid?: () => string;
   /** Jitter of the election, in [0, 1). Default Math.random. */
   readonly random?: () => number;
-  /** How long caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
+  /** The time that caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
   readonly cacheSyncTimeoutMs?: Duration;
-  /** How long a stop waits for reconciles under way before it abandons them. Default 30 s. */
+  /** The time that a stop waits for running reconciles before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;
-  /** What the controllers count in. Default: metrics of this manager's own, which measure the process as well. */
+  /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
   readonly metrics?: Metrics;
 }
 
 /** A controller of a manager, as it is now. */
 export interface ControllerStatus {
   readonly name: string;
-  /** What it reconciles. */
+  /** The kind that it reconciles. */
   readonly model: GroupVersionKind;
   /** All 0 before it is started. */
   readonly sizes: QueueSizes;
@@ -73,7 +73,7 @@ export class Manager {
   readonly #parts = new Map<string, Part>();
   /** Controllers on their way out, by name: an election that is won meanwhile does not start them. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** What the controllers write with; undefined until they may work. */
+  /** The client of the controllers' writes; undefined until they may work. */
   #client: Client | undefined;
   #state: ManagerState = 'created';
 
@@ -186,14 +186,14 @@ export class Manager {
   }
 
   /**
-   * Where each key of a controller stands, the first `limit` of them (default all); by the controller's name, or by its
+   * Returns the state of each key of a controller, the first `limit` of them (default all); by the controller's name, or by its
    * kind. Empty before it is started. Throws when there is none.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
   }
 
-  /** Where one key of a controller stands; undefined when it is not in the queue. Throws when there is no such controller. */
+  /** Returns the state of one key of a controller; undefined when it is not in the queue. Throws when there is no such controller. */
   stateOf(nameOrKind: string, key: string): KeyState | undefined {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
   }
@@ -222,7 +222,7 @@ export class Manager {
     return [...this.#controllers.values()].every((controller) => controller.isIdle());
   }
 
-  /** What is wrong with a manager that had better be restarted; undefined when nothing is. */
+  /** Returns the reason why a manager should be restarted; undefined when there is none. */
   healthProblem(): string | undefined {
     const ofControllers = [...this.#controllers.values()].map((controller) => controller.healthProblem());
     return this.#candidacy?.healthProblem() ?? ofControllers.find((problem) => problem !== undefined);

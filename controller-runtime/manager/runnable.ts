@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
 
-/** What a runnable is given besides its signal. */
+/** The arguments of a runnable besides its signal. */
 export interface RunnableContext {
   /**
    * The manager's client. Of one that needs `leadership` its writes carry the term, as those of controllers do: the server
@@ -14,7 +14,7 @@ export interface Runnable {
   /** Unique within a manager. */
   readonly name: string;
   /**
-   * What has to be there before it starts: `nothing` (default; HTTP endpoints, say), the `caches` of all controllers, or
+   * The condition of its start: `nothing` (default; HTTP endpoints, say), the `caches` of all controllers, or
    * `leadership`, with the controllers. It stops before what it needs. Without an election every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';

@@ -1,7 +1,7 @@
 import type { QueueEntry } from './queue-entry.ts';
 import type { Reason } from './reason.ts';
 
-/** Where a key of a work queue stands. */
+/** The state of a key of a work queue. */
 export interface KeyState {
   readonly key: string;
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
@@ -15,7 +15,7 @@ export interface KeyState {
   readonly reasons: readonly Reason[];
 }
 
-/** How many keys are in each state. */
+/** The number of keys in each state. */
 export type QueueSizes = Readonly<Record<KeyState['state'], number>>;
 
 /** `wallMs`: wall clock minus monotonic clock. */

@@ -1,6 +1,6 @@
 import { noReasons, type Reason } from './reason.ts';
 
-/** What the queue hands out: one run of one key. */
+/** One run of one key, as the queue hands it out. */
 export interface WorkItem {
   readonly key: string;
   readonly priority: number;
@@ -18,7 +18,7 @@ export interface ReadyLevel {
 }
 
 /**
- * Where a key stands. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} says
+ * The state of a key. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} says
  * what `done` makes of it.
  */
 export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
@@ -48,7 +48,7 @@ export class QueueEntry {
   heapIndex = -1;
   /** The run under way. */
   running: WorkItem | undefined = undefined;
-  /** What follows the run under way. */
+  /** The next state after the run under way. */
   next: 'nothing' | 'ready' | 'delayed' | 'parked' = 'nothing';
   level: ReadyLevel | undefined = undefined;
   before: QueueEntry | undefined = undefined;

@@ -6,7 +6,7 @@ export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 't
 
 export interface Reason {
   readonly type: ReasonType;
-  /** What it was, for people: `ADDED`, `Badge ada`. */
+  /** The reason, for people: `ADDED`, `Badge ada`. */
   readonly detail?: string;
   /** W3C traceparent of the write that caused it, where that is traced. */
   readonly traceparent?: string;

@@ -303,7 +303,7 @@ describe('WorkQueue', () => {
     expect(queue.processing).to.equal(1);
   });
 
-  it('refuses done for a key that nobody was given', () => {
+  it('refuses done for a key that no worker has taken', () => {
     const queue = queueWith();
     queue.add('a');
     expect(() => queue.done('a')).to.throw('no run of this key');

@@ -15,7 +15,7 @@ export interface AddOptions {
 }
 
 export interface RetryOptions extends AddOptions {
-  /** What failed, for {@link WorkQueue.snapshot}. */
+  /** The last error, for {@link WorkQueue.snapshot}. */
   readonly error?: string;
   /** Back off, but count no failure towards the retry limit. Default false. */
   readonly unlimited?: boolean;
@@ -188,7 +188,7 @@ export class WorkQueue {
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  /** How many keys are in each state. O(keys). */
+  /** Returns the number of keys in each state. O(keys). */
   sizes(): QueueSizes {
     const sizes = { processing: 0, parked: 0, delayed: 0, ready: 0 };
     for (const { state } of this.#entries.values()) if (state !== 'idle') sizes[state] += 1;
@@ -211,7 +211,7 @@ export class WorkQueue {
     return states;
   }
 
-  /** Where one key stands; undefined when it is in none of these states. */
+  /** Returns the state of one key; undefined when it is in none of these states. */
   stateOf(key: string): KeyState | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.state === 'idle') return undefined;

@@ -16,7 +16,7 @@ export class Gauge {
   value = 0;
 }
 
-/** How many observations were at most so large. */
+/** The number of observations at or below each bound. */
 export class Histogram {
   /** Upper bounds, ascending. */
   readonly buckets: readonly number[];

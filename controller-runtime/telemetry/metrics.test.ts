@@ -97,7 +97,7 @@ describe('Metrics', () => {
     expect(metrics.text()).not.to.match(/^process_cpu/m);
   });
 
-  it('says who leads, and that nobody does at first', () => {
+  it('shows the leader, and no leader at first', () => {
     const metrics = new Metrics();
     const tell = createLeaderStatus(metrics, 'people');
     expect(metrics.text()).to.include('leader_election_master_status{name="people"} 0\n');

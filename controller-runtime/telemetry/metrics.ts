@@ -73,7 +73,7 @@ export class Metrics {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }
 
-  /** Series that are read when the text is asked for; those that `read` throws for are left out. Answers how to end it. */
+  /** Series that are read when the text is asked for; those that `read` throws for are left out. Returns a function that ends it. */
   sample(options: SampledOptions, read: () => Iterable<Sample>): () => void {
     const definition = this.#define(options, options.type);
     const source = (): string => {
@@ -144,7 +144,7 @@ function sampled(source: () => string): string {
   }
 }
 
-/** `leader_election_master_status` of one lease: 0 until it is told that this process leads. */
+/** `leader_election_master_status` of one lease: 0 until this process leads. */
 export function createLeaderStatus(metrics: Metrics, lease: string): (isLeader: boolean) => void {
   const help = 'Whether this process holds the lease.';
   const status = metrics.gauge({ name: 'leader_election_master_status', help, labels: ['name'] }).of(lease);

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Metrics, SampledOptions } from './metrics.ts';
 
-/** How often the event loop is asked whether it is late. Finer costs more, and shows nothing that a request would notice. */
+/** The interval at which the event loop's delay is measured. A shorter one costs more, and shows nothing that a request would notice. */
 const resolutionMs = 20;
 
 type Figures = Readonly<Record<string, readonly [type: SampledOptions['type'], help: string, read: () => number]>>;
 
-/** Measures this process, under the names that Prometheus' clients have for it. Answers how to end it. */
+/** Measures this process, under the names that Prometheus' clients have for it. Returns a function that ends it. */
 export function startProcessMetrics(metrics: Metrics): () => void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();

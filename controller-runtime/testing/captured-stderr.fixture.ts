@@ -1,4 +1,4 @@
-/** What is written to stderr while the work goes on; nothing of it is printed. */
+/** Returns the text written to stderr during the work, and prints none of it. */
 export async function capturedStderr(work: () => Promise<void>): Promise<string> {
   const write = process.stderr.write.bind(process.stderr);
   let text = '';

@@ -1,5 +1,7 @@
+import { testPatienceMs } from './test-patience.ts';
+
 export interface EventuallyOptions {
-  /** Real time. Default 5000 ms. */
+  /** Real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
   /** What is waited for; stands in the error. Asked at the time-out only. */
   readonly describe?: string | (() => string);
@@ -17,7 +19,8 @@ export async function eventually<V>(
   condition: () => V | Promise<V>,
   options: EventuallyOptions = {},
 ): Promise<Exclude<V, undefined | null | false | 0 | ''>> {
-  const { timeoutMs = 5000, describe = 'the condition to hold' } = options;
+  const { describe = 'the condition to hold' } = options;
+  const timeoutMs = testPatienceMs(options.timeoutMs ?? 5000);
   const deadlineMs = performance.now() + timeoutMs;
   let cause: unknown;
   for (;;) {

@@ -45,7 +45,7 @@ describe('a fault-injecting fetch', () => {
     expect(faulty.requests).to.have.length(3);
   });
 
-  it('loses the answer of a request that the server has served', async () => {
+  it('loses the response of a request that the server has served', async () => {
     faulty.inject({ kind: 'loseAnswer' });
     server.answer({ body: 'done' });
     expect(await failureOf(faulty.fetch(server.url))).to.equal('fetch failed');

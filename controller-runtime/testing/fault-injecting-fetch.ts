@@ -6,7 +6,7 @@ export interface RecordedRequest {
   readonly body: string | undefined;
 }
 
-/** What befalls one request. */
+/** The fault of one request. */
 export type Fault =
   /** It never reaches the server, as when the connection is refused. */
   | { readonly kind: 'refuse' }
@@ -35,7 +35,7 @@ export interface FaultInjectingFetch {
   cutAll(): number;
 }
 
-/** A fetch that records requests and makes some of them fail as told. `fetch` (default Node's) does the rest. */
+/** A fetch that records requests and makes some of them fail as the test says. `fetch` (default Node's) does the rest. */
 export function createFaultInjectingFetch(inner: typeof fetch = globalThis.fetch): FaultInjectingFetch {
   const faults = new Faults(inner);
   return {
@@ -53,7 +53,7 @@ class Faults {
   readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
   readonly #inner: typeof fetch;
   /**
-   * How to cut each body that is being read. Its request is held for so long: on Node 20 one that was collected as garbage
+   * Functions that cut each body that is being read. Its request is held for so long: on Node 20 one that was collected as garbage
    * passes the abort of its signal on no more, and the body would never end.
    */
   readonly #open = new Map<() => void, Request>();

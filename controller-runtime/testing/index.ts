@@ -1,4 +1,4 @@
-// What tests of controllers need, against a server that they are given.
+// Tools for tests of controllers, against any server.
 export { checkConvergenceOn } from './convergence/check-convergence.ts';
 export type { CheckOptions } from './convergence/check-convergence.ts';
 export { ConvergenceError } from './convergence/convergence-error.ts';
@@ -26,5 +26,6 @@ export type { ClientRequest } from './fakes/intercepted-client.ts';
 export { seededRandom } from './fakes/seeded-random.ts';
 export { settle } from './settle.ts';
 export type { Participant, SettleOptions } from './settle.ts';
+export { testPatienceMs } from './test-patience.ts';
 export { createTestKit } from './test-kit.ts';
 export type { TestKit, TestKitOptions } from './test-kit.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { settle } from './settle.ts';
+import { testPatienceMs } from './test-patience.ts';
 
 const rejectionOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -41,13 +42,15 @@ describe('settle', () => {
       { name: 'queue persons', isIdle: () => false },
       { name: 'queue teams', isIdle: () => true },
     ];
-    expect(await rejectionOf(settle(participants, { timeoutMs: 20 }))).to.equal(
+    expect(await rejectionOf(settle(participants, { timeoutMs: 20 / testPatienceMs(1) }))).to.equal(
       'not settled within 20 ms; still busy: queue persons',
     );
   });
 
   it('names those that do not catch up when it gives up', async () => {
     const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
-    expect(await rejectionOf(settle([lagging], { timeoutMs: 20 }))).to.match(/still busy: informer persons$/);
+    expect(await rejectionOf(settle([lagging], { timeoutMs: 20 / testPatienceMs(1) }))).to.match(
+      /still busy: informer persons$/,
+    );
   });
 });

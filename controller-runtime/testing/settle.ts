@@ -1,3 +1,5 @@
+import { testPatienceMs } from './test-patience.ts';
+
 /** Something that may be busy: a queue, a worker pool, a handler's buffer, an informer. */
 export interface Participant {
   /** Stands in the error when it does not become idle. */
@@ -12,7 +14,7 @@ export interface Participant {
 }
 
 export interface SettleOptions {
-  /** Real time. Default 5000 ms. */
+  /** Real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
 }
 
@@ -24,7 +26,7 @@ const stableTurns = 10;
  * still. Rejects after the time-out with the names of those that are not.
  */
 export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
-  const { timeoutMs = 5000 } = options;
+  const timeoutMs = testPatienceMs(options.timeoutMs ?? 5000);
   const deadlineMs = performance.now() + timeoutMs;
   let busy: readonly string[] = [];
   for (let stable = 0; performance.now() < deadlineMs;) {

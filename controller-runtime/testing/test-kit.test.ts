@@ -9,6 +9,7 @@ import { capturedStderr } from './captured-stderr.fixture.ts';
 import { FakeClock } from './fakes/fake-clock.ts';
 import { createTestKit } from './test-kit.ts';
 import type { TestKit } from './test-kit.ts';
+import { testPatienceMs } from './test-patience.ts';
 
 /** A client of which only list, watch and informer work. */
 const clientOf = (source: ScriptedSource, clock: FakeClock): Client =>
@@ -52,7 +53,7 @@ describe('createTestKit', () => {
   it('says what is still busy when it does not settle', async () => {
     source.answerList('9', []);
     source.lastList = { revision: '12', items: [person('b', '12')] };
-    const failure = await kit.settle({ timeoutMs: 50 }).then(
+    const failure = await kit.settle({ timeoutMs: 50 / testPatienceMs(1) }).then(
       () => 'settled',
       (error: unknown) => (error as Error).message,
     );

@@ -40,7 +40,7 @@ describe('example 01: Person', () => {
     expect(status).to.include({ greeting: 'Hello Alan Turing', observedGeneration: 2 });
   });
 
-  it('says goodbye before a person goes', async () => {
+  it('says goodbye before a person is deleted', async () => {
     await server.client.create(Person, { metadata: { name: 'blaise' }, spec: { name: 'Blaise' } });
     await server.settle();
     await server.client.delete(Person, 'blaise');

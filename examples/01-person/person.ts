@@ -19,7 +19,7 @@ export class PersonSpec {
   @Schema({ type: () => Person }) otherPerson?: Person;
 }
 
-/** What the controller found and did. */
+/** The observations and results of the controller. */
 @Schema({ name: 'PersonStatus' })
 export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;

@@ -17,7 +17,7 @@ export const redirectController = controller(Redirect, {
 
 export const certificateController = controller(Certificate, {
   async reconcile({ object, status }) {
-    // No such host exists, by RFC 2606: nobody issues a certificate for it.
+    // No such host exists, by RFC 2606: no authority issues a certificate for it.
     await status({ ready: !object.spec.host.endsWith('.invalid') });
   },
   cleanup({ object, logger }) {

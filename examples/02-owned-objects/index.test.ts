@@ -107,7 +107,7 @@ describe('example 02: owned objects', () => {
     expect((refused as Error).message).to.include('spec.pages[1]');
   });
 
-  it('deleted in the background, goes at once, and all that it owns after it', async () => {
+  it('is removed at once when it is deleted in the background, and all that it owns after it', async () => {
     await setFinalizers(['example.com/hold']);
     expect(await client.delete(Site, 'blog', { propagationPolicy: 'Background' })).to.equal(undefined);
     await server.settle();

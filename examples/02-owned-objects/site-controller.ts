@@ -2,7 +2,7 @@ import { controller, controllerOf, setCondition } from 'homeostat';
 import type { ApiObject, Client, Condition, Model } from 'homeostat';
 import { Certificate, Page, Redirect, Site } from './models.ts';
 
-/** What all dependents have in common. */
+/** The parts that all dependents share. */
 type Dependent = ApiObject & { readonly status?: { readonly ready?: boolean; readonly observedGeneration?: number } };
 type Dependents = Readonly<Record<string, readonly Dependent[]>>;
 

@@ -27,7 +27,7 @@ const maxQuotedLength = 200;
 export function createCloud(url: string): Cloud {
   async function send(id: string, init: RequestInit): Promise<CloudMachine | undefined> {
     const response = await fetch(new URL(`/machines/${id}`, url), init).catch((cause: unknown) => {
-      throw new Error(`the cloud at ${url} does not answer`, { cause });
+      throw new Error(`the cloud at ${url} does not respond`, { cause });
     });
     const text = await response.text();
     if (response.ok) return JSON.parse(text) as CloudMachine;
@@ -35,7 +35,7 @@ export function createCloud(url: string): Cloud {
     const quoted = text.trim().slice(0, maxQuotedLength);
     // The same request would be refused again; every other failure may pass.
     if (response.status === 422) throw terminal(`the cloud refuses: ${quoted}`);
-    throw new Error(`the cloud answered ${response.status}: ${quoted}`);
+    throw new Error(`the cloud returned ${response.status}: ${quoted}`);
   }
   return {
     find: (id, signal) => send(id, { signal }),

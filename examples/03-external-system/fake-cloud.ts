@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { CloudMachine } from './cloud.ts';
 
 const sizes = ['small', 'large'];
-/** What a machine takes to start, and to stop. */
+/** The time that a machine takes to start, and to stop. */
 const workMs = 5000;
 const maxBodyLength = 1000;
 
@@ -119,7 +119,7 @@ export class FakeCloud {
   }
 }
 
-/** What is longer is cut off, and then no JSON of a machine. */
+/** A longer body is cut off, and is then no JSON of a machine. */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of request) {

@@ -97,7 +97,7 @@ describe('example 03: external system', () => {
     expect(statesInCloud()).to.deep.equal([`${uid} small starting`]);
   });
 
-  it('gives up waiting for an answer after ten seconds, and tries again', async () => {
+  it('gives up waiting for a response after ten seconds, and tries again', async () => {
     cloud.trouble = 'silent';
     const uid = await create();
     await eventually(() => cloud.requests.length === 1);

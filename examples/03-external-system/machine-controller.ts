@@ -18,7 +18,7 @@ export function machineController(cloud: Cloud) {
         const machine = found?.size === size ? found : await cloud.put(id, { size }, signal);
         const isRunning = machine.state === 'running';
         await status({ phase: isRunning ? 'Running' : 'Starting', address: machine.address, message: '' });
-        // The cloud tells nobody of its changes: ask often while there is something to wait for, and then rarely.
+        // The cloud announces no change: ask often while there is something to wait for, and then rarely.
         return { after: isRunning ? '1m' : '2s' };
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);

@@ -81,7 +81,7 @@ describe('example 04: remote controller [slow]', () => {
     await server.stop();
   });
 
-  it('works in one process, and goes on in the other when that one is killed', async () => {
+  it('works in one process, and continues in the other when the first is killed', async () => {
     await create('before');
     await eventually(async () => (await workerOf('before')) === leader.name);
     leader.signal('SIGKILL');
@@ -94,7 +94,7 @@ describe('example 04: remote controller [slow]', () => {
     expect(await workerOf('before')).to.equal(leader.name);
   });
 
-  it('hands over when the leader is told to stop', async () => {
+  it('hands over when the leader stops', async () => {
     leader.signal('SIGTERM');
     expect(await leader.exit()).to.equal(0);
     await create('after');

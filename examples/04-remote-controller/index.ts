@@ -1,5 +1,5 @@
 import { definePlugin } from 'homeostat';
 import { Digest } from './digest.ts';
 
-/** What the server needs to know: the kind. The controller is in main.ts, and runs elsewhere. */
+/** The part that the server needs: the kind. The controller is in main.ts, and runs elsewhere. */
 export default definePlugin({ models: [Digest] });

@@ -12,7 +12,7 @@ export class Person extends AbstractExtension {
   @Schema({ type: () => PersonStatus }) status?: PersonStatus;
 }
 
-/** What the controller found. */
+/** The observations of the controller. */
 @Schema({ name: 'PersonStatus' })
 export class PersonStatus {
   @Schema({ type: 'integer', minimum: 0, description: 'Persons along otherPerson' }) acquaintances?: number;

@@ -5,10 +5,10 @@ import { createPlugin } from './create-plugin.ts';
 import type { CreatePluginOptions } from './create-plugin.ts';
 import { ScaffoldError } from './names/scaffold-error.ts';
 
-/** What a command line was given wrong. */
+/** A mistake in the command line. */
 const usageExitCode = 2;
 
-/** What of the process is used. */
+/** The parts of the process that it uses. */
 export type CreateEnvironment = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
 
 interface Given {
@@ -22,7 +22,7 @@ interface Given {
 const interruptedExitCode = 130;
 
 /**
- * Runs `npm create homeostat`, and answers the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
+ * Runs `npm create homeostat`, and returns the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
  * a question was answered by Ctrl+C or Ctrl+D, and nothing was written.
  */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
@@ -47,7 +47,7 @@ export async function runCreate(argv: readonly string[], environment: CreateEnvi
   }
 }
 
-/** How readline ends a question. */
+/** The ways in which readline ends a question. */
 function isInterruption(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ABORT_ERR';
 }
@@ -74,7 +74,7 @@ interface Asker {
   readonly close: () => void;
 }
 
-/** Asks people, and takes the defaults where nobody is there. */
+/** Asks people, and takes the defaults without a terminal. */
 async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
   if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async (_what, proposal) => proposal, close: () => {} };
   const terminal = createInterface({ input: stdin, output: stdout });

@@ -47,7 +47,7 @@ describe('create-homeostat', () => {
 
   afterEach(async () => rm(folder, { recursive: true }));
 
-  it('asks nothing where nobody is, and takes its defaults from the name of the folder', async () => {
+  it('asks nothing without a terminal, and takes its defaults from the name of the folder', async () => {
     const environment = environmentOf();
     const plugin = join(folder, 'shop');
     expect(await runCreate([plugin], environment)).to.equal(0);
@@ -71,7 +71,7 @@ describe('create-homeostat', () => {
     expect(await readFile(join(plugin, 'kinds', 'stall.ts'), 'utf8')).to.include("'market.example.com/v1alpha1/Stall'");
   });
 
-  it('writes nothing, and exits with 130, when a question is answered by Ctrl+C', async () => {
+  it('writes nothing, and exits with 130, when the user answers a question with Ctrl+C', async () => {
     const environment = environmentOf(['\u0003']);
     expect(await runCreate([join(folder, 'shop')], environment)).to.equal(130);
     expect(await readdir(folder)).to.deep.equal([]);

@@ -60,7 +60,7 @@ describe('the hooks of a plugin', () => {
     expect((await first)?.spec?.code).to.equal('base');
   });
 
-  it('may be added by its start, also that of a class', async () => {
+  it('may be added in start, also by a plugin that is a class', async () => {
     class Marked extends BasePlugin {
       override async start(): Promise<void> {
         this.schemeManager.register(widget);
@@ -209,7 +209,7 @@ describe('admit', () => {
       for (const timeoutMs of [0, 30_001, Number.NaN])
         expect(() => owned.add(admit(widget, {}, { timeoutMs }))).to.throw('must be 1 to 30000');
       for (const stranger of [undefined, {}, { model: widget }])
-        expect(() => owned.add(stranger as never)).to.throw(TypeError, 'what admit(model, hooks) answers');
+        expect(() => owned.add(stranger as never)).to.throw(TypeError, 'what admit(model, hooks) returns');
     } finally {
       await server.stop();
     }

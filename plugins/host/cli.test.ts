@@ -4,8 +4,9 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,7 @@ const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** The command in a process of its own. */
+/** The command in a process of its own; without a token, a server that it starts is open. */
 class Command {
   readonly #child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -26,7 +27,9 @@ class Command {
   stderr = '';
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'], ...environment } });
+    const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
+    const env = { PATH: process.env['PATH'], ...auth, ...environment };
+    this.#child = spawn(process.execPath, [script, ...args], { env });
     this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
     this.exited = new Promise((resolve) => this.#child.on('close', resolve));
@@ -93,6 +96,11 @@ describe('homeostat in a process of its own [slow]', () => {
     return run(['serve', '--port', '0', '--database', 'memory:', ...args]);
   }
 
+  async function listening(command: Command): Promise<{ readonly url: string; readonly port: number }> {
+    const url = String((await command.line('ready'))['url']);
+    return { url, port: Number(new URL(url).port) };
+  }
+
   afterEach(async () => {
     for (const command of running.splice(0)) {
       command.kill('SIGKILL');
@@ -141,6 +149,37 @@ describe('homeostat in a process of its own [slow]', () => {
     command.kill('SIGTERM');
     expect(await command.exited).to.equal(0);
     expect(command.stderr).to.equal('');
+  });
+
+  it('lets a user have as many watches, and an address as many unknown connections, as the flags say', async () => {
+    const token = 'correct-horse-battery-staple';
+    const limits = ['--max-watches-per-user', '1', '--max-unknown-connections-per-address', '3'];
+    const { url, port } = await listening(serve('--token', token, ...limits));
+    const stop = new AbortController();
+    const sockets: Socket[] = [];
+    try {
+      const watch = async (): Promise<Response> => {
+        const headers = { authorization: `Bearer ${token}` };
+        return fetch(`${url}/api/v1/namespaces?watch=true`, { headers, signal: stop.signal });
+      };
+      expect((await watch()).status).to.equal(200);
+      const refused = await watch();
+      expect([refused.status, await refused.text()].join(' '))
+        .to.include('429')
+        .and.include('watches of one user');
+      const strangers = async (): Promise<string> => {
+        const socket = connect(port, '127.0.0.1');
+        sockets.push(socket);
+        socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+        const [answer] = (await once(socket, 'data')) as [Buffer];
+        return answer.toString();
+      };
+      for (let index = 0; index < 3; index += 1) expect(await strangers()).to.include('200 OK');
+      expect(await strangers()).to.match(/^HTTP\/1\.1 429 /);
+    } finally {
+      stop.abort();
+      for (const socket of sockets) socket.destroy();
+    }
   });
 
   describe('with --strict', () => {
@@ -291,7 +330,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   }
 
-  it('logs a rejection that nobody handled, with the plugin, and goes on', async () => {
+  it('logs an unhandled rejection, with the plugin, and goes on', async () => {
     const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
     const command = serve('--plugin', await makePlugin('rejects', main));
     const { url } = await command.line('ready');
@@ -342,7 +381,7 @@ describe('homeostat in a process of its own [slow]', () => {
     await command.line('stopped');
   });
 
-  it('lets nobody in without the token of its environment, and never says it', async () => {
+  it('lets no request in without the token of its environment, and never shows it', async () => {
     const token = 'correct-horse-battery-staple';
     const command = run(['serve', '--port', '0', '--database', 'memory:', '--hints', '--log-level', 'debug'], {
       HOMEOSTAT_TOKEN: token,
@@ -356,6 +395,21 @@ describe('homeostat in a process of its own [slow]', () => {
     command.kill('SIGTERM');
     expect(await command.exited).to.equal(0);
     expect(command.stdout + command.stderr).to.not.include(token);
+  });
+
+  it('refuses to let everybody in beyond this machine, or beside a token', async () => {
+    for (const [args, text] of [
+      [
+        ['--auth', 'open', '--host', '0.0.0.0', '--insecure'],
+        '--auth: "open" lets everybody in, so it is for loopback',
+      ],
+      [['--auth', 'open', '--token', 'sixteen-letters!'], '--auth: "open" lets everybody in without the token'],
+      [['--auth', 'closed'], '--auth: must be one of required, open, not "closed"'],
+    ] as const) {
+      const refused = run(['serve', ...args]);
+      expect(await refused.exited).to.equal(2);
+      expect(refused.stderr).to.include(text);
+    }
   });
 
   it('serves HTTPS by an authority of its own, or says what is wrong with it', async () => {
@@ -375,7 +429,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(refused.stderr).to.include('authority.pem: others than its owner have access').and.include('chmod 600 it');
   });
 
-  it('keeps the domain that it is told for the service', async () => {
+  it('uses the service domain of its option', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const plugin = await makePlugin('widgets', main);

@@ -2,11 +2,13 @@ import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
 import { addPlugin } from './commands/plugin-cli.ts';
 import type { PluginAction } from './commands/plugin-cli.ts';
+import { addUser } from './commands/user-cli.ts';
+import type { UserAction } from './commands/user-cli.ts';
 import { hostVersion } from './text/host-version.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
-/** What the command line was given wrong (as of the shell's own commands). */
+/** A mistake in the command line, with exit code 2 as the shell's own commands have it. */
 const usageExitCode = 2;
 
 export interface CliEnvironment {
@@ -42,13 +44,29 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
       const { runImport } = await import('./commands/import-command.ts');
       exitCode = await runImport({ flags, environment, file });
     },
+    reencrypt: async (flags) => {
+      const { runReencrypt } = await import('./commands/reencrypt-command.ts');
+      exitCode = await runReencrypt({ flags, environment });
+    },
     kubeconfig: async (flags, options) => {
       const { runKubeconfig } = await import('./commands/kubeconfig.ts');
       exitCode = await runKubeconfig({ flags, environment, ...options });
     },
+    certificate: async (flags, options) => {
+      const { runCertificate } = await import('./commands/certificate-command.ts');
+      exitCode = await runCertificate({ flags, environment, ...options });
+    },
+    audit: async (flags) => {
+      const { runAudit } = await import('./commands/audit-command.ts');
+      exitCode = await runAudit({ flags, environment });
+    },
     plugin: async (flags, verb, operand) => {
       const { runPlugin } = await import('./commands/plugin-command.ts');
       exitCode = await runPlugin({ flags, environment, verb, ...(operand === undefined ? {} : { operand }) });
+    },
+    user: async (flags, verb, name) => {
+      const { runUser } = await import('./commands/user-command.ts');
+      exitCode = await runUser({ flags, environment, verb, name });
     },
   });
   try {
@@ -63,7 +81,21 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
 
 type Flags = Readonly<Record<string, unknown>>;
 
-interface KubeconfigFlags {
+interface UserFlags {
+  readonly user?: string;
+  readonly group?: readonly string[];
+  readonly days?: string;
+  readonly force: boolean;
+}
+
+interface CertificateFlags extends UserFlags {
+  readonly certOutput?: string;
+  readonly keyOutput?: string;
+}
+
+interface KubeconfigFlags extends UserFlags {
+  readonly serviceAccount?: string;
+  readonly hours?: string;
   readonly output?: string;
   readonly name: string;
   readonly server?: string;
@@ -81,8 +113,12 @@ interface Actions {
   readonly new: (part: NewFlags & { readonly type: PartType; readonly name: string }) => Promise<void>;
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
+  readonly reencrypt: (flags: Flags) => Promise<void>;
   readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
+  readonly certificate: (flags: Flags, options: CertificateFlags) => Promise<void>;
+  readonly audit: (flags: Flags) => Promise<void>;
   readonly plugin: PluginAction;
+  readonly user: UserAction;
 }
 
 function createProgram(actions: Actions): Command {
@@ -96,8 +132,12 @@ function createProgram(actions: Actions): Command {
   addNew(program, actions);
   addExport(program, actions);
   addImport(program, actions);
+  addReencrypt(program, actions);
   addKubeconfig(program, actions);
+  addCertificate(program, actions);
+  addAudit(program, actions);
   addPlugin(program, { run: actions.plugin, flagsOf });
+  addUser(program, { run: actions.user, flagsOf });
   return program;
 }
 
@@ -141,10 +181,15 @@ function addExport(program: Command, actions: Actions): void {
     .command('export')
     .description('Write all objects, as of one moment, to a file that import reads.')
     .option('--server <url>', 'server that runs, such as http://127.0.0.1:8700')
-    .option('--token <secret>', 'the token of that server; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option(
+      '--token <secret>',
+      'its token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: that of data/admin.kubeconfig)',
+    )
     .option('--database <url>', 'database that no server has open, as of serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
     .option('--force', 'overwrite the file')
+    .option('--decrypt', 'write Secrets, and the secrets of the server, in plain text')
+    .option('--encryption-config <file>', 'with --database and --decrypt: the keys, as of serve')
     .addHelpText('after', exportHelp);
   command.action(async () => actions.export(flagsOf(command)));
 }
@@ -155,17 +200,46 @@ function addImport(program: Command, actions: Actions): void {
     .description('Write all objects of an export into an empty database, and prove that they are equal.')
     .argument('<file>', 'the export; - for stdin')
     .option('--database <url>', 'empty database that no server has open, as of serve')
+    .option('--encryption-config <file>', 'the keys that encrypt what the export holds in plain text, as of serve')
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));
 }
 
-/** What of the server's options says where it is, and how to get in. */
+function addReencrypt(program: Command, actions: Actions): void {
+  const command = program
+    .command('reencrypt')
+    .description('Encrypt all objects of a running server with the first key of its encryption configuration.')
+    .option('--server <url>', 'server that runs (default: that of data/admin.kubeconfig)')
+    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .addHelpText('after', reencryptHelp);
+  command.action(async () => actions.reencrypt(flagsOf(command)));
+}
+
+function addAudit(program: Command, actions: Actions): void {
+  const command = program
+    .command('audit')
+    .description('Search the audit log of a server, with its rotated files.')
+    .option('--file <file>', 'the file of --audit-log')
+    .option('--user <name>', 'who sent the request, or as whom')
+    .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
+    .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
+    .option('-n, --namespace <name>', 'namespace of the object')
+    .option('--name <name>', 'name of the object')
+    .option('--code <status>', 'status code of the response, such as 403')
+    .option('--since <time>', 'entries from then on: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
+    .option('-o, --output <format>', 'table, or json: the entries as they are (default: table)')
+    .addHelpText('after', auditHelp);
+  command.action(async () => actions.audit(flagsOf(command)));
+}
+
+/** The options of the server that give its address and credentials. */
 const accessOptions: readonly ServeOptionName[] = [
   'config',
   'database',
   'host',
   'port',
   'host-name',
+  'auth',
   'token',
   'tls',
   'tls-cert',
@@ -182,9 +256,34 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .option('--force', 'replace the file if there is one', false)
     .option('--name <context>', 'name of context, cluster and user', 'homeostat')
     .option('--server <url>', "the server's URL, where the options do not tell it")
+    .option('--service-account <namespace/name>', 'put a token of this account into it, from the server that runs')
+    .option('--hours <number>', 'how long that token lives, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
+  addUserFlags(command, 'put a certificate of this user into it');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
   command.action(async (options: KubeconfigFlags) => actions.kubeconfig(flagsOf(command), options));
+}
+
+function addUserFlags(command: Command, description: string): void {
+  const list = { kind: 'list', value: '<name>', description: 'group of the user; may be repeated' } as const;
+  command
+    .option('--user <name>', description)
+    .addOption(flagOf('group', list))
+    .option('--days <number>', 'how long the certificate lives, 1 to 365 (default: 7)');
+}
+
+function addCertificate(program: Command, actions: Actions): void {
+  const command = program
+    .command('certificate')
+    .description("Issue a certificate for a user, by the server's own authority, on the machine that has its folder.")
+    .option('--cert-output <file>', 'file of the certificate (default: <user>.crt)')
+    .option('--key-output <file>', 'file of its private key (default: <user>.key)')
+    .option('--force', 'replace the files if there are some', false)
+    .addHelpText('after', certificateHelp);
+  addUserFlags(command, 'name of the user: the common name of the certificate');
+  for (const name of ['config', 'database', 'tls', 'tls-dir'] as const)
+    command.addOption(flagOf(name, serveOptions[name]));
+  command.action(async (options: CertificateFlags) => actions.certificate(flagsOf(command), options));
 }
 
 /** Repeated flags add up; what else is given twice, the last one holds. */
@@ -222,6 +321,17 @@ Without --server and --database, ${environmentName('database')} names the databa
 const importHelp = `
 Without --database, ${environmentName('database')} names the database. The whole file is checked before the database is touched. An import
 that was interrupted is repeated by the same command; until it is finished, the database cannot be served.`;
+
+const reencryptHelp = `
+Objects that are encrypted with the first key already are left alone, so that a command that was interrupted is repeated. Exit code 1:
+some objects could not be decrypted, and stay as they are.`;
+
+const auditHelp = `
+Without --file, ${environmentName('audit-log')} names the file. An entry must match all that is given; entries are printed oldest first.`;
+
+const certificateHelp = `
+The folder is that of serve: --tls-dir, or tls beside the SQLite file. Both files are readable by their owner only. A certificate
+cannot be taken back before it ends, so let it be short-lived; take the permissions of its user away instead.`;
 
 const kubeconfigHelp = `
 The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig holds the

@@ -45,7 +45,7 @@ export class BookFolder {
     for (const folder of pluginsOf(files)) await this.#addProject(join(name, folder), { rootDir: '.', outDir: 'dist' });
   }
 
-  /** Compiles all pages at once. Answers the compiler's complaints, whose paths are relative, and whose lines are the pages'. */
+  /** Compiles all pages at once. Returns the compiler's complaints, whose paths are relative, and whose lines are the pages'. */
   async compile(): Promise<readonly string[]> {
     const printed = await new Promise<string>((resolve) => {
       const options = { cwd: this.path };

@@ -3,6 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ShellPlace {
   readonly folder: string;
@@ -91,7 +92,7 @@ export class Shell {
     return shell;
   }
 
-  /** Answers what was printed. Rejects with it when a command fails, unless it may. */
+  /** Returns what was printed. Rejects with it when a command fails, unless it may. */
   async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
     const file = join(this.#folder, '.step.sh');
     await writeFile(file, script);
@@ -99,13 +100,13 @@ export class Shell {
     const mark = '::end of step::';
     const strictness = mayFail ? 'set +e; may_fail=1' : 'set -e; may_fail=';
     this.#child.stdin.write(`${strictness}\n. '${file}' </dev/null\nset +e; echo '${mark}'\n`);
-    const limit = setTimeout(() => killGroup(this.#child.pid), stepTimeoutMs);
+    const limit = setTimeout(() => killGroup(this.#child.pid), testPatienceMs(stepTimeoutMs));
     while (!this.#printed.includes(mark)) {
       if (this.#hasEnded) {
         clearTimeout(limit);
         await this.stop();
         throw new Error(
-          `a command failed, or took longer than ${stepTimeoutMs} ms, after this was printed:\n${this.#printed}`,
+          `a command failed, or took longer than ${testPatienceMs(stepTimeoutMs)} ms, after this was printed:\n${this.#printed}`,
         );
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));

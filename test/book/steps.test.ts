@@ -40,7 +40,7 @@ describe('planPage', () => {
     expect(steps).to.deep.equal([]);
   });
 
-  it('tells what is typed in a session from what is answered', () => {
+  it('tells the input of a session from its output', () => {
     const { steps } = planPage(fence('console', "$ echo 'a\n> b'\na\nb\n$ true\n$ echo c\nc"));
     expect(steps).to.deep.equal([
       { kind: 'shell', line: 2, script: "echo 'a\nb'\n", mayFail: true },

@@ -152,7 +152,7 @@ describe('client-node, electing a leader over TLS with a token [compat leases]',
     expect(Number(new Date(spec!.renewTime!)) - Number(new Date(spec!.acquireTime!))).to.equal(40_000);
   });
 
-  it('one of many takes the lease of a leader that is silent, who is late by its resourceVersion', async () => {
+  it('one of many takes the lease of a silent leader, whose next renewal fails by its resourceVersion', async () => {
     const [silent, ...others] = candidates(8);
     expect(await silent!.acquireOrRenew()).to.equal(true);
     expect(await leaders(others)).to.deep.equal([]);

@@ -129,7 +129,7 @@ describe('client-node, over TLS with a token', () => {
     expect(forced.metadata?.managedFields?.map(({ manager }) => manager)).to.have.members(['one', 'two']);
   });
 
-  it('is refused with another token, and told nothing else [compat credentials]', async () => {
+  it('is refused with another token, and learns nothing else [compat credentials]', async () => {
     const other = new KubeConfig();
     other.loadFromFile(server.kubeconfig);
     other.users = [{ name: 'homeostat', token: 'incorrect-horse-battery-staple' }];

@@ -83,7 +83,7 @@ for (const [client, requests] of Object.entries(recordings)) {
       const deviation = deviations[deviationOf(recorded)];
       const reason = deviation === undefined ? '' : `, not ${status}: ${deviation.why}`;
       const expected = deviation?.status ?? status;
-      it(`${index + 1}: ${method} ${url} ${contentType ?? ''} is answered ${expected}${reason}`, async () => {
+      it(`${index + 1}: ${method} ${url} ${contentType ?? ''} gets ${expected}${reason}`, async () => {
         expect(await answerTo(recorded)).to.equal(expected);
       });
     }

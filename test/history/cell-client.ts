@@ -49,7 +49,7 @@ export class CellClient {
     this.#agent.destroy();
   }
 
-  /** `refused`: nobody listens, so that nothing was sent. `lost`: no answer, or half of one. */
+  /** `refused`: no server listens, so nothing was sent. `lost`: no answer, or half of one. */
   async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };

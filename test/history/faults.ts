@@ -58,7 +58,7 @@ const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> =
   },
 };
 
-/** One fault after the other, with pauses in which the service recovers; the first at once. Answers how many there were. */
+/** One fault after the other, with pauses in which the service recovers; the first at once. Returns how many there were. */
 export async function injectFaults(
   targets: FaultTargets,
   { kinds, random, signal }: { kinds: readonly Fault[]; random: () => number; signal: AbortSignal },

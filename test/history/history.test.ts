@@ -60,7 +60,7 @@ function checkSetup({ title, engine, replicas, faults }: Setup): void {
     });
     after(() => database?.drop());
 
-    it('is linearizable, and watchers are told all of it, once and in order', async function () {
+    it('is linearizable, and watchers receive all of it, once and in order', async function () {
       this.timeout(2 * durationMs + overheadMs);
       const run = await recordRun({ database, replicas, faults, seed, durationMs });
       const violations = checkHistory(run.history);
@@ -97,11 +97,11 @@ describe('the history of servers with a planted bug [slow]', () => {
     expect(broken).to.include(guarantee);
   }
 
-  it('that answers before a write is durable is not linearizable', async function () {
+  it('that responds before a write is durable is not linearizable', async function () {
     await expectBroken(this, 'linearizable', { mutant: 'earlyAnswers', ...setups.oneOnSqlite, faults: ['kill'] });
   });
 
-  it('that answers some reads from an earlier state is not linearizable', async function () {
+  it('that responds to some reads from an earlier state is not linearizable', async function () {
     const faults = ['slowWatchers'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'staleReads', ...setups.oneOnSqlite, faults });
   });
@@ -112,7 +112,7 @@ describe('the history of servers with a planted bug [slow]', () => {
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 
-  it('of which each reads its own memory, whatever the others have written, is not linearizable', async function () {
+  it('of which each reads only its own memory is not linearizable', async function () {
     const faults = ['pause'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'unaskedReads', ...setups.threeOnPostgres, faults });
   });

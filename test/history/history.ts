@@ -46,7 +46,7 @@ export interface Operation {
   readonly request: Request;
   readonly answer: Answer;
   readonly call: Moment;
-  /** Infinity when the answer is unknown. */
+  /** Infinity when the response is unknown. */
   readonly return: Moment;
 }
 

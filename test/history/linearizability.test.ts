@@ -14,7 +14,7 @@ function isLinearizable(...operations: readonly Operation[]): boolean {
 }
 
 describe('linearizability of one object', () => {
-  it('accepts answers in their order, and reads of what was written last', () => {
+  it('accepts responses in their order, and reads of what was written last', () => {
     expect(
       isLinearizable(read(1, 2, undefined), created(3, 4), read(5, 6, v1), updated(7, 8, v2), read(9, 10, v2)),
     ).to.equal(true);
@@ -176,7 +176,7 @@ describe('the search for an order', () => {
     expect(answers.filter(Boolean).length, 'that are linearizable').to.be.within(400, 1600);
   });
 
-  it('says which answer cannot be explained, and the states there may have been', () => {
+  it('names the response that cannot be explained, and the states that were possible', () => {
     const steps = [
       { call: 1, return: 2, text: 'w1' },
       { call: 3, return: 6, text: 'w2' },

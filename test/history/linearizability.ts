@@ -1,7 +1,7 @@
 /** An operation in time. */
 export interface Timed {
   readonly call: number;
-  /** Infinity when nobody knows the outcome: it takes effect at any time after the call, or never. */
+  /** Infinity when the outcome is unknown: it takes effect at any time after the call, or never. */
   readonly return: number;
 }
 

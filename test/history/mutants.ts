@@ -22,7 +22,7 @@ export function plant(mutant: Mutant): Promise<void> {
   return mutants[mutant]();
 }
 
-/** How long a write is on its way after its answer. */
+/** How long a write is on its way after its response. */
 const lagMs = 200;
 
 /** What of the store's commit is used here: no write of a history is refused by the store of a single server. */

@@ -1,7 +1,7 @@
 import type { SequentialModel } from './linearizability.ts';
 import type { Expectation, ObjectState, Operation } from './history.ts';
 
-/** An object, as far as it is known: what an unanswered write stored, and nobody ever saw, is not. */
+/** The known state of an object: without what a write without a response stored and no reader saw. */
 interface KnownObject {
   readonly uid: string | undefined;
   readonly revision: number | undefined;
@@ -93,14 +93,14 @@ function meets(object: KnownObject | undefined, request: Operation['request']): 
   if (object === undefined) return false;
   const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
   return (
-    // A client cannot expect what nobody ever saw.
+    // A client cannot expect a state that no reader saw.
     (uid === undefined || uid === object.uid) &&
     (revision === undefined || revision === object.revision) &&
     (version === undefined || version === object.version)
   );
 }
 
-/** An object whose creation nobody saw may have any uid. */
+/** An object whose creation no reader saw may have any uid. */
 function isSame(known: string | undefined, uid: string): boolean {
   return known === undefined || known === uid;
 }

@@ -94,7 +94,7 @@ class RunningHistory {
     }
   }
 
-  /** Clients and faults, for as long as the run lasts. Answers how many faults there were. */
+  /** Clients and faults, for as long as the run lasts. Returns how many faults there were. */
   async #work(): Promise<number> {
     const { database, faults, durationMs } = this.#options;
     const working = new AbortController();

@@ -31,7 +31,7 @@ function broken(subject: History): string[] {
 }
 
 describe('the guarantees of a watch', () => {
-  it('hold for one who was told everything, with bookmarks, over two connections', () => {
+  it('hold for a watcher that received everything, with bookmarks, over two connections', () => {
     const streams = [
       { after: 0, frames: [added, second, bookmark(2, 12)] },
       { after: 2, frames: [third, deleted, bookmark(9, 15)] },
@@ -40,7 +40,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, second, third, deleted))).to.deep.equal([]);
   });
 
-  it('hold for one who was told 410 in between and listed again', () => {
+  it('hold for a watcher that got 410 in between and listed again', () => {
     const watches = [
       watch([{ after: 0, frames: [added] }], { end: 'expired' }),
       watch([{ after: 3, frames: [deleted] }], { after: 3, since: 6 }),
@@ -48,7 +48,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations, watches }))).to.deep.equal([]);
   });
 
-  it('hold for one who watches another object', () => {
+  it('hold for a watcher of another object', () => {
     expect(broken(history({ operations, watches: [watch([{ after: 0, frames: [] }], { key: 'b' })] }))).to.deep.equal(
       [],
     );
@@ -62,7 +62,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, second, second, third, deleted))).to.deep.equal(['unique']);
   });
 
-  it('atomic: two watchers were told different parts of a change', () => {
+  it('atomic: two watchers received different parts of a change', () => {
     const unknown = [created(1, 2), lost(3, { verb: 'update', value: 'v2', expect: {} })];
     const half = event('MODIFIED', { ...v2, version: 1 }, 12);
     const watches = [watch([{ after: 0, frames: [added, second] }]), watch([{ after: 0, frames: [added, half] }])];
@@ -102,7 +102,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, early, third, deleted))).to.deep.equal(['no event from the future']);
   });
 
-  it('every event is a write: nobody had asked for that, or it had been refused', () => {
+  it('every event is a write: no client had sent it, or it had been refused', () => {
     const invented = event('MODIFIED', state(5, { value: 'x' }), 15);
     expect(broken(told(added, second, third, deleted, invented))).to.deep.equal(['every event is a write']);
     const refused = operation([9, 10], { verb: 'create', value: 'x' }, { kind: 'exists' });
@@ -111,7 +111,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(subject)).to.deep.equal(['every event is a write']);
   });
 
-  it('every event is a write: another verb, another revision than the answer, a deletion that nobody asked for', () => {
+  it('every event is a write: another verb, another revision than the response, a deletion that no client sent', () => {
     const as = (...frames: readonly Frame[]): string[] =>
       broken(history({ operations: [created(1, 2)], watches: [watch([{ after: 0, frames }])] }));
     expect(as(event('MODIFIED', v1, 11))).to.deep.equal(['every event is a write']);
@@ -119,7 +119,7 @@ describe('the guarantees of a watch', () => {
     expect(as(added, event('DELETED', { ...v1, revision: 2 }, 12))).to.deep.equal(['every event is a write']);
   });
 
-  it('every write is an event: the last writes were not told', () => {
+  it('every write is an event: the events of the last writes are missing', () => {
     expect(broken(told(added, second, third))).to.deep.equal(['every write is an event']);
     const untold = history({
       operations: operations.slice(0, 3),

@@ -16,7 +16,7 @@ export function findFutureEvent(history: History): string[] {
 export function findUnwrittenEvent(history: History): string[] {
   const writes = new Writes(history.operations);
   return eachEvent(history, ({ watcher }, event) =>
-    writes.causesOf(event).length > 0 ? [] : [`${watcher} was told ${textOf(event)}, which nobody wrote`],
+    writes.causesOf(event).length > 0 ? [] : [`${watcher} was told ${textOf(event)}, which no client wrote`],
   );
 }
 

@@ -20,7 +20,7 @@ export interface WatcherOptions {
   readonly nextStayMs: () => number;
 }
 
-/** Before it tries again where nobody answered. */
+/** The delay before the next attempt when no server responded. */
 const restMs = 20;
 
 /** Lists, watches, and resumes where it was whenever the connection breaks; told 410, it lists again. */

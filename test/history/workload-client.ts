@@ -30,7 +30,7 @@ const preconditions = ['none', 'none', 'revision', 'version', 'uid', 'all'] as c
 /** All, in chunks of two, or the one object. */
 const lists = ['all', 'chunks', 'one'] as const;
 
-/** Before it goes on where nobody listens. */
+/** The delay before the next attempt when no server listens. */
 const restMs = 10;
 
 /** How long a server may take, after its last fault, to take a write. */
@@ -66,7 +66,7 @@ export class WorkloadClient {
     }
   }
 
-  /** Writes the object, whether it is there or not, until that is acknowledged. Answers the revision. */
+  /** Writes the object, whether it is there or not, until that is acknowledged. Returns the revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#options.ports;
     return eventually(

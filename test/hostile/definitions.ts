@@ -51,7 +51,7 @@ export function applyDefinition(kind: string, leaves: number): HostileRequest {
   return { method: 'PATCH', path: `${path}/${kind.toLowerCase()}s.${group}${query}`, headers, body };
 }
 
-/** Answers 200 when the kind is served. */
+/** A request that gets 200 when the kind is served. */
 export function listOfKind(kind: string): HostileRequest {
   return { method: 'GET', path: `/apis/${group}/v1/${kind.toLowerCase()}s?limit=1` };
 }

@@ -2,4 +2,4 @@ export { applyDefinition, listOfKind } from './definitions.ts';
 export { HostileProcess } from './hostile-process.ts';
 export type { HostileRequest } from './hostile-request.ts';
 export { firstRequests, largeRequests, listRequests } from './large-requests.ts';
-export type { LargeRequest } from './large-requests.ts';
+export type { LargeRequest } from './request-makers.ts';

@@ -1,77 +1,31 @@
-import type { HostileRequest } from './hostile-request.ts';
-import { newThing, things } from './models.ts';
-
-/** A request that is as much work as its kind can be. */
-export interface LargeRequest {
-  readonly name: string;
-  /** Sent before it, to the same object. */
-  readonly before?: (object: string) => readonly HostileRequest[];
-  readonly request: (object: string) => HostileRequest;
-}
-
-type Spec = Readonly<Record<string, unknown>>;
-
-const jsonPatch = 'application/json-patch+json';
-const mergePatch = 'application/merge-patch+json';
-const applyPatch = 'application/apply-patch+yaml';
-
-/** Fields that one object may have, and nodes that a body may have. */
-const [maxFields, maxNodes] = [10_000, 250_000];
-
-function repeat<T>(count: number, make: (index: number) => T): T[] {
-  return Array.from({ length: count }, (_, index) => make(index));
-}
-
-/** Letters a and b in an order that does not repeat: the same for the same name. RE2 remembers what it has met. */
-function randomLetters(count: number, name: string): string {
-  let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
-  return repeat(count, () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state >= 1_073_741_824 ? 'a' : 'b';
-  }).join('');
-}
-
-function fields(count: number, value: unknown): Spec {
-  return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
-}
-
-/** Several objects of as many fields as may be. */
-function maps(count: number, value: unknown): Spec {
-  return Object.fromEntries(repeat(count, (index) => [`m${index}`, fields(maxFields - 10, value)]));
-}
-
-function post(body: string, type = 'application/json', path = things): HostileRequest {
-  return { method: 'POST', path, headers: { 'content-type': type }, body };
-}
-
-function create(spec: Spec, metadata: Spec = {}): (object: string) => HostileRequest {
-  return (object) => post(JSON.stringify(newThing(object, spec, metadata)));
-}
-
-function patch(type: string, body: unknown, query = ''): (object: string) => HostileRequest {
-  return (object) => {
-    const text = typeof body === 'function' ? (body as (name: string) => unknown)(object) : body;
-    const sent = typeof text === 'string' ? text : JSON.stringify(text);
-    return { method: 'PATCH', path: `${things}/${object}${query}`, headers: { 'content-type': type }, body: sent };
-  };
-}
-
-function apply(spec: Spec, query: string): (object: string) => HostileRequest {
-  return patch(applyPatch, (object: string) => newThing(object, spec), `?fieldManager=${query}`);
-}
-
-function yaml(text: string): (object: string) => HostileRequest {
-  const start = (object: string): string =>
-    `apiVersion: hostile.example.com/v1\nkind: Thing\nmetadata: {name: ${object}}\n`;
-  return (object) => post(`${start(object)}spec:\n  any:\n${text}`, 'application/yaml');
-}
-
-function get(query: string, accept = 'application/json'): (object: string) => HostileRequest {
-  return (object) => ({ method: 'GET', path: `${things}${query.replace('<name>', object)}`, headers: { accept } });
-}
-
-const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
-const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+import { newThing } from './models.ts';
+import {
+  apply,
+  applyPatch,
+  create,
+  fields,
+  get,
+  itemsOwner,
+  jsonPatch,
+  keyedLists,
+  managers,
+  maps,
+  maxFields,
+  maxNodes,
+  mergePatch,
+  metadataAlone,
+  mostItems,
+  namespaceMessage,
+  patch,
+  post,
+  put,
+  randomLetters,
+  repeat,
+  storedItems,
+  table,
+  yaml,
+} from './request-makers.ts';
+import type { LargeRequest } from './request-makers.ts';
 
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: create({ any: { a: repeat(1_400_000, () => 0) } }) },
@@ -97,6 +51,10 @@ const bodies: readonly LargeRequest[] = [
   {
     name: 'a pattern that meets a new set of states with each character',
     request: (object) => create({ code: randomLetters(900, object) })(object),
+  },
+  {
+    name: 'a long text, and a pattern that meets many states',
+    request: (object) => create({ code: randomLetters(60_000, object) })(object),
   },
   { name: 'items that get a default', request: create({ list: repeat(70_000, () => ({})) }) },
   { name: 'items with unknown fields', request: create({ list: repeat(45_000, () => ({ z: 1 })) }) },
@@ -261,12 +219,60 @@ const applies: readonly LargeRequest[] = [
     request: apply({ keyed: repeat(maxFields, (index) => ({ k: `k${index}`, v: 'b' })) }, 'b'),
   },
   {
+    name: 'apply: many lists of type map, as large as may be',
+    request: apply(keyedLists(mostItems, 'v'), 'a'),
+  },
+  {
+    name: 'apply: conflicts in many lists of type map',
+    before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
+    request: apply(keyedLists(storedItems, 'w'), 'b'),
+  },
+  {
+    name: 'apply: many lists of type map, by force',
+    before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
+    request: apply(keyedLists(mostItems, 'w'), 'b&force=true'),
+  },
+  {
+    name: 'apply: removal of many lists of type map',
+    before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
+    request: apply({ name: 'n' }, 'a'),
+  },
+  {
+    name: 'apply: an object of 8,000 managers',
+    before: (object) => [create({ name: 'n' })(object), put({ name: 'm' }, managers('Apply'))(object)],
+    request: apply({ name: 'm' }, 'z'),
+  },
+  {
     name: 'apply: broken JSON, which is no YAML either',
     request: patch(
       applyPatch,
       `${JSON.stringify(newThing('x', { any: repeat(maxNodes - 50, () => 0) }))} x`,
       '?fieldManager=a',
     ),
+  },
+];
+
+const updates: readonly LargeRequest[] = [
+  { name: 'creation: many lists of type map', request: create(keyedLists(mostItems, 'v')) },
+  {
+    name: 'update: many lists of type map',
+    before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
+    request: put(keyedLists(mostItems, 'w')),
+  },
+  {
+    name: 'update: removal of many lists of type map',
+    before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
+    request: put({}),
+  },
+  {
+    name: 'update: the fields of 8,000 managers',
+    before: (object) => [create({ name: 'n' })(object)],
+    request: put({ name: 'm' }, managers('Update')),
+  },
+  {
+    name: 'update: a manager of 60,000 items',
+    before: (object) => [create({ name: 'n' })(object)],
+    request: put({ name: 'm' }, itemsOwner()),
   },
 ];
 
@@ -309,27 +315,4 @@ export const firstRequests: readonly LargeRequest[] = [
   { name: 'list: the first sort by name', request: get('?sort=name&size=20') },
 ];
 
-export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...reads];
-
-/** A Namespace with so many labels, as clients in Go write it. */
-function namespaceMessage(labels: number): Buffer {
-  const text = (number: number, value: string): Buffer => bytes(number, Buffer.from(value));
-  const metadata = [
-    text(1, 'protobuf'),
-    ...repeat(labels, (index) => bytes(11, Buffer.concat([text(1, `k${index}`), text(2, 'v')]))),
-  ];
-  const type = Buffer.concat([text(1, 'v1'), text(2, 'Namespace')]);
-  return Buffer.concat([Buffer.from('k8s\0'), bytes(1, type), bytes(2, bytes(1, Buffer.concat(metadata)))]);
-}
-
-function bytes(number: number, value: Buffer): Buffer {
-  return Buffer.concat([varint(number * 8 + 2), varint(value.length), value]);
-}
-
-function varint(value: number): Buffer {
-  const out: number[] = [];
-  for (let rest = value; ; rest >>>= 7) {
-    out.push(rest > 127 ? (rest & 127) | 128 : rest);
-    if (rest <= 127) return Buffer.from(out);
-  }
-}
+export const largeRequests: readonly LargeRequest[] = [...bodies, ...patches, ...applies, ...updates, ...reads];

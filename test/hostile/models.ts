@@ -3,6 +3,13 @@ import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/
 
 const apiVersion = 'hostile.example.com/v1';
 
+const keyed: JsonSchema = {
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['k'],
+  items: { type: 'object', required: ['k'], properties: { k: { type: 'string' }, v: { type: 'string' } } },
+};
+
 /** A schema with everything that costs time: defaults in lists, lists of all types, maps, undescribed fields. */
 const schema: JsonSchema = {
   type: 'object',
@@ -19,12 +26,8 @@ const schema: JsonSchema = {
           items: { type: 'object', properties: { a: { type: 'string', default: 'x' }, b: { type: 'integer' } } },
         },
         set: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } },
-        keyed: {
-          type: 'array',
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['k'],
-          items: { type: 'object', required: ['k'], properties: { k: { type: 'string' }, v: { type: 'string' } } },
-        },
+        keyed,
+        manyKeyed: { type: 'object', additionalProperties: keyed },
         map: { type: 'object', additionalProperties: { type: 'string' } },
         any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
       },

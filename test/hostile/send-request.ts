@@ -6,7 +6,7 @@ import type { HostileAnswer, HostileRequest } from './hostile-request.ts';
 /** Bytes of a response that are kept; the rest is read and dropped. */
 export const shownBytes: number = 64 * 1024;
 
-/** Sends a request, and resolves when its answer has ended, or the connection has. A watch ends with its headers. */
+/** Sends a request, and resolves when its response has ended, or the connection has. A watch ends with its headers. */
 export function sendRequest(port: number, request: HostileRequest): Promise<HostileAnswer> {
   return 'raw' in request ? sendRaw(port, request.raw, request.cutOff) : sendHttp(port, request);
 }

@@ -128,7 +128,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect([exit, stdout]).to.deep.equal([0, 'yes\n']);
     expect((await kubectl.run('auth', 'can-i', 'get', '/metrics')).stdout).to.equal('yes\n');
     expect(await kubectl.succeeds('auth', 'can-i', '--list')).to.match(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
-    expect(await kubectl.succeeds('auth', 'whoami')).to.match(/^Username +system:anonymous$/m);
+    expect(await kubectl.succeeds('auth', 'whoami')).to.match(/^Username +developer$/m);
   });
 
   it('get leases, and explain what they are [compat leases]', async () => {
@@ -139,7 +139,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     });
     expect(await kubectl.succeeds('create', '-f', path)).to.equal('lease.coordination.k8s.io/op.example.com created\n');
     expect(await kubectl.succeeds('get', 'leases')).to.match(/^NAME +HOLDER +AGE\nop.example.com +me +\d+s\n$/);
-    expect(await kubectl.succeeds('explain', 'lease.spec.holderIdentity')).to.contain('Who holds the lease');
+    expect(await kubectl.succeeds('explain', 'lease.spec.holderIdentity')).to.contain('The holder of the lease');
     expect(await kubectl.succeeds('explain', 'ns')).to.contain('KIND: ');
   });
 });

@@ -107,7 +107,7 @@ describe('kubectl get [slow]', () => {
     expect([list.kind, list.items.length]).to.deep.equal(['List', 2]);
   });
 
-  it('--raw of an object is the answer as it is [compat raw]', async () => {
+  it('--raw of an object is the response as it is [compat raw]', async () => {
     const { exit, stdout } = await kubectl.run('get', '--raw', `${demoPersons}/ann`);
     expect([exit, stdout]).to.deep.equal([0, (await kubectl.server.get(`${demoPersons}/ann`)).text]);
   });

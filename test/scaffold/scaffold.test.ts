@@ -7,7 +7,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { skip } from '../support/skip.ts';
 import { execute } from './execute.ts';
 import { LocalRegistry } from './local-registry.ts';
 import { packPackages } from './packed-packages.ts';
@@ -39,7 +38,7 @@ describe('npm create homeostat [slow]', function () {
 
   before(async function () {
     await execute('tar', ['--version'], { cwd: '.' }).catch((error: unknown) =>
-      skip(this, 'there is no tar, which packs what the registry of the test serves', error),
+      this.skipBecause('there is no tar, which packs what the registry of the test serves', error),
     );
     folder = await mkdtemp(join(tmpdir(), 'homeostat-scaffold-'));
     packed = await packPackages(folder);

@@ -76,7 +76,7 @@ export class ClusterServer {
     await eventually(answers, { timeoutMs: 20_000, describe: () => `PostgreSQL to start: ${this.log}` });
   }
 
-  /** Answers the number of rows. */
+  /** Returns the number of rows. */
   async query(text: string): Promise<number> {
     const client = new Client({
       connectionString: `postgres://postgres@${this.host}/postgres`,

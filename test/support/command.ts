@@ -1,14 +1,11 @@
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
 
-/** The module behind `homeostat`, by its address: the package has no entry for it. */
-const cli = new URL('../../../plugins/host/dist/cli.js', import.meta.url).href;
+/** The runner of the plugin host's own tests, by its address: a package has no entry for it. */
+const runner = new URL('../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
 
-interface Cli {
-  runCli(
-    args: readonly string[],
-    options: { readonly environment: Readonly<Record<string, string>>; readonly exit: (code: number) => never },
-  ): Promise<number>;
+interface Runner {
+  runCommand(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Finished>;
 }
 
 export interface Finished {
@@ -17,48 +14,16 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What is written to a stream, in its place. */
-class Captured {
-  text = '';
-  readonly #stream: NodeJS.WriteStream;
-  readonly #write: NodeJS.WriteStream['write'];
-
-  constructor(stream: NodeJS.WriteStream) {
-    this.#stream = stream;
-    this.#write = stream.write;
-    stream.write = (piece: string | Uint8Array, ...rest: readonly unknown[]) => {
-      this.text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
-      const done = rest.at(-1);
-      if (typeof done === 'function') done();
-      return true;
-    };
-  }
-
-  release(): void {
-    this.#stream.write = this.#write;
-  }
-}
-
 /**
- * Runs `homeostat` to its end, with no environment but the given. It runs in this process, since one of its own takes a second of
- * CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with no environment but PATH and the given. It runs in this process, since one of its own takes a
+ * second of CPU time to load the server. One command at a time: the streams are those of the process.
  */
 export async function command(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Finished> {
-  const { runCli } = (await import(cli)) as Cli;
-  const [stdout, stderr] = [new Captured(process.stdout), new Captured(process.stderr)];
-  const exit = (code: number): never => {
-    throw new Error(`homeostat ${args.join(' ')} ended its process with ${code}`);
-  };
-  try {
-    const code = await runCli(args, { environment, exit });
-    return { code, stdout: stdout.text, stderr: stderr.text };
-  } finally {
-    stdout.release();
-    stderr.release();
-  }
+  const { runCommand } = (await import(runner)) as Runner;
+  return runCommand(args, environment);
 }
 
 export interface FinishOptions {

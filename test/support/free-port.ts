@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below those that systems hand out (Linux from 32768, others from 49152): nobody gets one by chance.
+// Below those that systems hand out (Linux from 32768, others from 49152): no process gets one by chance.
 const firstPort = 10_000;
 /** Each of mocha's processes takes from a share of its own. */
 const shares = 3;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
 import { skipWithoutKubectl } from './kubectl.ts';
@@ -94,7 +94,7 @@ export class KubectlSetup {
   /** Runs a command with more environment. */
   runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
     return new Promise((resolve, reject) => {
-      const options = { env: { ...this.#env(), ...env }, timeout: timeoutMs, cwd: this.#home };
+      const options = { env: { ...this.#env(), ...env }, timeout: testPatienceMs(timeoutMs), cwd: this.#home };
       execFile('kubectl', this.#args(args), options, (error, stdout, stderr) => {
         const exit = error === null ? 0 : error.code;
         if (typeof exit === 'number') resolve({ exit, stdout: trimmed(stdout), stderr: trimmed(stderr) });

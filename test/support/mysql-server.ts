@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { skip } from './skip.ts';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 
@@ -26,7 +25,7 @@ export class MysqlTestDatabase {
       admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: 5_000 });
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-      return skip(context, 'there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
+      return context.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

@@ -26,7 +26,7 @@ interface Row {
 
 /**
  * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`: `!` behind an owner blocks its deletion,
- * `?` gives it the UID of another object, `*` a kind that nobody serves. What is declared deleted reads `<name> going …`.
+ * `?` gives it the UID of another object, `*` a kind that is not served. What is declared deleted reads `<name> going …`.
  */
 export class OwnerScenario {
   readonly #server: TestServer;

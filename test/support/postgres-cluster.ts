@@ -6,7 +6,6 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { ClusterServer } from './cluster-server.ts';
 import { freePort } from './free-port.ts';
 import { findInstallation } from './postgres-installation.ts';
-import { skip } from './skip.ts';
 
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
@@ -39,7 +38,9 @@ export class PostgresCluster {
   static async start(context: Mocha.Context): Promise<PostgresCluster> {
     const installation = await findInstallation();
     if (!installation)
-      return skip(context, 'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin');
+      return context.skipBecause(
+        'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin',
+      );
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-cluster-'));
     if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);
     const cluster = new PostgresCluster(
@@ -75,7 +76,7 @@ export class PostgresCluster {
   }
 
   /**
-   * Leaves a commit in between: the primary has it and has sent it, the standby has not read it, and nobody has an answer.
+   * Leaves a commit in between: the primary has it and has sent it, the standby has not read it, and no client has a response.
    * From here on nothing can be written.
    */
   async haltInCommit(): Promise<void> {

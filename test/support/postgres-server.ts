@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { skip } from './skip.ts';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -25,7 +24,7 @@ export class TestDatabase {
       await admin.connect();
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw error;
-      return skip(context, 'there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', error);
+      return context.skipBecause('there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', error);
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

@@ -13,7 +13,7 @@ export async function writeAtRandom(client: Client, random: () => number, count:
   await Promise.all(Array.from({ length: writers }, write));
 }
 
-/** What comes too late for its object is refused, which is no matter. */
+/** A write that comes too late for its object is refused, which is expected. */
 async function writeAny(client: Client, random: () => number): Promise<void> {
   const name = `m-${Math.floor(random() * 12)}`;
   const metadata = { name, labels: { colour: pick(random, ['red', 'blue']) } };

@@ -12,11 +12,10 @@ export interface Served {
   readonly log: readonly string[];
 }
 
-/** `homeostat serve` on a free port, as a user starts it in the root of the repository. Resolves when it is ready. */
+/** `homeostat serve --auth open` on a free port, in the root of the repository. Resolves when it is ready. */
 export async function serve(...args: readonly string[]): Promise<Served> {
-  const child = spawn(process.execPath, ['plugins/host/bin/homeostat.js', 'serve', '--port', '0', ...args], {
-    cwd: root,
-  });
+  const command = ['plugins/host/bin/homeostat.js', 'serve', '--auth', 'open', '--port', '0', ...args];
+  const child = spawn(process.execPath, command, { cwd: root });
   const log: string[] = [];
   const ready = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -29,7 +28,7 @@ export async function serve(...args: readonly string[]): Promise<Served> {
   return { url: await ready, child, log };
 }
 
-/** Sends the signal, and answers the exit code. */
+/** Sends the signal, and returns the exit code. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   const exited = once(child, 'exit') as Promise<[number | null]>;
   child.kill(signal);

@@ -55,10 +55,10 @@ export class TcpProxy {
     this.#cutAll();
   }
 
-  /** Cuts all connections, and has nobody listen, until {@link listen}. */
+  /** Cuts all connections, and stops listening until {@link listen}. */
   refuse(): void {
     this.#cutAll();
-    // It closes at once, and would tell of that only when those have ended that nobody ends.
+    // It closes at once; its event would come only after the other connections have ended.
     this.#listener.close();
   }
 

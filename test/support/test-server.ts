@@ -30,13 +30,16 @@ export interface RequestOptions {
 /** An API server of its own for one test file, on a fresh database and a free port. */
 export class TestServer {
   readonly api: ApiServer;
+  /** The revision of the database when the server had started: the next write gets the next one. */
+  readonly startRevision: number;
   readonly #watches = new Set<WatchReader>();
 
-  private constructor(api: ApiServer) {
+  private constructor(api: ApiServer, startRevision: number) {
     this.api = api;
+    this.startRevision = startRevision;
   }
 
-  /** With Person, Letter and Machine, ready to be asked. The database has revision 1: the namespace `default`. */
+  /** With Person, Letter and Machine, ready to be asked. The database has the namespace `default` and the default roles. */
   static async start(options: ApiServerOptions = {}): Promise<TestServer> {
     const api = await startApiServer({ database: 'memory:', port: 0, ...options });
     api.schemeManager.register(Person, personIndexes);
@@ -45,7 +48,8 @@ export class TestServer {
     await api.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
     await api.whenReady(letter);
     await api.whenReady(machine);
-    return new TestServer(api);
+    const { metadata } = await api.client.list(machine);
+    return new TestServer(api, Number(metadata.resourceVersion));
   }
 
   /** Ends what the tests left open, then the server. */

@@ -31,7 +31,7 @@ export class WatchReader {
   readonly events: WireEvent[] = [];
   /** Every complete line as it came, blank ones too. */
   readonly lines: string[] = [];
-  /** True once the server has ended the answer in order. */
+  /** True once the server has ended the response in order. */
   ended = false;
   /** True once the connection is gone, in order or not. */
   closed = false;

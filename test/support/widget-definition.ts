@@ -70,7 +70,7 @@ interface Condition {
   readonly message: string;
 }
 
-/** A condition of a definition; undefined as long as nobody has stated it. */
+/** A condition of a definition; undefined as long as it is not set. */
 export async function conditionOf(server: TestServer, name: string, type: string): Promise<Condition | undefined> {
   const { body } = await server.get(`${definitions}/${name}`);
   const conditions = (body.status?.conditions ?? []) as readonly Condition[];

@@ -68,7 +68,7 @@ function tryEntry<E extends { readonly definition: RouterEntry }>(
     }
     const handler: unknown = definition.find(request);
     if (handler === undefined) return undefined;
-    if (typeof handler !== 'function') throw new TypeError('a router function answers a handler or undefined');
+    if (typeof handler !== 'function') throw new TypeError('a router function returns a handler or undefined');
     return { kind: 'found', entry, handler: handler as HandlerFunction, request };
   } catch (error) {
     return { kind: 'failed', entry, error };

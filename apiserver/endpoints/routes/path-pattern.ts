@@ -80,11 +80,8 @@ export function matchesPattern(
   segments: readonly string[],
   offset: number,
 ): boolean {
-  for (let index = 0; index < pattern.length; index += 1) {
-    const wanted = pattern[index] as PatternSegment;
-    if (wanted.kind === 'literal' && wanted.text !== segments[offset + index]) return false;
-  }
-  return segments.length >= offset + pattern.length;
+  if (segments.length < offset + pattern.length) return false;
+  return pattern.every((wanted, index) => wanted.kind !== 'literal' || wanted.text === segments[offset + index]);
 }
 
 /** Returns the variables of a matching path. Frozen, without a prototype: the names come from the author, the values from the client. */
@@ -94,8 +91,7 @@ export function variablesOf(
   offset: number,
 ): Readonly<Record<string, string>> {
   const variables = Object.create(null) as Record<string, string>;
-  for (let index = 0; index < pattern.length; index += 1) {
-    const segment = pattern[index] as PatternSegment;
+  for (const [index, segment] of pattern.entries()) {
     if (segment.kind === 'variable') variables[segment.name] = segments[offset + index] as string;
   }
   return Object.freeze(variables);

@@ -44,7 +44,7 @@ export function predicate(holds: (request: ServerRequest) => boolean): RequestPr
   if (typeof holds !== 'function') throw new TypeError('predicate takes a function of the request');
   return createPredicate((request) => {
     const answer: unknown = holds(request);
-    if (typeof answer !== 'boolean') throw new TypeError('a predicate of a route must answer true or false');
+    if (typeof answer !== 'boolean') throw new TypeError('a predicate of a route must return true or false');
     return answer ? undefined : notFound;
   });
 }

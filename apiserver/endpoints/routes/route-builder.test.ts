@@ -22,7 +22,7 @@ async function ask(router: RouterFunction, path: string, method = 'GET', headers
 }
 
 describe('a router', () => {
-  it('is a function that answers a handler, or nothing [spec 4.3-no-match, 4.3-router]', async () => {
+  it('is a function that returns a handler, or nothing [spec 4.3-no-match, 4.3-router]', async () => {
     const router = route('api.example.com/v1').GET('/a', says('a')).POST('/a', says('posted')).build();
     expect(await ask(router, '/a')).to.equal('a');
     expect(await ask(router, '/a', 'POST')).to.equal('posted');

@@ -30,6 +30,25 @@ export interface RouteOptions {
   readonly response?: JsonSchema;
   /** Milliseconds within which the handler must return its response; then the client gets a 504. A stream may go on longer. Default 30,000. */
   readonly deadlineMs?: number;
+  /**
+   * The permission on a resource that a request needs. Default: permission for the path itself, as a `nonResourceURLs` of
+   * RBAC, with the method in lower case as verb.
+   */
+  readonly permission?: RoutePermission;
+}
+
+/** The permission on a resource that requests of a route need. */
+export interface RoutePermission {
+  /** `get`, `list`, `create`, `update`, `patch`, `delete`, or a verb of the plugin's own. */
+  readonly verb: string;
+  /** The API group. Default: the group of the router or controller. */
+  readonly group?: string;
+  /** The plural; with a subresource, `persons/greeting`. */
+  readonly resource: string;
+  /** The variable of the route's path with the object's name. Default: the request names no object. */
+  readonly nameFrom?: string;
+  /** The variable with the namespace. Default: the request is at the cluster scope. */
+  readonly namespaceFrom?: string;
 }
 
 /** One route of a router; its path is relative to `/apis/<group>/<version>`. */

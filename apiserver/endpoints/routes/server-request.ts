@@ -1,5 +1,14 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
+/** The user of a request. */
+export interface RequestUser {
+  readonly username: string;
+  /** `system:authenticated` is one of them for every user who is known. */
+  readonly groups: readonly string[];
+  /** Distinguishes two users who had the same name at different times. */
+  readonly uid?: string;
+}
+
 /**
  * A request as a handler sees it. Immutable: its values are frozen, and methods that change it return another request. The
  * body is read from the connection once. `json`, `text` and `bytes` keep it, up to 3 MiB, so that each may be called again.
@@ -16,7 +25,9 @@ export interface ServerRequest {
   readonly pathVariables: Readonly<Record<string, string>>;
   /** Values that filters have added; see `withAttributes`. */
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Aborts when the client hangs up, the deadline passes, or the plugin or the server stops. */
+  /** The user of the request, who may make it: the server has checked that. */
+  readonly user: RequestUser;
+  /** Aborts when the client hangs up, the deadline passes, the user may no longer read the stream, or the plugin or the server stops. */
   readonly signal: AbortSignal;
   /** Address of the client's end of the connection; absent once the connection is closed. */
   readonly remoteAddress: string | undefined;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isServerResponse, ServerResponse } from './server-response.ts';
 
 describe('ServerResponse', () => {
-  it('is frozen: each method answers another one [spec 4.3-immutable]', () => {
+  it('is frozen: each method returns another request [spec 4.3-immutable]', () => {
     const first = ServerResponse.ok();
     const second = first.header('X-A', '1').json({ a: 1 });
     expect(first.headers).to.deep.equal({});

@@ -156,7 +156,7 @@ export function isFraming(name: string): boolean {
 
 function checkStatus(code: number): number {
   if (Number.isInteger(code) && code >= 200 && code <= 599) return code;
-  throw new RangeError(`the status of an answer must be a whole number from 200 to 599, not ${String(code)}`);
+  throw new RangeError(`the status of a response must be a whole number from 200 to 599, not ${String(code)}`);
 }
 
 function checkHeader(name: string, value: string | readonly string[]): string {

@@ -75,7 +75,7 @@ export class AnswerStream implements Running {
   }
 
   #fail(error: unknown): void {
-    this.#cancel(error instanceof Error ? error : new Error('the answer could not be produced', { cause: error }));
+    this.#cancel(error instanceof Error ? error : new Error('the response could not be produced', { cause: error }));
     this.#parts.onError(error);
     // The client must not take a part for the whole.
     this.#parts.outgoing.destroy();

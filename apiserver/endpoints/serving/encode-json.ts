@@ -17,7 +17,7 @@ export function encodeJson(value: unknown, storedBytes: StoredBytes): string | B
   if (isPlain(value) && Object.values(value).some((field) => isStored(field, storedBytes)))
     return Buffer.concat(piecesOfFields(value, storedBytes));
   const text = stringify(value);
-  if (text === undefined) throw new TypeError('the value of the answer cannot be written as JSON');
+  if (text === undefined) throw new TypeError('the value of the response cannot be written as JSON');
   return text;
 }
 

@@ -39,6 +39,7 @@ export class EndpointCall implements Running {
   #end: { readonly resolve: (value: typeof gone) => void; readonly reject: (error: ApiError) => void } | undefined;
   /** True when no response of the handler is awaited any more. */
   #isOver = false;
+  #stream: AnswerStream | undefined;
 
   constructor(parts: EndpointCallParts, surroundings: CallSurroundings) {
     this.#parts = parts;
@@ -88,15 +89,25 @@ export class EndpointCall implements Running {
       return;
     }
     const { streams } = entry.owner;
-    const stream: AnswerStream = new AnswerStream({
+    const stream: AnswerStream = (this.#stream = new AnswerStream({
       outgoing,
       source: pieces,
       abort: (reason) => source.abort(reason),
-      onError: (err) => this.#log(err, 'an endpoint failed after its answer had begun'),
+      onError: (err) => this.#log(err, 'an endpoint failed after its response had begun'),
       onEnd: () => streams.delete(stream),
-    });
+    }));
     streams.add(stream);
     void stream.run();
+  }
+
+  /** True when the response is being sent piece by piece. */
+  get isStreaming(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** Ends the stream of the response, if there is one. */
+  stopStream(reason: Error): void {
+    this.#stream?.stop(reason);
   }
 
   stop(reason: Error): void {
@@ -139,7 +150,7 @@ export class EndpointCall implements Running {
   }
 
   #expire(): void {
-    const message = `${this.#parts.entry.label} has not answered within ${this.#deadlineMs / 1000} s`;
+    const message = `${this.#parts.entry.label} has not responded within ${this.#deadlineMs / 1000} s`;
     this.#log(undefined, 'an endpoint passed its deadline');
     this.#giveUp(new ApiError('Timeout', message));
   }
@@ -194,7 +205,7 @@ export function asApiError(error: unknown): ApiError | undefined {
 function wholeOf(body: unknown): string | Uint8Array {
   if (body === undefined) return '';
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
-  throw new TypeError('the body of an answer must be a text or bytes');
+  throw new TypeError('the body of a response must be a text or bytes');
 }
 
 /** Releases a stream that comes too late: it is never read, and its producer may hold resources. */
@@ -202,7 +213,7 @@ function releaseLate(answered: PromiseLike<unknown>, storedBytes: StoredBytes): 
   Promise.resolve(answered)
     .then((response) => prepareAnswer(response, storedBytes))
     .then(({ body }) => (typeof body === 'object' && 'pieces' in body ? cancelPieces(body.pieces) : undefined))
-    // Nobody waits for an error, or for a value that is no response.
+    // No caller waits for an error, or for a value that is no response.
     .catch(() => undefined);
 }
 

@@ -166,7 +166,7 @@ describe('the endpoints of plugins', () => {
     }
     expect(() => owner('a').add(Plain)).to.throw('the class Plain is neither a router nor a controller');
     expect(() => owner('b').add({})).to.throw('neither a router nor a controller');
-    expect(() => owner('e').add(route('example.com/v1'))).to.throw('a router is what build() answers');
+    expect(() => owner('e').add(route('example.com/v1'))).to.throw('a router is what build() returns');
     expect(() => owner('c').add(Half)).to.throw('the class Half must bear @RestController');
   });
 
@@ -252,7 +252,7 @@ describe('the endpoints of plugins', () => {
       second.add(router('example.com/v1', '/a/b'));
     });
 
-    it('or no route of the endpoint is added', () => {
+    it('adds no route of an endpoint with a mistake', () => {
       kinds.push(person);
       const both = route('example.com/v1').GET('/fine', answer).GET('/persons', answer).build();
       expect(() => owner('people').add(both)).to.throw('collides');

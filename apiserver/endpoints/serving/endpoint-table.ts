@@ -12,9 +12,10 @@ import type { GroupRules } from './group-rules.ts';
 import { HttpRequest } from './http-request.ts';
 import { collidesWith, Mount, mountEntry, routeKey } from './mount.ts';
 import type { GeneratedKind, MountedEntry } from './mount.ts';
-import { splitPath } from '../routes/path-pattern.ts';
 import type { PatternSegment } from '../routes/path-pattern.ts';
 import type { RequestSource } from './request-source.ts';
+import { checkPermission, endpointSegments, neededPermissions } from './route-permissions.ts';
+import type { NeededPermission } from './route-permissions.ts';
 import { definitionOf } from '../routes/router.ts';
 import type { RouterEntry, RouterFunction } from '../routes/router.ts';
 
@@ -93,18 +94,30 @@ export class EndpointTable implements Endpoints {
 
   /** Finds the route of a request; returns undefined when no plugin owns its path. @throws ApiError BadRequest for a path that is not well encoded. */
   find(method: string, source: RequestSource): RouteResult<MountedEntry> | undefined {
-    if (this.#mounts.size === 0 || !source.path.startsWith('/apis/')) return undefined;
-    const segments = splitPath(source.path);
-    if (segments === undefined || segments.length <= mountLength) return undefined;
-    const mount = this.#mounts.get(`${segments[1]}/${segments[2]}`);
-    if (mount === undefined) return undefined;
-    const candidates = mount.candidates(segments.length - mountLength);
-    return findRoute(candidates, { request: new HttpRequest(source), method, segments, offset: mountLength });
+    const candidates = this.#candidates(source.path);
+    if (candidates === undefined) return undefined;
+    const { entries, segments } = candidates;
+    return findRoute(entries, { request: new HttpRequest(source), method, segments, offset: mountLength });
+  }
+
+  /** Returns what a request needs permission for; undefined when no plugin owns its path. Calls nothing of the plugin. @throws as `find` */
+  permissionsFor(method: string, path: string): readonly NeededPermission[] | undefined {
+    const candidates = this.#candidates(path);
+    return candidates && neededPermissions(candidates.entries, method, candidates.segments);
   }
 
   /** Ends all streamed responses; called when the server stops. */
   stopStreams(reason: Error): void {
     for (const owner of this.#owners.values()) owner.stopStreams(reason);
+  }
+
+  #candidates(
+    path: string,
+  ): { readonly entries: readonly MountedEntry[]; readonly segments: readonly string[] } | undefined {
+    if (this.#mounts.size === 0) return undefined;
+    const segments = endpointSegments(path);
+    const mount = segments && this.#mounts.get(`${segments[1]}/${segments[2]}`);
+    return mount && { entries: mount.candidates(segments.length - mountLength), segments };
   }
 
   /** Adds all routes of an endpoint, or none when anything is wrong. */
@@ -184,6 +197,7 @@ export class EndpointTable implements Endpoints {
     if (definition.kind === 'route') {
       if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: give it a path below`);
       checkBody(entry);
+      checkPermission(label, entry);
     }
     const kind = this.#options.kinds().find((each) => mountKey(each) === groupVersion && collidesWith(entry, each));
     if (kind !== undefined) throw collision(entry, kind);
@@ -249,7 +263,7 @@ function describeStranger(value: unknown): string {
   if (typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value)))
     return "an endpoint is a function without a group and a version: build a router with route('<group>/<version>')";
   const name = typeof value === 'function' ? `the class ${value.name}` : 'an endpoint';
-  return `${name} is neither a router nor a controller: a router is what build() answers, a controller bears @RestController and @ApiVersion`;
+  return `${name} is neither a router nor a controller: a router is what build() returns, a controller has @RestController and @ApiVersion`;
 }
 
 function named<T>(what: string, check: () => T): T {

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { BodyCodec } from '../../decode/body-codec.ts';
 import { fakeRequest, fakeSource } from './request.fixture.ts';
 import { HttpRequest } from './http-request.ts';
+import type { RequestUser } from '../routes/server-request.ts';
 import { RequestSource } from './request-source.ts';
 
 describe('ServerRequest', () => {
@@ -78,7 +79,8 @@ describe('a large JSON body of a request', () => {
       incoming.push(JSON.stringify('x'.repeat(bytes)));
       incoming.push(null);
       const outgoing = new ServerResponse(incoming);
-      const source = new RequestSource({ incoming, outgoing, path: '/', queryString: '', bodies });
+      const user = (): RequestUser => ({ username: 'ada', groups: [] });
+      const source = new RequestSource({ incoming, outgoing, path: '/', queryString: '', bodies, user });
       return new HttpRequest(source).json().catch((error: unknown) => error);
     };
     expect(await send(1000)).to.have.length(1000);

@@ -6,7 +6,7 @@ import { readLines } from './body-lines.ts';
 import type { BodyLine } from './body-lines.ts';
 import { bodyCheck } from './body-schema.ts';
 import type { RequestSource } from './request-source.ts';
-import type { ServerRequest } from '../routes/server-request.ts';
+import type { RequestUser, ServerRequest } from '../routes/server-request.ts';
 
 type Variables = Readonly<Record<string, string>>;
 type Attributes = Readonly<Record<string, unknown>>;
@@ -36,6 +36,10 @@ export class HttpRequest implements ServerRequest {
 
   get headers(): Readonly<Record<string, string>> {
     return this.#source.headers;
+  }
+
+  get user(): RequestUser {
+    return this.#source.user;
   }
 
   get signal(): AbortSignal {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { discardRest, readBody } from '../../decode/read-body.ts';
+import type { RequestUser } from '../routes/server-request.ts';
 
 export interface RequestSourceParts {
   readonly incoming: IncomingMessage;
@@ -11,15 +12,19 @@ export interface RequestSourceParts {
   /** The query without the question mark. */
   readonly queryString: string;
   readonly bodies: BodyCodec;
+  /** Called when the user is first read. */
+  readonly user: () => RequestUser;
 }
 
 /** One request on its connection, which all of its immutable views share. Its parts are made when they are first read. */
 export class RequestSource {
   readonly incoming: IncomingMessage;
   readonly path: string;
+  readonly #userOf: () => RequestUser;
   readonly #outgoing: ServerResponse;
   readonly #bodies: BodyCodec;
   readonly #queryString: string;
+  #user: RequestUser | undefined;
   #query: URLSearchParams | undefined;
   #headers: Readonly<Record<string, string>> | undefined;
   #abort: AbortController | undefined;
@@ -27,12 +32,17 @@ export class RequestSource {
   #bytes: Promise<Buffer> | undefined;
   #streamed = false;
 
-  constructor({ incoming, outgoing, path, queryString, bodies }: RequestSourceParts) {
+  constructor({ incoming, outgoing, path, queryString, bodies, user }: RequestSourceParts) {
     this.incoming = incoming;
+    this.#userOf = user;
     this.path = path;
     this.#outgoing = outgoing;
     this.#queryString = queryString;
     this.#bodies = bodies;
+  }
+
+  get user(): RequestUser {
+    return (this.#user ??= this.#userOf());
   }
 
   get query(): URLSearchParams {

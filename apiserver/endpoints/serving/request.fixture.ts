@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse as Outgoing } from 'node:http';
 import { Socket } from 'node:net';
 import { systemClock } from '@homeostat/controller-runtime';
 import { BodyCodec } from '../../decode/body-codec.ts';
+import type { RequestUser } from '../routes/server-request.ts';
 import { HttpRequest } from './http-request.ts';
 import { RequestSource } from './request-source.ts';
 
@@ -19,7 +20,8 @@ export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   incoming.method = method;
   Object.assign(incoming.headers, headers);
   const bodies = new BodyCodec(systemClock);
-  return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString, bodies });
+  const user = (): RequestUser => ({ username: 'ada', groups: [] });
+  return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString, bodies, user });
 }
 
 /** Makes a request without a connection, and so without a body. */

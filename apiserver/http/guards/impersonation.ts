@@ -1,31 +1,134 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Middleware } from 'koa';
+import type { IncomingMessage } from 'node:http';
+import type { Context, Middleware } from 'koa';
+import type { ResourceAttributes } from '../../authorization/attributes.ts';
 import { discardRest } from '../../decode/read-body.ts';
+import { anonymous, authenticatedGroup } from '../../identity/user-info.ts';
+import type { UserInfo } from '../../identity/user-info.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
+import { isOpenPath } from '../pages/health.ts';
+import { callerOf, setImpersonated } from '../request/caller.ts';
 
 /** Node gives header names in lower case. */
 const prefix = 'impersonate-';
+const extraPrefix = `${prefix}extra-`;
+
+/** A person tries one name or a few; each costs a decision. */
+const maxValues = 100;
+
+/** The user whom a request asks to be, as its headers name it. */
+interface Wanted {
+  readonly username: string;
+  readonly uid: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra: ReadonlyMap<string, readonly string[]>;
+}
 
 /**
- * Refuses requests that ask to run as another user (403), as `kubectl --as` sends them. A client that sends these
- * headers expects fewer rights than its own: a server that ignores them grants too many.
+ * Lets a request run as another user (`kubectl --as`), when its own may `impersonate` that user, each group, the uid and
+ * each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-export function refuseImpersonation(): Middleware {
+export function impersonate(permissions: RequestPermissions): Middleware {
   return function checkHeaders(context, next): Promise<void> {
-    for (const name in context.headers) {
-      if (!name.startsWith(prefix)) continue;
+    if (isOpenPath(context.path) || !hasHeaders(context.req)) return next();
+    const reached = permissions.reach(context);
+    return reached === undefined ? change(context, next) : reached.then(() => change(context, next));
+  };
+
+  function change(context: Context, next: () => Promise<void>): Promise<void> {
+    try {
+      const wanted = readHeaders(context.req);
+      for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
+      setImpersonated(context, userOf(wanted, callerOf(context)));
+    } catch (error) {
       discardRest(context.req);
-      throw new ApiError(
-        'Forbidden',
-        `impersonation is not supported by this server: send no header ${clip(header(name))}`,
-      );
+      throw error;
     }
     return next();
+  }
+}
+
+function hasHeaders({ headers }: IncomingMessage): boolean {
+  for (const name in headers) if (name.startsWith(prefix)) return true;
+  return false;
+}
+
+/** @throws ApiError BadRequest for headers that name no user, and for unknown ones, which might have meant fewer rights */
+function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
+  const extra = new Map<string, readonly string[]>();
+  const known: Record<string, readonly string[]> = {};
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    if (name.startsWith(extraPrefix)) extra.set(decoded(name.slice(extraPrefix.length)), values);
+    else if (name.startsWith(prefix)) known[name.slice(prefix.length)] = values;
+  }
+  const { user = [], uid = [], group: groups = [], ...unknown } = known;
+  const [stranger] = Object.keys(unknown);
+  if (stranger !== undefined) throw badHeader(`the header ${header(prefix + stranger)} is unknown`);
+  const [username = ''] = user;
+  if (username === '') throw badHeader('a request that names groups, a uid or extra values needs Impersonate-User');
+  if (user.length > 1 || uid.length > 1) throw badHeader('Impersonate-User and Impersonate-Uid may be sent once');
+  if (groups.length + [...extra.values()].flat().length > maxValues)
+    throw badHeader(`at most ${maxValues} groups and extra values can be impersonated`);
+  return { username, uid: uid[0], groups, extra };
+}
+
+function badHeader(problem: string): ApiError {
+  return new ApiError('BadRequest', `impersonation: ${problem}`);
+}
+
+/** Keys are percent-encoded; a key that is not is taken as it is. */
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+const serviceAccountForm = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+function neededFor({ username, uid, groups, extra }: Wanted): readonly ResourceAttributes[] {
+  const [, namespace, name] = serviceAccountForm.exec(username) ?? [];
+  return [
+    name === undefined ? asked('users', username) : { ...asked('serviceaccounts', name), namespace },
+    ...groups.map((group) => asked('groups', group)),
+    ...(uid === undefined ? [] : [{ ...asked('uids', uid), group: authenticationGroup }]),
+    ...[...extra].flatMap(([subresource, values]) =>
+      values.map((value) => ({ ...asked('userextras', value), group: authenticationGroup, subresource })),
+    ),
+  ];
+}
+
+const authenticationGroup = 'authentication.k8s.io';
+
+function asked(resource: string, name: string): ResourceAttributes {
+  return { isResource: true, verb: 'impersonate', group: '', version: 'v1', resource, name };
+}
+
+/** Returns the user, who loses what the original's credential opened as soon as that is no longer valid. */
+function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo): UserInfo {
+  return {
+    username,
+    groups: withKnownGroups(username, groups),
+    ...(uid === undefined ? {} : { uid }),
+    ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
+    ...(isValid === undefined ? {} : { isValid }),
   };
+}
+
+/** Adds the groups that Kubernetes adds: those of a service account that names none, and whether the user is known. */
+function withKnownGroups(username: string, given: readonly string[]): readonly string[] {
+  const [, namespace] = serviceAccountForm.exec(username) ?? [];
+  const isAccount = namespace !== undefined && given.length === 0;
+  const groups = isAccount ? ['system:serviceaccounts', `system:serviceaccounts:${namespace}`] : given;
+  const [unauthenticated = ''] = anonymous.groups;
+  if (groups.includes(authenticatedGroup) || groups.includes(unauthenticated)) return groups;
+  return [...groups, username === anonymous.username ? unauthenticated : authenticatedGroup];
 }
 
 /** The header's name as the documentation of Kubernetes writes it: `Impersonate-User`. */
 function header(name: string): string {
-  return name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
+  return clip(name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()));
 }

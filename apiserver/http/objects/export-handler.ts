@@ -6,20 +6,25 @@ import type { Context } from 'koa';
 import { exportMediaType } from '../../backup/export-format.ts';
 import { Snapshot } from '../../backup/snapshot.ts';
 import { writeExport } from '../../backup/write-export.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A client that reads nothing for this long is gone, or keeps others from an export. */
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {
+  /** The store with the bytes as they are stored. */
+  readonly stored: Store;
+  /** The same store, which decrypts them. */
   readonly store: Store;
   readonly epoch: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly permissions: RequestPermissions;
 }
 
 /**
- * `GET /export`: all objects as of one revision, at the speed of the client. One at a time; further requests get 429.
+ * `GET /export`: all objects as of one revision, at the speed of the client; `GET /export/decrypted`: with Secrets in plain text. One at a time; further requests get 429.
  */
 export class ExportHandler {
   readonly #parts: ExportHandlerParts;
@@ -33,7 +38,7 @@ export class ExportHandler {
    * The export has everything that was acknowledged before the call. Rejects if it fails before the response starts;
    * later the response is cut off.
    */
-  async handle(context: Context): Promise<void> {
+  async handle(context: Context, decrypt: boolean): Promise<void> {
     if (this.#response?.closed === false) {
       throw new ApiError('TooManyRequests', 'an export is under way, please try again later', {
         retryAfterSeconds: 10,
@@ -41,7 +46,9 @@ export class ExportHandler {
     }
     const { res: response } = context;
     this.#response = response;
-    const body = Readable.from(this.#send(await this.#begin(), response));
+    const lines = await this.#begin(decrypt);
+    this.#parts.permissions.keepOpen(context, () => response.destroy());
+    const body = Readable.from(this.#send(lines, response));
     context.status = 200;
     context.set('Content-Type', exportMediaType);
     context.set('Cache-Control', 'no-store');
@@ -53,10 +60,10 @@ export class ExportHandler {
     this.#response?.destroy();
   }
 
-  async #begin(): Promise<AsyncGenerator<string, void, undefined>> {
-    const { store, epoch, clock, logger } = this.#parts;
+  async #begin(decrypt: boolean): Promise<AsyncGenerator<string, void, undefined>> {
+    const { store, stored, epoch, clock, logger } = this.#parts;
     try {
-      return writeExport(await Snapshot.of(store), { epoch, nowMs: clock.now() });
+      return writeExport(await Snapshot.of(decrypt ? store : stored), { epoch, nowMs: clock.now() });
     } catch (err) {
       logger.error({ err }, 'an export could not begin');
       throw new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {

@@ -1,6 +1,7 @@
 import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
+import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
 import { isReadOnly } from '../../builtin/service-kind.ts';
 import { deleteEntries } from '../../registry/delete-entries.ts';
 import { resourceName } from '../../registry/object/resource-errors.ts';
@@ -12,6 +13,8 @@ import type { Lister } from '../../registry/reads/lister.ts';
 import type { ListPage } from '../../registry/reads/list-page.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import type { ObjectView } from '../../views/object-view.ts';
+import { awaitedVersion } from '../access/current.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { Format } from '../request/accept.ts';
 import type { AnswerMemory } from '../response/answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
@@ -29,13 +32,19 @@ import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 import { sendBytes, setWarnings, setYaml } from '../response/responses.ts';
+import { PasswordHandler } from './password-handler.ts';
+import type { PasswordHandlerParts } from './password-handler.ts';
 import { ScaleHandler } from './scale-handler.ts';
+import { TokenRequestHandler } from './token-request-handler.ts';
+import type { TokenRequestParts } from './token-request-handler.ts';
 import type { WatchHandler } from '../watch/watch-handler.ts';
 
-export interface ResourceHandlerParts {
+export interface ResourceHandlerParts
+  extends Pick<PasswordHandlerParts, 'people'>, Pick<TokenRequestParts, 'accountIssuer'> {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
+  readonly permissions: RequestPermissions;
   readonly bodies: BodyCodec;
   readonly memory: AnswerMemory;
   readonly clock: Clock;
@@ -62,10 +71,14 @@ const deletedAtOnce = 1000;
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
   readonly #scales: ScaleHandler;
+  readonly #passwords: PasswordHandler;
+  readonly #tokens: TokenRequestHandler;
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
     this.#scales = new ScaleHandler(parts.registry, parts.bodies);
+    this.#passwords = new PasswordHandler(parts);
+    this.#tokens = new TokenRequestHandler(parts);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -81,6 +94,9 @@ export class ResourceHandler {
     const { scale } = resource.model;
     if (path.subresource === 'scale' && scale !== undefined)
       return this.#scales.handle({ context, resource, key, format: call.format, paths: scale });
+    if (path.subresource === passwordSubresource && isUserKind(resource.model))
+      return this.#passwords.handle({ context, resource, key });
+    if (path.subresource === 'token') return this.#tokens.handle({ context, resource, key, format: call.format });
     return this.#onObject(call, key);
   }
 
@@ -116,14 +132,21 @@ export class ResourceHandler {
 
   async #get(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
-    const entry = await this.#parts.registry.get(resource, key, firstOf(context.query, 'resourceVersion'));
+    const entry = await this.#parts.registry.get(
+      resource,
+      key,
+      awaitedVersion(context, firstOf(context.query, 'resourceVersion')),
+    );
     await this.#sendObject(call, entry.bytes);
   }
 
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
     setWarnings(context, missingFrom(resource, path.namespace));
-    const list = await this.#parts.lister.list(resource, withNamespace(path, readListOptions(context.query)));
+    const asked = readListOptions(context.query);
+    const resourceVersion = awaitedVersion(context, asked.resourceVersion);
+    const request = resourceVersion === undefined ? asked : { ...asked, resourceVersion };
+    const list = await this.#parts.lister.list(resource, withNamespace(path, request));
     this.#parts.memory.hold(context.res, memoryOf(list));
     this.#sendList(call, list);
   }
@@ -164,11 +187,19 @@ export class ResourceHandler {
 
   async #apply(call: Call, key: ObjectKey): Promise<void> {
     const { context, path, resource } = call;
-    const options = readApplyOptions(context, writtenPart(path));
+    const checkCreate = (): void => this.#requireCreate(call);
+    const options = { ...readApplyOptions(context, writtenPart(path)), checkCreate };
     const body = await readAppliedBody(context, this.#parts.bodies);
     const written = await warned(context, options, this.#parts.registry.apply(resource, key, body, options));
     if (written.outcome === 'created') context.status = 201;
     await this.#answer(call, written);
+  }
+
+  /** An apply to an absent object is a creation as well. @throws ApiError Forbidden */
+  #requireCreate({ context, path }: Call): void {
+    const { group, version, plural: resource, namespace, name } = path;
+    const attributes = { isResource: true, verb: 'create', group, version, resource, namespace, name } as const;
+    this.#parts.permissions.require(context, attributes);
   }
 
   async #delete(call: Call, key: ObjectKey): Promise<void> {

@@ -7,9 +7,10 @@ import { badRequest, clip, invalid } from '../../registry/object/resource-errors
 import { answerReview } from '../../reviews/answer-review.ts';
 import type { ReviewSpec } from '../../reviews/answer-review.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
-import type { Users } from '../../reviews/users.ts';
+import type { ReviewParts } from '../../reviews/answer-review.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import { negotiate } from '../request/accept.ts';
+import { callerOf } from '../request/caller.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
 import { readObjectBody, typedBody } from '../request/object-body.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
@@ -25,11 +26,11 @@ interface ReviewBody {
 
 /** Responds to a POST of a review with the review's status. */
 export class ReviewHandler {
-  readonly #users: Users;
+  readonly #parts: ReviewParts;
   readonly #bodies: BodyCodec;
 
-  constructor(users: Users, bodies: BodyCodec) {
-    this.#users = users;
+  constructor(parts: ReviewParts, bodies: BodyCodec) {
+    this.#parts = parts;
     this.#bodies = bodies;
   }
 
@@ -46,7 +47,8 @@ export class ReviewHandler {
     const sent = await readObjectBody(context, this.#bodies, () => messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
-    const status = answerReview(model, spec, { users: this.#users, namespace: path.namespace });
+    const asked = { ...this.#parts, caller: callerOf(context), namespace: path.namespace };
+    const status = await answerReview(model, spec, asked);
     const answer = { kind: model.kind, apiVersion: apiVersionOf(model), metadata, spec, status };
     context.status = 201;
     sendBytes(context, Buffer.from(JSON.stringify(answer)), format);

@@ -98,7 +98,7 @@ const pagePolicy = [
   "object-src 'none'",
   "base-uri 'self'",
   "form-action 'self'",
-  "frame-ancestors 'self'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 /** An image that is opened directly is a document: it runs no scripts and has no origin. */

@@ -11,6 +11,7 @@ import { serverVersion } from './version.ts';
 
 /** Paths that exist whatever kinds are served. */
 const rootPaths = [
+  '/.well-known/openid-configuration',
   '/api',
   '/apis',
   '/docs',
@@ -21,6 +22,7 @@ const rootPaths = [
   '/openapi.json',
   '/openapi/v2',
   '/openapi/v3',
+  '/openid/v1/jwks',
   '/readyz',
   '/version',
 ];

@@ -7,7 +7,6 @@ import Koa from 'koa';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { Person, routes, servedModels } from '../../openapi/served-models.fixture.ts';
-import { skip } from '../../skip.test-support.ts';
 import { startApiServer } from '../../server/api-server.ts';
 import type { ApiServer } from '../../server/api-server.ts';
 import { docsRoutes } from './docs-routes.ts';
@@ -31,7 +30,7 @@ describe('/docs in a browser', function () {
   let complaints: string[];
 
   before(async function () {
-    if (!existsSync(executablePath)) skip(this, `there is no ${executablePath}: apt-get install chromium`);
+    if (!existsSync(executablePath)) this.skipBecause(`there is no ${executablePath}: apt-get install chromium`);
     // Chromium has no sandbox when it runs as root.
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });

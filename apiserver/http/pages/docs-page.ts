@@ -26,7 +26,7 @@ const maxUnfolded = 20;
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
   // validatorUrl: Swagger UI would otherwise send documents to another server for validation.
   return `const builtIn = new Set(${JSON.stringify(builtIn)});
-const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\\\.')}\\//.test(tag);
+const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\.')}\\//.test(tag);
 const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase());
 const opsFilter = (tags, phrase) =>
   tags.filter((tag, name) => isFound(name, phrase) || tag.get('operations').some((each) => isFound(each.get('path'), phrase)));

@@ -10,11 +10,16 @@ import type { RouteResult } from '../../endpoints/routes/find-route.ts';
 import type { MountedEntry } from '../../endpoints/serving/mount.ts';
 import type { Mismatch } from '../../endpoints/routes/predicates.ts';
 import { RequestSource } from '../../endpoints/serving/request-source.ts';
+import type { RequestUser } from '../../endpoints/routes/server-request.ts';
+import type { UserInfo } from '../../identity/user-info.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
+import { callerOf } from '../request/caller.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
 
 export interface EndpointParts extends CallSurroundings {
   readonly bodies: BodyCodec;
   readonly endpoints: EndpointTable;
+  readonly permissions: RequestPermissions;
   readonly stopping: () => boolean;
 }
 
@@ -25,7 +30,8 @@ export function endpointRoutes(parts: EndpointParts): Middleware {
   const { bodies } = parts;
   return function routeEndpoint(context, next) {
     const { path, querystring: queryString, req: incoming, res: outgoing } = context;
-    const source = new RequestSource({ incoming, outgoing, path, queryString, bodies });
+    const user = (): RequestUser => shownUser(callerOf(context));
+    const source = new RequestSource({ incoming, outgoing, path, queryString, bodies, user });
     const result = parts.endpoints.find(context.method, source);
     if (result === undefined) return next();
     if (parts.stopping()) throw unavailable('the server is shutting down');
@@ -47,8 +53,16 @@ function callEndpoint(
     parts,
   );
   const answer = call.answer();
-  if (answer instanceof Promise) return answer.then((ready) => sendAnswer(context, call, ready));
-  return sendAnswer(context, call, answer);
+  const send = (ready: Answer | undefined): void => {
+    sendAnswer(context, call, ready);
+    // Only a stream outlasts its beginning, and it ends when the user may no longer read it.
+    if (call.isStreaming) parts.permissions.keepOpen(context, (error) => call.stopStream(error));
+  };
+  return answer instanceof Promise ? answer.then(send) : send(answer);
+}
+
+function shownUser({ username, groups, uid }: UserInfo): RequestUser {
+  return Object.freeze({ username, groups, ...(uid === undefined ? {} : { uid }) });
 }
 
 /** Leaves whole bodies to koa, which sends them with the other responses of this turn. */

@@ -10,11 +10,19 @@ export interface HealthReport {
   readonly text: string;
 }
 
-const healthPaths: readonly string[] = ['/livez', '/readyz', '/healthz'];
+const openPaths: ReadonlySet<string> = new Set([
+  '/livez',
+  '/readyz',
+  '/healthz',
+  '/login',
+  '/login/login.css',
+  '/login/login.js',
+  '/logout',
+]);
 
-/** Health checks are for supervisors of the process and need no authentication. */
-export function isHealthPath(path: string): boolean {
-  return healthPaths.includes(withoutTrailingSlash(path));
+/** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
+export function isOpenPath(path: string): boolean {
+  return openPaths.has(withoutTrailingSlash(path));
 }
 
 /** One trailing slash is ignored. */
@@ -22,22 +30,27 @@ export function withoutTrailingSlash(path: string): string {
   return path.replace(/(.)\/$/, '$1');
 }
 
+/** What a health report shows. */
+export interface HealthQuery {
+  readonly verbose: boolean;
+  readonly exclude: readonly string[];
+  /** False: the report says which checks fail, and not why. Problems name hosts, users and files. */
+  readonly hasReasons: boolean;
+}
+
 /**
  * The health report of `/livez`, `/readyz` and `/healthz`: `ok`, or one line per check with `verbose` or when a check
  * fails.
  */
-export function healthReport(
-  name: string,
-  checks: readonly HealthCheck[],
-  query: { verbose: boolean; exclude: readonly string[] },
-): HealthReport {
+export function healthReport(name: string, checks: readonly HealthCheck[], query: HealthQuery): HealthReport {
+  const { verbose, exclude, hasReasons } = query;
   const results = checks
-    .filter((check) => !query.exclude.includes(check.name))
+    .filter((check) => !exclude.includes(check.name))
     .map((check) => ({ name: check.name, problem: check.check() }));
   const healthy = results.every(({ problem }) => problem === undefined);
-  if (healthy && !query.verbose) return { healthy, text: 'ok' };
+  if (healthy && !verbose) return { healthy, text: 'ok' };
   const lines = results.map(({ name: check, problem }) =>
-    problem === undefined ? `[+]${check} ok` : `[-]${check} failed: ${problem}`,
+    problem === undefined ? `[+]${check} ok` : `[-]${check} failed: ${hasReasons ? problem : 'reason withheld'}`,
   );
   return { healthy, text: [...lines, `${name} check ${healthy ? 'passed' : 'failed'}`, ''].join('\n') };
 }

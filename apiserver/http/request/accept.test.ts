@@ -54,7 +54,7 @@ describe('negotiate', () => {
     });
   }
 
-  it('does not write what this answer cannot be', () => {
+  it('leaves out a value that this response cannot have', () => {
     expect(() => negotiate('text/event-stream', offered))
       .to.throw()
       .with.property('reason', 'NotAcceptable');

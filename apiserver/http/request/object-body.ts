@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject, type JsonObject } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { builtinKinds } from '../../builtin/builtin-kinds.ts';
@@ -11,6 +11,7 @@ import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
+import { noteForAudit } from './caller.ts';
 
 const objectTypes = ['application/json', 'application/yaml'];
 
@@ -32,7 +33,9 @@ export async function readObjectBody(
 
 /** The request's body in a known format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
-  return bodies.decode(await readBody(context, bodies.memory), format, context.res);
+  const body = await bodies.decode(await readBody(context, bodies.memory), format, context.res);
+  noteForAudit(context, { body });
+  return body;
 }
 
 /** The object of a server-side apply, in YAML or JSON. */
@@ -47,6 +50,7 @@ export async function readOptionalBody(context: Context, bodies: BodyCodec, mess
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
   const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.res);
+  noteForAudit(context, { body });
   return body();
 }
 
@@ -79,15 +83,14 @@ export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVe
   if (!typedKinds.has(nameOf(model))) return body;
   const completed = (): unknown => {
     const object = body();
-    if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
+    if (!isJsonObject(object)) return object;
     return { ...object, ...absentOf(object, { apiVersion, kind: model.kind }) };
   };
   return Object.assign(completed, { isLarge: body.isLarge === true });
 }
 
-function absentOf(object: object, type: Readonly<Record<string, string>>): object {
-  const given: Readonly<Record<string, unknown>> = { ...object };
-  return Object.fromEntries(Object.entries(type).filter(([field]) => (given[field] ?? '') === ''));
+function absentOf(object: JsonObject, type: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(Object.entries(type).filter(([field]) => (object[field] ?? '') === ''));
 }
 
 function nameOf({ group, kind }: Pick<ModelDescriptor, 'group' | 'kind'>): string {

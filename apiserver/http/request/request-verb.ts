@@ -1,6 +1,8 @@
 import type { Context } from 'koa';
+import type { Attributes } from '../../authorization/attributes.ts';
 import { applyType } from './patch-body.ts';
 import { firstOf } from './query.ts';
+import { parseResourcePath } from './resource-path.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -22,4 +24,54 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
   if (method === 'PATCH') return context.get('Content-Type').startsWith(applyType) ? 'APPLY' : 'PATCH';
   if (method === 'DELETE' && path.name === undefined) return 'DELETECOLLECTION';
   return methods.has(method) ? method : 'OTHER';
+}
+
+const askedKey = 'asked';
+const pathKey = 'parsedPath';
+
+/** Returns the parsed path of a request, or undefined for one that cannot be an object's; it is parsed once. */
+export function resourcePathOf(context: Context): ResourcePath | undefined {
+  const { state } = context;
+  if (pathKey in state) return state[pathKey] as ResourcePath | undefined;
+  const path = parseResourcePath(context.path);
+  state[pathKey] = path;
+  return path;
+}
+
+/** The verb of each method on one object. HEAD is a GET whose body is not sent. */
+const objectVerbs: Readonly<Record<string, string>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** The verbs on a collection, where they are others. */
+const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: 'list', DELETE: 'deletecollection' };
+
+/** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
+export function askedOf(context: Context): Attributes {
+  const known = context.state[askedKey] as Attributes | undefined;
+  if (known !== undefined) return known;
+  const path = resourcePathOf(context);
+  const asked: Attributes =
+    path === undefined
+      ? { isResource: false, verb: context.method.toLowerCase(), path: context.path }
+      : resourceAttributes(context, path);
+  context.state[askedKey] = asked;
+  return asked;
+}
+
+function resourceAttributes(context: Context, path: ResourcePath): Attributes {
+  const { group, version, plural: resource, subresource, namespace, name } = path;
+  return { isResource: true, verb: verbOf(context, path), group, version, resource, subresource, namespace, name };
+}
+
+function verbOf(context: Context, path: ResourcePath): string {
+  if (isWatchRequest(context, path)) return 'watch';
+  const { method } = context;
+  const ofCollection = path.name === undefined ? collectionVerbs[method] : undefined;
+  return ofCollection ?? objectVerbs[method] ?? method.toLowerCase();
 }

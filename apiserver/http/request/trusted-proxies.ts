@@ -45,7 +45,7 @@ export class TrustedProxies {
   /** The scheme that the client used. */
   schemeOf(context: Arrival): 'http' | 'https' {
     const { socket } = context.req;
-    if (!this.#isEmpty && this.#has(socket.remoteAddress)) {
+    if (!this.#isEmpty && this.has(socket.remoteAddress)) {
       const told = lastOf(context.get('X-Forwarded-Proto')).toLowerCase();
       if (told === 'http' || told === 'https') return told;
     }
@@ -55,20 +55,21 @@ export class TrustedProxies {
   /** The client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. */
   addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;
-    if (this.#isEmpty || !this.#has(remoteAddress)) return remoteAddress;
+    if (this.#isEmpty || !this.has(remoteAddress)) return remoteAddress;
     const hops = context.get('X-Forwarded-For').split(',');
     let address = remoteAddress;
     for (const hop of hops.reverse()) {
       const named = hop.trim();
       if (isIP(named) === 0) return address;
       address = named;
-      if (!this.#has(named)) return address;
+      if (!this.has(named)) return address;
     }
     return address;
   }
 
-  #has(address: string | undefined): boolean {
-    if (address === undefined) return false;
+  /** Returns true for the address of a trusted proxy. */
+  has(address: string | undefined): boolean {
+    if (address === undefined || this.#isEmpty) return false;
     return this.#addresses.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
   }
 }

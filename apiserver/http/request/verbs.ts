@@ -1,5 +1,7 @@
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isNamespaceKind } from '../../builtin/namespace-kind.ts';
+import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
+import { isServiceAccountKind, tokenRequestKind } from '../../builtin/service-account-kind.ts';
 import { isReadOnly } from '../../builtin/service-kind.ts';
 import { isReview } from '../../reviews/review-kinds.ts';
 
@@ -23,6 +25,9 @@ const scale: Subresource = {
   responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
 };
 
+const password: Subresource = { name: passwordSubresource, verbs: ['update'] };
+const token: Subresource = { name: 'token', verbs: ['create'], responseKind: tokenRequestKind };
+
 /** The verbs of a kind. Namespaces have no deletecollection. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
   if (isReview(model)) return ['create'];
@@ -33,5 +38,7 @@ export function verbsOf(model: ModelDescriptor): readonly string[] {
 export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
   if (isReview(model) || isReadOnly(model)) return [];
   if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
+  if (isUserKind(model)) return [password];
+  if (isServiceAccountKind(model)) return [token];
   return model.scale === undefined ? [status] : [status, scale];
 }

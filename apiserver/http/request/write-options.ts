@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../../apply/read-managed-fields.ts';
 import type { BodyCodec } from '../../decode/body-codec.ts';
@@ -7,6 +7,7 @@ import type { ApplyOptions, CreateOptions, WriteOptions } from '../../registry/w
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
+import { callerOf } from './caller.ts';
 import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
@@ -48,7 +49,9 @@ function readOptions(context: Context, options: OptionsKind, { namespace, subres
   const given = firstOf(query, 'fieldManager');
   if (given !== undefined) checkFieldManager(given, options);
   const fieldManager = given ?? managerOfAgent(context.headers['user-agent']);
-  return { dryRun, fieldValidation, fieldManager, leader: readLeader(context), namespace, subresource, warnings: [] };
+  const user = callerOf(context);
+  const leader = readLeader(context);
+  return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, warnings: [] };
 }
 
 /**
@@ -89,6 +92,7 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
     preconditions: readPreconditions(body.preconditions),
     dryRun: readDryRun(dryRun, options),
     propagationPolicy,
+    user: callerOf(context),
     leader: readLeader(context),
     warnings: [],
   };
@@ -96,9 +100,8 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
 
 function deleteBody(body: unknown): DeleteBody {
   if (body === undefined || body === null) return {};
-  if (typeof body !== 'object' || Array.isArray(body))
-    throw new ApiError('BadRequest', 'the body must be DeleteOptions');
-  const { kind } = body as DeleteBody;
+  if (!isJsonObject(body)) throw new ApiError('BadRequest', 'the body must be DeleteOptions');
+  const { kind } = body;
   if (kind !== undefined && kind !== 'DeleteOptions') throw new ApiError('BadRequest', 'kind: must be DeleteOptions');
   return body;
 }
@@ -118,9 +121,8 @@ function readBodyDryRun(value: unknown): readonly string[] {
 
 function readPreconditions(value: unknown): WriteOptions['preconditions'] {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw new ApiError('BadRequest', 'preconditions: must be an object');
-  const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
+  if (!isJsonObject(value)) throw new ApiError('BadRequest', 'preconditions: must be an object');
+  const { uid, resourceVersion } = value;
   for (const field of [uid, resourceVersion]) {
     if (field !== undefined && field !== null && (typeof field !== 'string' || field === ''))
       throw new ApiError('BadRequest', 'preconditions: uid and resourceVersion must be strings, and not empty');

@@ -4,7 +4,7 @@ import { MemoryBound } from '../../limits/memory-bound.ts';
 /** Smaller responses are not counted: a connection has one at a time. */
 export const leastCounted: number = 64 * 1024;
 
-const refusal = 'the answers that clients have yet to read take too much memory, please try again later';
+const refusal = 'the responses that clients have not read yet take too much memory, please try again later';
 
 /** The memory of responses until their clients have read them or have disconnected. All responses share one bound. */
 export class AnswerMemory {

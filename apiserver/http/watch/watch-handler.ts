@@ -7,7 +7,9 @@ import { afterwards } from '../../turns/steps.ts';
 import { parseRevision } from '../../registry/history/revisions.ts';
 import type { Revisions } from '../../registry/history/revisions.ts';
 import { FlushCycle } from './flush-cycle.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
 import { addressBlock } from '../request/address-block.ts';
+import { callerOf, impersonatorOf } from '../request/caller.ts';
 import { readSelection } from '../request/list-options.ts';
 import { booleanOf, choiceOf, firstOf, integerOf, refuse } from '../request/query.ts';
 import type { Query } from '../request/query.ts';
@@ -31,7 +33,10 @@ export interface WatchHandlerParts {
   readonly maxWatches: number;
   /** Watches from one address beyond this number are refused as well. */
   readonly maxWatchesPerAddress: number;
+  /** Watches of one user beyond this number are refused as well. */
+  readonly maxWatchesPerUser: number;
   readonly proxies: TrustedProxies;
+  readonly permissions: RequestPermissions;
 }
 
 const options = 'ListOptions';
@@ -41,7 +46,7 @@ export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
-  /** Watches that are open or starting, by {@link addressBlock}. */
+  /** Watches that are open or starting, by {@link addressBlock} and by user. */
   readonly #watchesOf = new Map<string, number>();
   #watches = 0;
   #isClosed = false;
@@ -55,7 +60,10 @@ export class WatchHandler {
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
     // Taken first, since collecting initial objects and waiting for revisions count within the share.
-    const onEnd = this.#takePlace(addressBlock(this.#parts.proxies.addressOf(context)));
+    const address = addressBlock(this.#parts.proxies.addressOf(context));
+    // The user who sent the request: one that impersonates others must not have their shares as well.
+    const { username } = impersonatorOf(context) ?? callerOf(context);
+    const onEnd = this.#takePlace([`address ${address}`, `user ${username}`]);
     try {
       const begun = this.#begin(context, { path, resource, from, onEnd });
       return begun instanceof Promise ? begun.catch((error: unknown) => endWith(error, onEnd)) : undefined;
@@ -83,35 +91,40 @@ export class WatchHandler {
     if (start.resource.isClosed) throw noLongerServed(start.resource);
     // The client disconnected while it waited, and nothing would end its stream.
     if (context.res.closed) return onEnd();
+    // Before the stream begins: the permission may have been withdrawn while the watch waited.
+    let fail: (error: ApiError) => void = () => undefined;
+    this.#parts.permissions.keepOpen(context, (error) => fail(error));
     context.respond = false;
     const stream: WatchStream = new WatchStream(start, () => {
       this.#streams.delete(stream);
       onEnd();
     });
+    fail = (error) => stream.fail(error);
     this.#streams.set(stream, start.resource);
   }
 
-  /** Counts a watch; call the returned function at its end. */
-  #takePlace(block: string): () => void {
-    const { maxWatches, maxWatchesPerAddress } = this.#parts;
-    const isFull = this.#watches >= maxWatches;
-    if (!isFull && (this.#watchesOf.get(block) ?? 0) < maxWatchesPerAddress) {
-      this.#addWatch(block, 1);
-      let isCounted = true;
-      return () => {
-        if (isCounted) this.#addWatch(block, -1);
-        isCounted = false;
-      };
-    }
-    const message = `too many watches${isFull ? '' : ' from one address'}, please try again later`;
-    throw new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 });
+  /** Counts a watch of these owners, an address and a user; call the returned function at its end. */
+  #takePlace(owners: readonly [address: string, user: string]): () => void {
+    const { maxWatches, maxWatchesPerAddress, maxWatchesPerUser } = this.#parts;
+    const [ofAddress, ofUser] = owners.map((owner) => this.#watchesOf.get(owner) ?? 0);
+    if (this.#watches >= maxWatches) throw tooMany('');
+    if (ofAddress !== undefined && ofAddress >= maxWatchesPerAddress) throw tooMany(' from one address');
+    if (ofUser !== undefined && ofUser >= maxWatchesPerUser) throw tooMany(' of one user');
+    this.#addWatch(owners, 1);
+    let isCounted = true;
+    return () => {
+      if (isCounted) this.#addWatch(owners, -1);
+      isCounted = false;
+    };
   }
 
-  #addWatch(block: string, change: number): void {
+  #addWatch(owners: readonly string[], change: number): void {
     this.#watches += change;
-    const count = (this.#watchesOf.get(block) ?? 0) + change;
-    if (count === 0) this.#watchesOf.delete(block);
-    else this.#watchesOf.set(block, count);
+    for (const owner of owners) {
+      const count = (this.#watchesOf.get(owner) ?? 0) + change;
+      if (count === 0) this.#watchesOf.delete(owner);
+      else this.#watchesOf.set(owner, count);
+    }
   }
 
   /** Open watches of each kind that has any, over all versions. */
@@ -189,6 +202,10 @@ function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister
     sort: [{ field: 'metadata.creationTimestamp', direction: 'asc' }],
     ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
   };
+}
+
+function tooMany(where: string): ApiError {
+  return new ApiError('TooManyRequests', `too many watches${where}, please try again later`, { retryAfterSeconds: 1 });
 }
 
 function noLongerServed({ apiVersion, model }: Resource): ApiError {

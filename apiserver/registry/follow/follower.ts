@@ -1,13 +1,11 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
-import { isBroken } from '../../index/broken-entry.ts';
-import type { Entry } from '../../index/entry.ts';
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
+import { applyChange } from './apply-change.ts';
 import { reread } from './reread.ts';
-import type { Resource } from '../kinds/resource.ts';
+import type { FollowedKind } from './reread.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { lenientEntry } from '../kinds/stored-entry.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
 
 const changesPerPage = 1000;
@@ -25,6 +23,8 @@ export interface FollowerOptions {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
+  /** A kind that is in memory and in no table. */
+  readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -183,13 +183,7 @@ export class Follower {
   }
 
   #apply(change: Change): void {
-    const { table, log, revisions, onChange } = this.#options;
-    // A commit of this process may have completed while the page was on its way.
-    if (change.revision <= revisions.current) return;
-    const resource = table()?.ofNumber(change.kind);
-    if (resource === undefined) log.add(change);
-    else applyTo(resource, change, this.#options.logger);
-    onChange(change.revision, change.data.length);
+    applyChange(this.#options, change);
   }
 
   #wake(): void {
@@ -207,26 +201,4 @@ export class Follower {
     });
     clock.clearTimeout(timer);
   }
-}
-
-/** Applies a change to memory. One object that cannot be read must not stop the others from being followed. */
-function applyTo(resource: Resource, { op, key, data, revision }: Change, logger: Logger): void {
-  try {
-    const entry = lenientEntry(resource, { key, data, revision });
-    if (isBroken(entry) && op !== 'delete') {
-      logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
-      resource.cache.putBroken(entry);
-      return;
-    }
-    resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
-  } catch (err) {
-    logger.error({ err, key, revision }, 'a change of another replica could not be applied');
-  }
-}
-
-/**
- * The entry that a change replaces. A change of an object that could not be read counts as its creation or deletion.
- */
-function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
-  return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);
 }

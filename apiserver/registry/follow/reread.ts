@@ -1,6 +1,6 @@
 import type { Entry } from '../../index/entry.ts';
 import { CompactedError } from '../../store/store.ts';
-import type { Change, Store } from '../../store/store.ts';
+import type { Change, Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Resource } from '../kinds/resource.ts';
@@ -13,10 +13,20 @@ import type { Leap } from './leap.ts';
 
 const changesPerPage = 1000;
 
+/** A kind that is kept in memory by other means than a {@link Resource}. */
+export interface FollowedKind {
+  readonly kindNumber: number;
+  /** Applies the next change. */
+  readonly apply: (change: Change) => void;
+  /** Takes all present rows, by key, when the changes that led to them are lost. */
+  readonly replace: (rows: ReadonlyMap<string, Row>) => void;
+}
+
 export interface RereadParts {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
+  readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly isStopped: () => boolean;
 }
@@ -28,6 +38,8 @@ const readPerTurn = 200;
 interface State {
   readonly revision: number;
   readonly entries: ReadonlyMap<Resource, ReadonlyMap<string, Entry>>;
+  /** The rows of the hidden kind. */
+  readonly rows: ReadonlyMap<string, Row>;
 }
 
 /**
@@ -35,7 +47,7 @@ interface State {
  * state in one turn. Watchers lose their position (410), and subscribers in this process receive the differences.
  */
 export async function reread(parts: RereadParts): Promise<void> {
-  const { table, log, revisions } = parts;
+  const { table, log, hidden, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
     // Memory may have advanced meanwhile by this process's own writes.
@@ -46,6 +58,7 @@ export async function reread(parts: RereadParts): Promise<void> {
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
+    hidden.replace(state.rows);
     const told = served.flatMap((leap) => (leap === undefined ? [] : [leap.take()]));
     revisions.advance(state.revision);
     await Promise.all(told);
@@ -61,7 +74,7 @@ async function leapsTo({ revision, entries }: State): Promise<ReadonlyMap<Resour
 }
 
 /** Returns undefined when history was compacted faster than it was read. */
-async function readState({ store, table }: RereadParts): Promise<State | undefined> {
+async function readState({ store, table, hidden }: RereadParts): Promise<State | undefined> {
   const from = await store.currentRevision();
   const byNumber = new Map<number, Resource>();
   const entries = new Map<Resource, Map<string, Entry>>();
@@ -69,12 +82,15 @@ async function readState({ store, table }: RereadParts): Promise<State | undefin
     byNumber.set(resource.kindNumber, resource);
     entries.set(resource, await scan(resource, store));
   }
+  const rows = new Map<string, Row>();
+  for await (const page of store.scan(hidden.kindNumber)) for (const row of page) rows.set(row.key, row);
   const revision = await store.currentRevision();
   try {
     let replayed = 0;
     for await (const change of changesBetween(store, from, revision)) {
       replayed += 1;
       if (replayed % readPerTurn === 0) await nextTurn();
+      if (change.kind === hidden.kindNumber) replayRow(rows, change);
       const resource = byNumber.get(change.kind);
       if (resource !== undefined) replay(resource, entries.get(resource) ?? new Map<string, Entry>(), change);
     }
@@ -82,7 +98,7 @@ async function readState({ store, table }: RereadParts): Promise<State | undefin
     if (error instanceof CompactedError) return undefined;
     throw error;
   }
-  return { revision, entries };
+  return { revision, entries, rows };
 }
 
 async function scan(resource: Resource, store: Store): Promise<Map<string, Entry>> {
@@ -115,4 +131,10 @@ function replay(resource: Resource, entries: Map<string, Entry>, change: Change)
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;
   if (change.op === 'delete') entries.delete(key);
   else entries.set(key, lenientEntry(resource, change));
+}
+
+function replayRow(rows: Map<string, Row>, change: Change): void {
+  if ((rows.get(change.key)?.revision ?? 0) >= change.revision) return;
+  if (change.op === 'delete') rows.delete(change.key);
+  else rows.set(change.key, change);
 }

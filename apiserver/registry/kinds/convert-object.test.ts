@@ -65,9 +65,9 @@ describe('convertObject', () => {
     [
       'answers a Promise',
       () => Promise.reject(new Error('late')),
-      'the conversion must be synchronous, and answered a Promise',
+      'the conversion must be synchronous, and returned a Promise',
     ],
-    ['answers no object', () => [1], 'the conversion must answer an object'],
+    ['answers no object', () => [1], 'the conversion must return an object'],
     [
       'answers what JSON cannot hold',
       () => ({ spec: { size: 1n } }),
@@ -82,7 +82,7 @@ describe('convertObject', () => {
     [
       'answers labels that are none',
       () => ({ metadata: { labels: { a: 1 } } }),
-      'the conversion must not answer such metadata: metadata.labels["a"]: Invalid value: number: expected a string',
+      'the conversion must not return such metadata: metadata.labels["a"]: Invalid value: number: expected a string',
     ],
   ];
   for (const [what, convert, message] of failures) {

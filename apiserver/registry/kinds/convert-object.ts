@@ -1,5 +1,5 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
-import { ApiError, apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import { ApiError, apiVersionOf, metadataShapeErrors, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../../limits/body-limits.ts';
 import { copyAsJsonObject } from '../../decode/json-copy.ts';
@@ -45,11 +45,12 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   if (answer instanceof Promise) {
     // The result of an asynchronous conversion is not used.
     answer.catch(() => undefined);
-    throw new TypeError('the conversion must be synchronous, and answered a Promise');
+    throw new TypeError('the conversion must be synchronous, and returned a Promise');
   }
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
-    throw new TypeError('the conversion must answer an object');
-  return copyAsJsonObject(answer, objectLimits) as Readonly<Record<string, unknown>>;
+  const copied = isJsonObject(answer) ? copyAsJsonObject(answer, objectLimits) : undefined;
+  // What `toJSON` returns counts.
+  if (!isJsonObject(copied)) throw new TypeError('the conversion must return an object');
+  return copied;
 }
 
 /** Labels and annotations are the conversion's if it returns metadata; everything else stays. */
@@ -57,7 +58,7 @@ function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);
   if (wrong !== undefined)
-    throw new TypeError(`the conversion must not answer such metadata: ${wrong.field}: ${wrong.message}`);
+    throw new TypeError(`the conversion must not return such metadata: ${wrong.field}: ${wrong.message}`);
   const after = answered as Partial<ObjectMeta>;
   const changed = fixedFields.find((field) => after[field] !== undefined && after[field] !== before[field]);
   if (changed !== undefined) throw new TypeError(`the conversion must not change metadata.${changed}`);

@@ -1,8 +1,10 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { compareFields } from '../../apply/compare-fields.ts';
 import type { FieldChanges } from '../../apply/compare-fields.ts';
+import { compareSteps } from '../../apply/compare-steps.ts';
 import { contentOf } from '../../apply/content.ts';
+import { Pace } from '../../turns/pace.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { States } from '../object/states.ts';
 import type { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
@@ -24,10 +26,13 @@ interface Versions {
  * The changes of a write in terms of another version, for managers whose fields are named in that version. undefined
  * when an object cannot be converted to it: field names are then assumed to be the same.
  */
-export function changesInVersion(versions: Versions, { before, after }: States): FieldChanges | undefined {
+export function* changesInVersion(versions: Versions, { before, after }: States): Steps<FieldChanges | undefined> {
   try {
-    const [old, next] = [project(before, versions), project(after, versions)];
-    return compareFields(contentOf(old), contentOf(next), versions.to.rules.schema.shape);
+    const old = project(before, versions);
+    yield;
+    const next = project(after, versions);
+    yield;
+    return yield* compareSteps(contentOf(old), contentOf(next), versions.to.rules.schema.shape, new Pace());
   } catch (error) {
     if (!isApiError(error)) throw error;
     return undefined;

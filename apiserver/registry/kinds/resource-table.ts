@@ -61,6 +61,12 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return resource?.model.served === false ? undefined : resource;
   }
 
+  /** Returns the number of objects of a kind, 0 while it is indexed; undefined when there is no such kind. */
+  sizeOf(group: string, version: string, plural: string): number | undefined {
+    const slot = this.#slots.get(slotKey(group, version, plural));
+    return slot === undefined ? undefined : (slot.resource?.cache.size ?? 0);
+  }
+
   /** A served kind, in this version. */
   get(gvk: GroupVersionKind): Resource | undefined {
     const registration = this.#options.schemes.lookup(gvk);

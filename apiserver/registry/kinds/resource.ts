@@ -278,7 +278,7 @@ export class Resource {
     const { storage } = this;
     return {
       ...rules,
-      changesIn: (states, apiVersion) => {
+      changesIn: (apiVersion, states) => {
         const to = storage.#all().find((each) => each.apiVersion === apiVersion);
         return to === undefined ? undefined : changesInVersion({ from: this, to, storage: storage.rules }, states);
       },

@@ -47,6 +47,14 @@ describe('SchemeManager', () => {
     manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   });
 
+  it('refuses the group of the vault, to the service as well', () => {
+    const inVault = model({ group: 'vault.homeostat.internal' });
+    expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no path serves");
+    expect(() => new SchemeManager({ serviceDomain: 'other.example' }).register(inVault, undefined, plugin)).to.throw(
+      ModelError,
+    );
+  });
+
   it('registers a model with the indexes of its callback, and finds it by kind and by plural [spec 1-step-indexes]', () => {
     const registration = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(registration.owner).to.equal('people');

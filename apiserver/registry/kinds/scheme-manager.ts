@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3';
 import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { SchemaOrigin } from '../../schema/judge/validator.ts';
+import { vaultKind } from '../../vault/vault-kind.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
@@ -71,6 +72,12 @@ export class SchemeManager {
       return existing as Registration<T>;
     }
     if (existing !== undefined) throw takenBy(declared, 'gvk', existing, owner);
+    if (declared.group === vaultKind.group)
+      throw new ModelError(
+        declared.kind,
+        'gvk',
+        `${vaultKind.group} is the group of the server's own secrets, which no path serves`,
+      );
     const descriptor = withIndexes(declared, callback);
     checkDescriptor(descriptor, {
       serviceDomain: this.serviceDomain,

@@ -6,7 +6,7 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';
-import { brokenEntry, checkObject } from '../object/broken-object.ts';
+import { brokenEntry, checkObject, lockedEntry } from '../object/broken-object.ts';
 import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
 import type { Allocate } from '../object/object-codec.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
@@ -23,6 +23,7 @@ export interface StoredKind {
  * version and cannot be converted.
  */
 export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): Entry {
+  if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);
   return unlessBroken(kind, row, () => {
     const { data, revision } = row;
     const served = kind.convertStored(data, revision);

@@ -31,8 +31,11 @@ export class UnservedLog {
   #floor: number;
   #revision: number;
   #losses = 0;
+  readonly #hidden: number | undefined;
 
-  constructor(floor: number) {
+  /** `hidden` is the number of a kind that is never served; its changes are not kept. */
+  constructor(floor: number, hidden?: number) {
+    this.#hidden = hidden;
     this.#floor = floor;
     this.#revision = floor;
   }
@@ -66,11 +69,12 @@ export class UnservedLog {
 
   /** Keeps a change of a kind that is not served. */
   add(change: Change): void {
+    this.#revision = change.revision;
+    if (change.kind === this.#hidden) return;
     this.#kinds.add(change.kind);
     const changes = this.#changes.get(change.kind);
     if (changes === undefined) this.#changes.set(change.kind, [change]);
     else changes.push(change);
-    this.#revision = change.revision;
   }
 
   /** Called before a kind is read: changes from `revision` on are kept here. */

@@ -10,7 +10,7 @@ const ranks: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
   for (const [index, part] of left.entries()) {
-    const difference = (right[index] as number) - part;
+    const difference = (right[index] ?? 0) - part;
     if (difference !== 0) return difference;
   }
   return 0;

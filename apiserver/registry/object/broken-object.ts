@@ -34,6 +34,11 @@ export function brokenEntry(cache: KindCache, { key, data, revision }: Row, prob
   return { ...createEntry(object, { bytes, revision, values: indexes.map(() => []) }), problem };
 }
 
+/** The entry of an object that is encrypted and cannot be decrypted. */
+export function lockedEntry(cache: KindCache, row: Row, problem: string): BrokenEntry {
+  return { ...brokenEntry(cache, row, problem), isLocked: true };
+}
+
 /** The start of an object's bytes, up to its uid. */
 const beginning =
   /^\{"apiVersion":"[^"]*","kind":"[^"]*","metadata":\{"name":"([^"]*)",(?:"\w+":"[^"]*",){0,3}?"uid":"([\w-]{1,64})"/;
@@ -48,8 +53,11 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
 }
 
 /** 500: the object exists but cannot be read. */
-export function brokenObject(model: ModelDescriptor, { name, problem }: BrokenEntry): ApiError {
+export function brokenObject(model: ModelDescriptor, { name, problem, isLocked = false }: BrokenEntry): ApiError {
   const { group, plural } = model;
-  const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; replace it by PUT, or delete it`;
+  const cure = isLocked
+    ? 'correct the encryption configuration, or delete the object'
+    : 'replace it by PUT, or delete it';
+  const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; ${cure}`;
   return new ApiError('InternalError', message, { details: { name: clip(name), group, kind: plural } });
 }

@@ -8,8 +8,10 @@ import type { Fields } from '../../apply/field-type.ts';
 import { appliedFieldsOf } from '../../apply/fields-of.ts';
 import { newEntry, withTime } from '../../apply/managed-fields.ts';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
+import { checkManagersSize } from '../../apply/managers-size.ts';
 import { trackCreation } from '../../apply/track-fields.ts';
 import { withoutNulls } from '../../apply/without-nulls.ts';
+import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { admittedFields, managerOf } from './field-management.ts';
 import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts';
@@ -43,16 +45,16 @@ export function* proposeApply(
   const { shape } = rules.schema;
   const by = managerOf(rules, request, 'Apply');
   const content = contentOf(stored);
-  const yielded = request.fieldManager === kubectl ? { yielded: lastAppliedFields(rules, content) } : {};
-  const live = { content, managedFields: knownFields(rules, stored, request) };
-  const wanted = appliedContent(rules, draft, request);
+  const yielded = request.fieldManager === kubectl ? { yielded: yield* lastAppliedFields(rules, content) } : {};
+  const live = { content, managedFields: yield* knownFields(rules, stored, request) };
+  const wanted = yield* appliedContent(rules, draft, request);
   const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
   if (request.isLong) yield;
   const full = yield* applyFields(live, wanted, write);
   const applied =
     request.onContested === undefined || full.conflicts === undefined
       ? full
-      : yield* applyFields(live, withoutContested(wanted, full.conflicts, shape), write);
+      : yield* applyFields(live, yield* withoutContested(wanted, full.conflicts, shape), write);
   if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
   request.onContested?.(conflictCauses(full.conflicts ?? []));
   // Removing the last owned field of metadata removes metadata as well.
@@ -67,9 +69,12 @@ export function* proposeApply(
     request,
     keepStatus: false,
     manage: {
-      entries: () => applied.managedFields,
-      afterChange: (_entries, { proposed: before, after }) => {
-        const entries = admittedFields(rules, applied.managedFields, { states: { before, after }, request });
+      *entries() {
+        if (request.isLong) yield;
+        return applied.managedFields;
+      },
+      *afterChange(_entries, { proposed: before, after }) {
+        const entries = yield* admittedFields(rules, applied.managedFields, { states: { before, after }, request });
         return withTime(entries, by, request.now);
       },
     },
@@ -84,20 +89,22 @@ export function* proposeApplied(rules: Rules, body: () => unknown, request: Crea
     const why = `uid mismatch: the provided object specified uid ${clip(uid)}, and no existing object was found`;
     throw conflict(rules.model, metadata.name, why);
   }
-  const content = appliedContent(rules, draft, request);
+  const content = yield* appliedContent(rules, draft, request);
   if (request.isLong) yield;
-  const fields = appliedFieldsOf(content, rules.schema.shape);
+  const fields = yield* appliedFieldsOf(content, rules.schema.shape, new Pace());
   if (request.isLong) yield;
   const entry = newEntry(managerOf(rules, request, 'Apply'), fields, request.now);
   const managedFields = isEmptySet(fields) ? [] : [entry];
+  yield* checkManagersSize(managedFields);
   return yield* proposeCreate(rules, () => ({ ...draft, metadata }), { ...request, managedFields });
 }
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
-  return (apiVersion, content) => {
+  return function* changesIn(apiVersion, content) {
     const metadata = { ...stored.metadata, ...(content['metadata'] as object | undefined) };
     const after = { ...content, apiVersion: stored.apiVersion, kind: stored.kind, metadata };
-    return rules.changesIn?.({ before: stored, after }, apiVersion);
+    const changes = rules.changesIn?.(apiVersion, { before: stored, after });
+    return changes === undefined ? undefined : yield* changes;
   };
 }
 
@@ -110,19 +117,20 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
 }
 
 /** The part of an applied object that this path may write. */
-function appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Fields {
+function* appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Steps<Fields> {
   const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
   const ofStatus = status === undefined ? {} : { status };
-  if (request.subresource === 'status') return withoutNulls(ofStatus, rules.schema.shape);
+  if (request.subresource === 'status') return yield* withoutNulls(ofStatus, rules.schema.shape, new Pace());
   const hasOwnPath = rules.model.subresources.includes('status');
   const owned = authorFields(metadata);
   const content = { ...(isEmpty(owned) ? {} : { metadata: owned }), ...rest, ...(hasOwnPath ? {} : ofStatus) };
-  return withoutNulls(content, rules.schema.shape);
+  return yield* withoutNulls(content, rules.schema.shape, new Pace());
 }
 
-function knownFields(rules: Rules, stored: ApiObject, request: WriteRequest): ManagedFields {
+function* knownFields(rules: Rules, stored: ApiObject, request: WriteRequest): Steps<ManagedFields> {
   const { managedFields } = stored.metadata;
   if (managedFields !== undefined && !isEmpty(managedFields)) return managedFields;
   const by = { ...managerOf(rules, request, 'Update'), manager: formerManager };
-  return trackCreation(stored, { by, shape: rules.schema.shape, now: request.now });
+  const { shape } = rules.schema;
+  return yield* trackCreation(stored, { by, shape, now: request.now, isLong: request.isLong });
 }

@@ -1,8 +1,9 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateProposal, DeleteProposal } from './proposal.ts';
 import { requireName } from './read-draft.ts';
-import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
+import type { CreateRequest, Rules, WriteRequest } from './write-request.ts';
 import { checkPreconditions, proposeCreate } from './write-rules.ts';
 
 /** The form of a uid that the server accepts for a replaced object. */
@@ -22,7 +23,7 @@ export function* proposeReplacement(
   const sentBody = body();
   if (request.isLong) yield;
   const metadata = metadataOf(sentBody);
-  requireName({ metadata } as Draft, request);
+  requireName({ metadata }, request);
   const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
   const uid = uidOf(stored) ?? (typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid);
   checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
@@ -53,12 +54,13 @@ type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;
 function metadataOf(body: unknown): Sent {
   if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
   const { metadata } = body;
-  return typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {};
+  return isJsonObject(metadata) ? metadata : {};
 }
 
 /** The uid, if it could still be read. */
 function uidOf({ metadata }: ApiObject): string | undefined {
-  return (metadata as Partial<ObjectMeta>).uid;
+  const { uid }: Partial<ObjectMeta> = metadata;
+  return uid;
 }
 
 function withUid(stored: ApiObject, uid: string): ApiObject {

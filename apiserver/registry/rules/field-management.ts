@@ -1,9 +1,10 @@
 import { apiVersionOf, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import type { FieldChanges } from '../../apply/compare-fields.ts';
-import type { ManagedFields, Manager } from '../../apply/managed-fields.ts';
+import type { ChangesIn, ManagedFields, Manager } from '../../apply/managed-fields.ts';
 import { isReset, readManagedFields } from '../../apply/read-managed-fields.ts';
 import { trackAdmitted, trackCreation, trackUpdate } from '../../apply/track-fields.ts';
+import type { TrackedWrite } from '../../apply/track-fields.ts';
+import type { Steps } from '../../turns/steps.ts';
 import { invalid } from '../object/resource-errors.ts';
 import type { States } from '../object/states.ts';
 import { formatTime } from '../object/time.ts';
@@ -12,33 +13,33 @@ import type { Draft, Rules, WriteRequest } from './write-request.ts';
 /** The effect of a write on an object's managed fields. */
 export interface FieldManagement {
   /** The entries that it starts from: the stored ones, or those in the request; undefined for none. */
-  entries(stored: ApiObject): ManagedFields | undefined;
+  entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** The entries when the write changes the object, which hooks may have modified. */
   afterChange(
     entries: ManagedFields | undefined,
     states: States & { readonly proposed: ApiObject },
-  ): ManagedFields | undefined;
+  ): Steps<ManagedFields | undefined>;
 }
 
 /** The creator owns all fields of a new object. */
-export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): ManagedFields {
+export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): Steps<ManagedFields> {
   return trackCreation(object, {
     by: managerOf(rules, request, 'Update'),
     shape: rules.schema.shape,
     now: request.now,
+    isLong: request.isLong,
   });
 }
 
 /** The entries of an apply whose result was modified by hooks. */
-export function admittedFields(
+export function* admittedFields(
   rules: Rules,
   entries: ManagedFields,
   { states, request }: { readonly states: States; readonly request: WriteRequest },
-): ManagedFields {
+): Steps<ManagedFields> {
   if (states.before === states.after) return entries;
-  const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
   const by = managerOf(rules, request, 'Apply');
-  return trackAdmitted(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
+  return yield* trackAdmitted(entries, states, { by, ...trackingOf(rules, states, request) });
 }
 
 /**
@@ -50,20 +51,27 @@ export function admittedFields(
 export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
   return {
-    entries({ metadata: { name, managedFields } }) {
+    *entries({ metadata: { name, managedFields } }) {
       if (sent === undefined || sent.length === 0 || deepEqual(sent, managedFields)) return managedFields;
       if (isReset(sent)) return undefined;
-      const read = readManagedFields(sent, formatTime);
+      const read = yield* readManagedFields(sent, formatTime);
       if (read.causes.length > 0) throw invalid(rules.model, name, read.causes);
       return read.managedFields;
     },
-    afterChange(entries, states) {
+    *afterChange(entries, states) {
       if (entries === undefined || entries.length === 0) return entries;
       const by = managerOf(rules, request, 'Update');
-      const changesIn = (apiVersion: string): FieldChanges | undefined => rules.changesIn?.(states, apiVersion);
-      return trackUpdate(entries, states, { by, shape: rules.schema.shape, now: request.now, changesIn });
+      return yield* trackUpdate(entries, states, { by, ...trackingOf(rules, states, request) });
     },
   };
+}
+
+function trackingOf(rules: Rules, states: States, { now, isLong }: WriteRequest): Omit<TrackedWrite, 'by'> {
+  const changesIn: ChangesIn = function* changesIn(apiVersion) {
+    const changes = rules.changesIn?.(apiVersion, states);
+    return changes === undefined ? undefined : yield* changes;
+  };
+  return { shape: rules.schema.shape, now, isLong, changesIn };
 }
 
 /** The field manager of a write, as the entries name it. */

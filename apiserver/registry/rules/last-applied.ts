@@ -1,11 +1,14 @@
-import { checkAnnotations } from '@homeostat/controller-runtime/api';
+import { checkAnnotations, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ObjectMeta } from '@homeostat/controller-runtime/api';
-import { compareFields } from '../../apply/compare-fields.ts';
+import { compareSteps } from '../../apply/compare-steps.ts';
 import { contentOf } from '../../apply/content.ts';
-import { difference, leaf } from '../../apply/field-set.ts';
+import { differenceSteps } from '../../apply/field-set-steps.ts';
+import { leaf } from '../../apply/field-set.ts';
 import type { FieldSet } from '../../apply/field-set.ts';
 import type { Fields } from '../../apply/field-type.ts';
 import { appliedFieldsOf } from '../../apply/fields-of.ts';
+import { Pace } from '../../turns/pace.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { Draft, Rules } from './write-request.ts';
 
 // kubectl's client-side apply keeps what it applied in an annotation. When the server applies instead, the annotation
@@ -16,23 +19,24 @@ const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 export const kubectl = 'kubectl';
 
 /** The fields that kubectl applied on the client side and that still have the same value. */
-export function lastAppliedFields(rules: Rules, live: Fields): FieldSet {
+export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
   // Fields unknown to the schema show that the annotation was never applied in this form.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;
-  const changes = compareFields(content, live, shape);
-  return difference(difference(appliedFieldsOf(content, shape), changes.changed), changes.removed);
+  const pace = new Pace();
+  const { changed, removed } = yield* compareSteps(content, live, shape, pace);
+  const fields = yield* appliedFieldsOf(content, shape, pace);
+  return yield* differenceSteps(yield* differenceSteps(fields, changed), removed);
 }
 
 function parseApplied(text: string | undefined): Draft | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    const { metadata } = value as Partial<Draft>;
-    return typeof metadata === 'object' && metadata !== null ? (value as Draft) : undefined;
+    return isJsonObject(value) && isJsonObject(value['metadata']) ? (value as Draft) : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
-import { isInvalid, quoteValue } from '@homeostat/controller-runtime/api';
+import { isInvalid, quoteValue, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { KindJudge } from './kind-judge.ts';
 import type { Steps } from '../../turns/steps.ts';
@@ -58,18 +58,20 @@ function readViolations(answer: unknown): readonly FieldViolation[] {
   if (answer instanceof Promise) {
     // The result of an asynchronous `validate` is not used.
     answer.catch(() => undefined);
-    throw new TypeError('it must be synchronous, and answered a Promise');
+    throw new TypeError('it must be synchronous, and returned a Promise');
   }
-  if (!Array.isArray(answer)) throw new TypeError('it must answer a list of violations, or nothing');
-  const violations = answer.slice(0, maxViolations) as readonly unknown[];
-  const wrong = violations.find((each) => !isViolation(each));
-  if (wrong !== undefined) throw new TypeError(`${quoteValue(wrong)} is no violation: it needs a field and a message`);
-  return violations as readonly FieldViolation[];
+  if (!Array.isArray(answer)) throw new TypeError('it must return a list of violations, or nothing');
+  const answered: readonly unknown[] = answer.slice(0, maxViolations);
+  const violations = answered.filter(isViolation);
+  const wrong = answered.find((each) => !isViolation(each));
+  if (violations.length < answered.length)
+    throw new TypeError(`${quoteValue(wrong)} is no violation: it needs a field and a message`);
+  return violations;
 }
 
 function isViolation(value: unknown): value is FieldViolation {
-  if (typeof value !== 'object' || value === null) return false;
-  const { field, message, reason } = value as Readonly<Record<string, unknown>>;
+  if (!isJsonObject(value)) return false;
+  const { field, message, reason } = value;
   return typeof field === 'string' && typeof message === 'string' && ['string', 'undefined'].includes(typeof reason);
 }
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import { badRequest, clip, invalid } from '../object/resource-errors.ts';
 
@@ -86,7 +87,7 @@ function segmentsOf(path: string): readonly string[] {
 }
 
 function fieldsOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isJsonObject(value)) return value;
   throw badRequest(`${place} of a Scale must be an object`);
 }
 

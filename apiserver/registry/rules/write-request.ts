@@ -2,6 +2,7 @@ import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/a
 import type { FieldChanges } from '../../apply/compare-fields.ts';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
 import type { ObjectSchema } from '../../schema/compile-schema.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { States } from '../object/states.ts';
 import type { KindStrategy } from './kind-strategy.ts';
 import type { LabelKeyRules } from '../object/label-keys.ts';
@@ -18,7 +19,7 @@ export interface Rules {
   /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
   /** For a kind with several versions: returns the changes of a write as another version names them. */
-  readonly changesIn?: (states: States, apiVersion: string) => FieldChanges | undefined;
+  readonly changesIn?: (apiVersion: string, states: States) => Steps<FieldChanges | undefined> | undefined;
 }
 
 /**

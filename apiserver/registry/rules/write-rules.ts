@@ -1,5 +1,6 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import { checkManagersSize } from '../../apply/managers-size.ts';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../../schema/pruner.ts';
 import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
@@ -97,14 +98,15 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = acceptAdmitted(rules, proposed, { admitted });
-  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  const judged = yield* rules.schema.judge(object);
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields } = request;
   const entries =
     managedFields === undefined
-      ? creatorsFields(rules, object, request)
-      : admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
+      ? yield* creatorsFields(rules, object, request)
+      : yield* admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
+  if (request.isLong) yield* checkManagersSize(entries ?? []);
   setManagedFields(object, entries);
   rules.validateModel?.(object, undefined);
   if (rules.judge !== undefined) yield* rules.judge(object, undefined);
@@ -118,12 +120,12 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
 function acceptAdmitted(
   rules: Rules,
   proposed: Draft,
-  { admitted, subresource }: { readonly admitted: ApiObject; readonly subresource?: string | undefined },
+  { admitted, subresource }: { readonly admitted: Stated; readonly subresource?: string | undefined },
 ): Draft {
   if (admitted === proposed) return proposed;
-  const { status, ...fields } = admitted as Draft;
+  const { status, ...fields } = admitted;
   if (subresource === 'status') return reshaped(rules, withStatus(proposed, status));
-  const metadata = nextMetadata(proposed, admitted as Draft);
+  const metadata = nextMetadata(proposed, admitted);
   const keepsStatus = rules.model.subresources.includes('status');
   return reshaped(rules, withStatus({ ...fields, metadata }, keepsStatus ? proposed.status : status));
 }
@@ -231,15 +233,17 @@ export function* decideUpdate(
 ): Steps<NextState | undefined> {
   const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
   const isSame = deepEqual(stored, object);
-  const managed = manage.entries(stored);
+  const managed = yield* manage.entries(stored);
   // An empty list of entries is stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
-  const judged = request.isLong ? yield* rules.schema.judge(object) : rules.schema.validate(object);
+  const judged = yield* rules.schema.judge(object);
   checkObject(rules, object, { request, judged, stored });
   if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
   const states = { before: stored, proposed, after: object };
-  setManagedFields(object, isSame ? managed : manage.afterChange(managed, states));
+  const entries = isSame ? managed : yield* manage.afterChange(managed, states);
+  if (request.isLong) yield* checkManagersSize(entries ?? []);
+  setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
   // A removed object is not stored. The model does not check it, so that nothing prevents its removal.
@@ -254,8 +258,7 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
   const { draft, request } = next;
   const { strategy } = rules;
   if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
-  const object =
-    request.subresource === 'status' ? withStatus(stored as Draft, draft.status) : withStored(rules, stored, next);
+  const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
   if (strategy === undefined) return object;
   // The name and the mark for deletion stay as stored, whatever a client sends.
   const { name, deletionTimestamp } = stored.metadata;
@@ -269,18 +272,20 @@ export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
   return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
 
-function withStatus(object: Draft, status: unknown): Draft {
+type Stated = ApiObject & { readonly status?: unknown };
+
+function withStatus(object: Stated, status: unknown): Draft {
   const { apiVersion, kind, metadata, status: _status, ...fields } = object;
   return { apiVersion, kind, metadata, ...fields, ...(status === undefined ? {} : { status }) };
 }
 
-function withStored(rules: Rules, stored: ApiObject, next: Next): Draft {
+function withStored(rules: Rules, stored: Stated, next: Next): Draft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
-  return keepStatus ? withStatus(draft, (stored as Draft).status) : draft;
+  return keepStatus ? withStatus(draft, stored.status) : draft;
 }
 
-function nextMetadata(stored: ApiObject, object: Draft): ObjectMeta {
+function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
   const { name, labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
   return { name, ...server, ...authorFields(object.metadata) };
 }
@@ -292,8 +297,8 @@ function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefine
   else if (own.managedFields !== undefined) delete own.managedFields;
 }
 
-function withVersions(stored: ApiObject, object: Draft): ApiObject {
-  const { metadata: former, status: _before, ...before } = stored as Draft;
+function withVersions(stored: Stated, object: Draft): ApiObject {
+  const { metadata: former, status: _before, ...before } = stored;
   const { metadata, status: _after, ...after } = object;
   const own: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = metadata;
   own.version = former.version + 1;

@@ -1,5 +1,12 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
-import { ApiError, apiVersionOf, deepEqual, isApiError, metadataShapeErrors } from '@homeostat/controller-runtime/api';
+import {
+  ApiError,
+  apiVersionOf,
+  deepEqual,
+  isApiError,
+  metadataShapeErrors,
+  isJsonObject,
+} from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, FieldCause, Logger } from '@homeostat/controller-runtime/api';
 import type { Draft } from '../../admission/admission.ts';
 import { callHook, HookFailure } from '../../admission/call-hook.ts';
@@ -142,8 +149,7 @@ function readAnswer(
   { answer, before }: { readonly answer: unknown; readonly before: ApiObject },
 ): ApiObject {
   try {
-    if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
-      throw new TypeError('it must answer an object, or nothing');
+    if (!isJsonObject(answer)) throw new TypeError('it must return an object, or nothing');
     const next = copyAsJsonObject(answer, objectLimits) as ApiObject;
     const [wrong] = metadataShapeErrors(next.metadata);
     if (wrong !== undefined) throw new TypeError(`${wrong.field}: ${wrong.message}`);
@@ -194,8 +200,8 @@ function causesOf({ causes }: ApiError): readonly FieldCause[] {
 }
 
 function isCause(value: unknown): value is FieldCause {
-  if (typeof value !== 'object' || value === null) return false;
-  const { field, message, reason } = value as Readonly<Record<string, unknown>>;
+  if (!isJsonObject(value)) return false;
+  const { field, message, reason } = value;
   return typeof message === 'string' && typeof reason === 'string' && ['string', 'undefined'].includes(typeof field);
 }
 

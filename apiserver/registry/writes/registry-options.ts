@@ -4,6 +4,7 @@ import type { GroupCommit } from '../../store/group-commit.ts';
 import type { RequiredClaim } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { Revisions } from '../history/revisions.ts';
+import type { WritingUser } from './write-options.ts';
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;
@@ -24,8 +25,37 @@ export interface RegistryOptions {
    * ApiError when the object may not be created there. Default: no claims are required.
    */
   readonly requiredClaims?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
+  /** Default: every user may write everything. */
+  readonly guard?: WriteGuard;
+  /** Reserves a place for a new object in the quotas of its namespace; undefined when none counts it. Default: no quotas. */
+  readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** The hooks for writes of the kind with this key prefix, in order. Default none. */
   readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
+}
+
+/** A write that rules have accepted, before it is committed. */
+export interface GuardedWrite {
+  /** undefined: the server itself. */
+  readonly user: WritingUser | undefined;
+  readonly next: ApiObject;
+  /** undefined when there is no object yet, or none that can be read. */
+  readonly stored: ApiObject | undefined;
+}
+
+/** Refuses writes by what they contain and who writes. */
+export interface WriteGuard {
+  /** True for kinds whose writes depend on other objects: memory must then have what other processes have written. */
+  covers(resource: Resource): boolean;
+  /** Called for each write of a covered kind; for a removal, `next` is the stored object. @throws ApiError when the user may not write that */
+  check(resource: Resource, write: GuardedWrite): void;
+}
+
+/** A place in the quotas of a namespace. */
+export interface Reservation {
+  /** The claims that the creation requires, in addition to others. */
+  readonly requires: readonly RequiredClaim[];
+  /** Gives the place back; called once, when the object is stored and counted itself, or is not created. */
+  readonly release: () => void;
 }
 
 export interface LeaderRules {

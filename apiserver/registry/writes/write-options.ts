@@ -3,6 +3,12 @@ import type { PropagationPolicy } from '../../index/propagation.ts';
 import type { Writer } from '../object/label-keys.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
+/** The user who writes, as authentication found it. */
+export interface WritingUser {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
 export interface WriteOptions {
   readonly dryRun?: boolean | undefined;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined;
@@ -11,6 +17,8 @@ export interface WriteOptions {
   readonly preconditions?: Preconditions | undefined;
   /** The effect of a deletion on dependents. Default: that of the object's finalizers, otherwise Background. */
   readonly propagationPolicy?: PropagationPolicy | undefined;
+  /** The user who writes. Default: the server itself, which may write everything. */
+  readonly user?: WritingUser | undefined;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer | undefined;
   /** The field manager, as in metadata.managedFields. Default `unknown`. */
@@ -30,6 +38,8 @@ export interface ApplyOptions extends WriteOptions {
   readonly force?: boolean | undefined;
   /** Leave contested fields as they are instead; called with those fields. */
   readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
+  /** Called before an absent object is created; it throws for a user who may only patch. Default: everybody may create. */
+  readonly checkCreate?: (() => void) | undefined;
 }
 
 export interface CreateOptions extends WriteOptions {

@@ -12,7 +12,7 @@ import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/time.ts';
-import type { RegistryOptions } from './registry-options.ts';
+import type { GuardedWrite, RegistryOptions, Reservation } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
 import type { CreateRequest, Rules, WriteRequest } from '../rules/write-request.ts';
@@ -28,7 +28,13 @@ import type { WriteResult } from './write-result.ts';
 export type WritePlan =
   | { readonly kind: 'refused'; readonly error: ApiError }
   | { readonly kind: 'unchanged'; readonly result: WriteResult }
-  | { readonly kind: 'commit'; readonly write: PreparedWrite; readonly warnings: readonly string[] };
+  | {
+      readonly kind: 'commit';
+      readonly write: PreparedWrite;
+      readonly warnings: readonly string[];
+      /** Called when the commit has ended, or is not wanted. */
+      readonly release?: () => void;
+    };
 
 /** A change of an existing object. */
 export interface Change {
@@ -38,6 +44,8 @@ export interface Change {
   readonly propose: Propose;
   /** The proposal for an object that cannot be read. Default: such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
+  /** True when `proposeBroken` is for objects that could be read with another key, too. */
+  readonly takesLocked?: boolean;
 }
 
 type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
@@ -60,7 +68,8 @@ export class WritePlanner {
   /** The request for a new object, whose name comes from `key` or from its body. */
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
-    return { ...this.newIdentity(), ...this.#request(options, isLong, at) };
+    // A spread of both costs 10 us, ten times as much.
+    return Object.assign(this.#request(options, isLong, at), this.newIdentity());
   }
 
   newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
@@ -99,6 +108,7 @@ export class WritePlanner {
   /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
     const { cache, model } = resource;
+    this.#guard(resource, { user: options.user, next: next.object, stored: undefined });
     const requires = this.#options.requiredClaims?.(resource, next.object) ?? [];
     const present = cache.get(key);
     if (present !== undefined || (cache.broken.size > 0 && cache.broken.has(key))) {
@@ -106,21 +116,34 @@ export class WritePlanner {
       return { kind: 'refused', error: alreadyExists(model, name, present?.deletion !== undefined) };
     }
     const { isLong, warnings } = request;
-    const prepared = this.#prepare(resource, next, {
-      key,
-      stored: undefined,
-      leader: options.leader,
-      requires,
-      isLong,
-    });
+    const context = { key, stored: undefined, leader: options.leader, requires, isLong };
+    const reserved = this.#options.reserve?.(resource, next.object);
+    if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, reserved });
+    const prepared = this.#prepare(resource, next, context);
     return afterwards(prepared, (write): WritePlan => ({ kind: 'commit', write, warnings }));
+  }
+
+  async #planReserved(
+    resource: Resource,
+    next: NextState,
+    { context, warnings, reserved }: Reserved,
+  ): Promise<WritePlan> {
+    const { requires, release } = await reserved;
+    try {
+      const write = await this.#prepare(resource, next, { ...context, requires: [...context.requires, ...requires] });
+      return { kind: 'commit', write, warnings, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /** Plans the change of a stored object. @throws ApiError, NotFound when there is none */
   planChange(resource: Resource, change: Change): WritePlan | Promise<WritePlan> {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
-    const broken = proposeBroken === undefined ? undefined : brokenAt(resource, at);
+    const found = proposeBroken === undefined ? undefined : brokenAt(resource, at);
+    const broken = found?.isLocked === true && change.takesLocked !== true ? undefined : found;
     const entry = broken ?? this.stored(resource, key, at);
     const isLong = change.isLarge || entry.bytes.length > largeObject || resource.takesLong;
     const request = this.#request(options, isLong, key);
@@ -134,6 +157,10 @@ export class WritePlanner {
     );
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong };
     return afterwards(decided, (next) => {
+      const known = broken === undefined ? stored : undefined;
+      // A removal is judged by what is removed. An object that cannot be read has to be removable.
+      const written = next?.op === 'delete' ? known : next?.object;
+      if (written !== undefined) this.#guard(resource, { user: options.user, next: written, stored: known });
       const prepared = next === undefined ? undefined : this.#prepare(resource, next, context);
       return afterwards(prepared, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings };
@@ -154,6 +181,11 @@ export class WritePlanner {
       'a request needs an object that cannot be read',
     );
     throw brokenObject(resource.model, broken);
+  }
+
+  #guard(resource: Resource, write: GuardedWrite): void {
+    const { guard } = this.#options;
+    if (guard?.covers(resource) === true) guard.check(resource, write);
   }
 
   #request(options: WriteOptions, isLong: boolean, { name, namespace }: Place): WriteRequest {
@@ -210,6 +242,13 @@ interface Asked {
   readonly stored: Entry | undefined;
   readonly options: WriteOptions;
   readonly warnings: string[];
+}
+
+/** A creation that quotas count. */
+interface Reserved {
+  readonly context: Omit<WriteContext, 'onIndexBug'>;
+  readonly warnings: readonly string[];
+  readonly reserved: Promise<Reservation>;
 }
 
 /** The parts of a creation besides its object. */

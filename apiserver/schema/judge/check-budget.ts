@@ -1,3 +1,9 @@
+/** Most schemas that one check applies to values, with other work of the same cost: 20 to 40 ns each, so some 20 to 40 ms. */
+export const maxWork = 1_000_000;
+
+/** Work of comparing a value within an item with those of all other items. */
+export const workOfComparison = 10;
+
 /**
  * Counts what a check does, in units that the check defines; when they are used up, the check ends. A schema that refers to
  * itself from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.

@@ -1,13 +1,11 @@
 import type { FieldCause } from '@homeostat/controller-runtime/api';
-import { CheckBudget } from './check-budget.ts';
+import { CheckBudget, maxWork, workOfComparison } from './check-budget.ts';
+import { comparedValues } from './distinct.ts';
 import { explainList, explainObject } from './explain-container.ts';
 import { explainEnum, explainNumber, explainString, explainType } from './explain-scalar.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
 import type { InPlace, SchemaNode } from './schema-node.ts';
 import { Violations } from './violations.ts';
-
-/** Most schemas that are applied to values (40 ns each), with other work of the same cost: as many as in an InterpretedGate. */
-const maxWork = 1_000_000;
 
 /** Cost of the message of a violation, in applied schemas; branches make messages that may not be reported. */
 const wordingWork = 200;
@@ -64,7 +62,7 @@ export class Explainer {
   }
 
   #visitList(node: SchemaNode, list: readonly unknown[], violations: Violations): void {
-    if (node.identity === undefined || this.#budget.spend(5 * list.length)) explainList(node, list, violations);
+    if (this.#mayCompare(node, list)) explainList(node, list, violations);
     const items = node.items?.value;
     if (items === undefined) return;
     const { path } = violations;
@@ -73,6 +71,11 @@ export class Explainer {
       this.#visit(items, list[index], violations);
       path.pop();
     }
+  }
+
+  #mayCompare({ identity }: SchemaNode, list: readonly unknown[]): boolean {
+    if (identity === undefined) return true;
+    return this.#budget.spend(5 * list.length + workOfComparison * comparedValues(list, identity));
   }
 
   #visitObject(node: SchemaNode, fields: Fields, violations: Violations): void {

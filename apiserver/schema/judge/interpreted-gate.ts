@@ -1,4 +1,4 @@
-import { CheckBudget } from './check-budget.ts';
+import { CheckBudget, maxWork, workOfComparison } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
 import { isExact, isInRange } from './number-range.ts';
@@ -6,9 +6,6 @@ import { isEmbeddedResource } from './embedded-resource.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
 import { typeBitOf } from './schema-node.ts';
 import type { InPlace, SchemaNode } from './schema-node.ts';
-
-/** Most schemas that one check applies to values, with other work of the same cost: 20 ns each, so a check takes at most some 20 ms. */
-const maxWork = 1_000_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -20,6 +17,7 @@ export class InterpretedGate {
   readonly #root: SchemaNode;
   readonly #patterns: LinearPatterns;
   readonly #budget = new CheckBudget(maxWork);
+  readonly #compares = (values: number): boolean => this.#budget.spend(workOfComparison * values);
 
   constructor(root: SchemaNode, patterns: LinearPatterns) {
     this.#root = root;
@@ -92,7 +90,9 @@ export class InterpretedGate {
       const node = items.value;
       for (let index = 0; index < list.length; index += 1) if (!this.#accepts(node, list[index])) return false;
     }
-    return identity === undefined || (this.#budget.spend(5 * list.length) && isDistinct(list, identity));
+    return (
+      identity === undefined || (this.#budget.spend(5 * list.length) && isDistinct(list, identity, this.#compares))
+    );
   }
 
   #acceptsInPlace({ reference, allOf, anyOf, oneOf, not }: InPlace, value: unknown): boolean {

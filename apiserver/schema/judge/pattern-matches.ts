@@ -12,6 +12,9 @@ const stepsPerTurn = 200_000;
 /** Most steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000. */
 const maxSteps = 20_000_000;
 
+/** Most steps for a value that is validated without a pause: 30 ms. */
+export const maxStepsAtOnce = 1_500_000;
+
 /** Cost of another pass over a value, in steps: up to 10 ms. */
 const stepsPerPass = 500_000;
 
@@ -26,18 +29,20 @@ interface Unmatched {
  */
 export class PatternMatches {
   readonly #patterns: LinearPatterns;
+  readonly #maxSteps: number;
   readonly #results = new Map<LinearPattern, Map<string, boolean>>();
   #unmatched: Unmatched[] = [];
   #leftAtOnce = maxAtOnce;
   #steps = 0;
 
-  constructor(patterns: LinearPatterns) {
+  constructor(patterns: LinearPatterns, steps: number = maxSteps) {
     this.#patterns = patterns;
+    this.#maxSteps = steps;
   }
 
   /** Returns the result of `judge`; undefined when the matches would take too long. */
   *decide<R>(judge: () => R): Steps<R | undefined> {
-    while (this.#steps <= maxSteps) {
+    while (this.#steps <= this.#maxSteps) {
       this.#leftAtOnce = maxAtOnce;
       const verdict = this.#patterns.matchBy(this, judge);
       if (this.#unmatched.length === 0) return verdict;
@@ -68,7 +73,7 @@ export class PatternMatches {
     for (const { pattern, text } of unmatched) {
       const match = pattern.match(text);
       let part = match.next();
-      for (; part.done !== true && this.#steps <= maxSteps; part = match.next()) {
+      for (; part.done !== true && this.#steps <= this.#maxSteps; part = match.next()) {
         this.#steps += part.value;
         yield part.value;
       }

@@ -29,7 +29,7 @@ export function* allSchemas(components: Components): Iterable<JsonSchema> {
 
 function pushChildren(schema: JsonSchema, open: JsonSchema[]): void {
   const { properties, additionalProperties, items, allOf, anyOf, oneOf, not } = schema;
-  if (properties !== undefined) for (const name of Object.keys(properties)) open.push(properties[name] as JsonSchema);
+  if (properties !== undefined) for (const property of Object.values(properties)) open.push(property);
   if (typeof additionalProperties === 'object') open.push(additionalProperties);
   if (items !== undefined) open.push(items);
   for (const branches of [allOf, anyOf, oneOf]) for (const branch of branches ?? []) open.push(branch);

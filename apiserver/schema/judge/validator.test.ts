@@ -1,5 +1,6 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
+import { oneStepPerTurn, turnsOf } from '../../turns/one-step-per-turn.test-support.ts';
 import { Validator } from './validator.ts';
 
 function times<T>(count: number, make: (at: number) => T): T[] {
@@ -23,6 +24,8 @@ function fieldsOf(count: number): object {
 }
 
 describe('a validator', () => {
+  oneStepPerTurn();
+
   for (const origin of ['code', 'client'] as const) {
     it(`judges an object of 5,000 properties by a schema of ${origin}`, () => {
       const validator = validatorOf(wide(5000, { type: 'string' }), origin);
@@ -41,19 +44,13 @@ describe('a validator', () => {
       type: 'object',
       properties: Object.fromEntries(times(100, (at) => [`p${at}`, { type: 'string', pattern: `^x{0,500}${at}$` }])),
     });
-    let turns = 0;
-    let isOver = false;
-    const count = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(count);
-    };
-    count();
-    const ready = validator.whenReady();
-    expect(validator.whenReady()).to.equal(ready);
-    await ready;
-    isOver = true;
-    // A hundred patterns of a thousand states take 100 ms and more, and a turn 5 ms and one step.
-    expect(turns).to.be.above(10);
+    const turns = await turnsOf(() => {
+      const ready = validator.whenReady();
+      expect(validator.whenReady()).to.equal(ready);
+      return ready;
+    });
+    // A hundred patterns of a thousand states.
+    expect(turns).to.be.above(40);
     expect(validator.whenReady()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
@@ -98,6 +95,20 @@ describe('a validator', () => {
     expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
     expect(messageOf(validator.violations(times(50_000, () => 99)))).to.contain('too complex to be checked');
   });
+
+  for (const origin of ['code', 'client'] as const)
+    it(`compares objects in a list of distinct items, up to a bound of work (${origin})`, () => {
+      const root: JsonSchema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
+      const validator = validatorOf(root, origin);
+      const items = (count: number, fields: number): object[] =>
+        times(count, (at) => ({ ...fieldsOf(fields), last: at, of: { list: [at] } }));
+      expect(validator.violations(items(2000, 3))).to.deep.equal([]);
+      expect(validator.violations([...items(10, 3), ...items(1, 3)]).map(({ reason }) => reason)).to.deep.equal([
+        'FieldValueDuplicate',
+      ]);
+      expect(validator.violations(items(16, 2000))).to.deep.equal([]);
+      expect(messageOf(validator.violations(items(9000, 20)))).to.contain('too complex to be checked');
+    });
 
   const expensive: readonly (readonly [what: string, branch: (at: number) => JsonSchema, item: () => unknown])[] = [
     ['enums of lists', (at) => ({ enum: [times(50, () => at)] }), () => times(50, () => 2000)],

@@ -6,7 +6,7 @@ import { allSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { InterpretedGate } from './interpreted-gate.ts';
 import { LinearPatterns } from './linear-pattern.ts';
-import { PatternMatches } from './pattern-matches.ts';
+import { maxStepsAtOnce, PatternMatches } from './pattern-matches.ts';
 import { SchemaNodes } from './schema-node.ts';
 import { allSchemas, isLargeSchema } from './schema-walk.ts';
 import { compileGate } from './value-gate.ts';
@@ -62,9 +62,20 @@ export class Validator {
     return allSteps(this.judge(value));
   }
 
+  /**
+   * Returns the same for callers that cannot pause: a value whose texts are long, and whose patterns have many states, is too
+   * complex.
+   */
+  violationsAtOnce(value: unknown): readonly FieldCause[] {
+    return allSteps(this.#judgeBy(new PatternMatches(this.#patterns, maxStepsAtOnce), value));
+  }
+
   /** Returns the violations in steps, since the matches of patterns can take up to 0.4 s. */
-  *judge(value: unknown): Steps<readonly FieldCause[]> {
-    const matches = new PatternMatches(this.#patterns);
+  judge(value: unknown): Steps<readonly FieldCause[]> {
+    return this.#judgeBy(new PatternMatches(this.#patterns), value);
+  }
+
+  *#judgeBy(matches: PatternMatches, value: unknown): Steps<readonly FieldCause[]> {
     const isValid = yield* matches.decide(() => this.#isValid(value));
     if (isValid === true) return nothing;
     const causes = isValid === false ? yield* matches.decide(() => this.#explainer.explain(value)) : undefined;

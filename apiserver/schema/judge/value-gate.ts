@@ -4,6 +4,7 @@ import type { CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
 import { CheckBudget } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
+import type { Identity } from './distinct.ts';
 import { isEmbeddedResource } from './embedded-resource.ts';
 import { formats } from './formats.ts';
 import type { LinearPatterns } from './linear-pattern.ts';
@@ -12,6 +13,9 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
 
 /** Most references that one check follows. Objects of 1.5 MiB need far fewer; this many take a second, most of it for errors of branches that ajv collects. */
 const maxReferences = 250_000;
+
+/** Comparing a value within an item with those of all other items counts as so many references: 30 ms in all. */
+const referencesOfComparison = 2.5;
 
 /** True for a value that keeps all the rules, as far as they can be checked with 250,000 references followed. */
 export type ValueGate = (value: unknown) => boolean;
@@ -50,6 +54,7 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
   for (const keyword of keywords) ajv.addKeyword(keyword);
   ajv.addKeyword(budgetKeyword(budget));
+  ajv.addKeyword(distinctKeyword(budget));
   const check = ajv.compile({ ...translateSchema(root), $defs: budgeted(translateNamed(components)) });
   return (value) => {
     budget.reset();
@@ -74,17 +79,22 @@ function budgetKeyword(budget: CheckBudget): CodeKeywordDefinition {
   };
 }
 
-const keywords: readonly CodeKeywordDefinition[] = [
-  lengthKeyword('maxLength', isLongerThan),
-  lengthKeyword('minLength', isShorterThan),
-  {
+function distinctKeyword(budget: CheckBudget): CodeKeywordDefinition {
+  const ref = (items: readonly unknown[], identity: Identity): boolean =>
+    isDistinct(items, identity, (values) => budget.spend(referencesOfComparison * values));
+  return {
     keyword: 'distinct',
     type: 'array',
     code(context: KeywordCxt): void {
-      const isOk = context.gen.scopeValue('func', { ref: isDistinct });
+      const isOk = context.gen.scopeValue('func', { ref });
       context.fail(_`!${isOk}(${context.data}, ${context.schemaValue})`);
     },
-  },
+  };
+}
+
+const keywords: readonly CodeKeywordDefinition[] = [
+  lengthKeyword('maxLength', isLongerThan),
+  lengthKeyword('minLength', isShorterThan),
   {
     keyword: 'embedded',
     type: 'object',

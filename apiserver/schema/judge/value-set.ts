@@ -1,5 +1,5 @@
 import type { CheckBudget } from './check-budget.ts';
-import { canonicalJson } from './distinct.ts';
+import { canonicalJson, countValues } from './distinct.ts';
 
 /** JSON values that are looked up by hash, so that a value costs no more in an enum of 100,000 values than in one of two. */
 export class ValueSet {
@@ -27,15 +27,4 @@ export class ValueSet {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-/** Counts the values in an object or a list, itself included; stops soon after `most`. */
-function countValues(value: unknown, most: number): number {
-  if (!isContainer(value)) return 1;
-  let count = 1;
-  for (const child of Object.values(value)) {
-    if (count > most) break;
-    count += countValues(child, most - count);
-  }
-  return count;
 }

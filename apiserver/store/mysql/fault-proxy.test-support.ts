@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  * - `pass`: they go to the server
  * - `cut`: both sides are cut, and the server never sees them
  * - `cutAfterAnswer`: the server sees them and answers, and the client never sees that
- * - `swallow`: nobody sees them, and nobody is told
+ * - `swallow`: the server never sees them, and the client gets no error
  * - `orphan`: the client is cut; the server waits on, and gets them with {@link FaultProxy.release}
  */
 export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
@@ -41,7 +41,7 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** From now on, the first bytes that hold the text meet the fault, and `then` is told. All others pass. */
+  /** From now on, the first bytes that hold the text meet the fault, and `then` is called. All others pass. */
   breakAt(text: string, fault: Fault, then?: () => void): void {
     this.faultOf = (sent) => {
       if (!sent.includes(text)) return 'pass';

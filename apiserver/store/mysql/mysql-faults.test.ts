@@ -88,7 +88,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await history()).to.deep.equal([key('before'), key('a'), key('b')]);
   });
 
-  it('treats a silent server as lost, and writes once', async () => {
+  it('treats a silent server as lost, and writes once [slow]', async () => {
     proxy.breakAt('COMMIT', 'swallow');
     const [outcome] = await committed(store, [create('a', '1')]);
     expect(revisionOf(outcome)).to.equal(await store.currentRevision());
@@ -207,7 +207,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no server can be asked, and continues when it turns out as ${what}`, async () => {
+    it(`reports an unknown outcome when no server can be asked, and continues when it turns out as ${what} [slow]`, async () => {
       proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
       proxy.isDown = false;
@@ -268,7 +268,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store for seconds when it hangs with the counter locked, and then writes after it', async () => {
+    it('delays the other store for seconds when it hangs with the counter locked, and then writes after it [slow]', async () => {
       // At the pace of the server, which ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();

@@ -44,7 +44,7 @@ describeWithMysql('MySQL store, with others', () => {
     }
   });
 
-  it('has the database for itself only when no other store has it, and names the one that does', async () => {
+  it('has the database for itself only when no other store has it, and names the one that does [slow]', async () => {
     const [a, b] = [make(), make()];
     await Promise.all([a.open(), b.open()]);
     const holders = [await holderOf(0), await holderOf(1)];
@@ -60,7 +60,7 @@ describeWithMysql('MySQL store, with others', () => {
     await make(true).open();
   });
 
-  it('refuses other stores while it has the database for itself, and accepts them afterwards', async () => {
+  it('refuses other stores while it has the database for itself, and accepts them afterwards [slow]', async () => {
     const alone = make(true);
     await alone.open();
     for (const exclusive of [false, true]) {
@@ -91,7 +91,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await opening).to.include({ revision: 0 });
   });
 
-  it('has the database for itself again after its connection was lost', async () => {
+  it('has the database for itself again after its connection was lost [slow]', async () => {
     const alone = make(true);
     await alone.open();
     const before = await holderOf(0);

@@ -135,7 +135,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       ['another batch has its revision', `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`],
       ['nobody has its revision', 'DELETE FROM log WHERE revision = 2'],
     ] as const) {
-      it(`${what}, and it writes and reads no more, whatever follows`, async () => {
+      it(`${what}, and it writes and reads nothing after that`, async () => {
         const [a] = pair();
         await written(a, create('1', ''), create('2', ''));
         await inDatabase(...statements);
@@ -253,7 +253,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await latestDeadlock()).to.not.include(database.database);
     });
 
-    it('hide nothing of what they compact: a reader has it, or is told', async () => {
+    it('hide nothing that they compact: a reader has it, or gets an error', async () => {
       let last = Infinity;
       let isDone = false;
       let compacted = 0;

@@ -220,7 +220,7 @@ export class MysqlWriter {
       const { found, answers } = await this.begin(connection, [sql.getBatch(revision)]);
       if (answers[0]?.[0]?.[0] === batch) return true;
       if (found.compactRevision < revision) return false;
-      const message = `${this.#name} was lost at a commit, and its log from then is compacted: nobody knows whether it was written`;
+      const message = `${this.#name} was lost at a commit, and its log from then is compacted: it is not known whether it was written`;
       throw new StoreError('unknown', message);
     } finally {
       connection.destroy();

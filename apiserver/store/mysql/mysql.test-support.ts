@@ -5,7 +5,6 @@ import { type Logger, silentLogger } from '@homeostat/controller-runtime/api';
 import { MysqlConnection, type ResultRow } from './mysql-connection.ts';
 import { createMysqlStore, type MysqlStoreOptions } from './mysql-store.ts';
 import { type MysqlDatabase, parseMysqlUrl } from './mysql-url.ts';
-import { skip } from '../../skip.test-support.ts';
 import type { Store } from '../store.ts';
 
 /** A server whose user may create databases and users; tests make databases of their own there, and drop them. */
@@ -62,7 +61,7 @@ export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => vo
         await administer('DO 0');
       } catch (error) {
         if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-        skip(this, 'there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
+        this.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
       }
     });
     tests.call(this);

@@ -136,7 +136,7 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
 /** Operations without claims or generations, $1 to $8: nothing else is looked up. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
-/** Operations of which some name a generation, $1 to $11. */
+/** Statement for operations of which some name a generation, with parameters $1 to $11. */
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
 /** Operations with claims, $1 to $21; operations with claims usually name a generation. */

@@ -6,7 +6,6 @@ import { Client } from 'pg';
 
 import { PostgresProxy } from './postgres-proxy.test-support.ts';
 import { createPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
-import { skip } from '../../skip.test-support.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 
@@ -32,7 +31,7 @@ export class PostgresTestServer {
       const failure = await server.#connect();
       if (failure === undefined) return;
       if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw failure;
-      skip(this, 'there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', failure);
+      this.skipBecause('there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', failure);
     });
     after(() => server.#end());
     return server;
@@ -65,7 +64,7 @@ export class PostgresTestServer {
     return (await this.#admin.query<Row>(text, values)).rows;
   }
 
-  /** Ends the sessions of a database, all or those that wait for a lock; answers how many there were. */
+  /** Ends the sessions of a database, all or those that wait for a lock; returns how many there were. */
   async endSessions(url: string, which: 'all' | 'waiting' = 'all'): Promise<number> {
     const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = $1 AND ($2 = 'all' OR wait_event_type = 'Lock')`;
@@ -161,7 +160,7 @@ export function databaseOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }
 
-/** Runs SQL on a database, on a connection that ends before the answer. */
+/** Runs SQL on a database, on a connection that ends before the response. */
 export async function runOn<Row extends object>(url: string, text: string): Promise<Row[]> {
   return onSession(url, async (client) => (await client.query<Row>(text)).rows);
 }

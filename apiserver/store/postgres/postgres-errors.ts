@@ -28,7 +28,7 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
 /** True for an error of a statement, after which the connection continues. */
 export function isServerError(error: unknown): error is ServerError {
   if (!(error instanceof Error)) return false;
-  const { code, severity } = error as Partial<ServerError>;
+  const { code, severity }: Partial<ServerError> = error;
   return typeof code === 'string' && typeof severity === 'string' && !farewell.test(code);
 }
 
@@ -48,7 +48,7 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
 }
 
 function codeOf(error: Error): StoreErrorCode {
-  const { code, severity } = error as Partial<ServerError>;
+  const { code, severity }: Partial<ServerError> = error;
   // The server sends both, so the connection failed.
   if (typeof severity !== 'string' || typeof code !== 'string') return 'io';
   return codes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'refused';

@@ -60,7 +60,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('notices commits of others, with and without a notification', async () => {
+  it('notices commits of other replicas, with and without a notification', async () => {
     const clock = new FakeClock();
     const url = await server.createSchema();
     const store = server.store(url, { clock });
@@ -162,7 +162,7 @@ describe('PostgresStore when connections fail', () => {
     });
   }
 
-  it('continues after others have written and compacted, whatever it has missed', async () => {
+  it('continues after other replicas have written and compacted, however much it has missed', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     await written(store, create('a', '1'));
     proxy.down();

@@ -67,7 +67,7 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('leaves a silent server after two seconds, and a pooler without a server as well', async () => {
+  it('leaves a silent server after two seconds, and a pooler without a server as well [slow]', async () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
     const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));

@@ -95,7 +95,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     proxy.refuse();
     const error = await passTime(clock, rejectionOf(store.commit([create('a', 'again'), create('b', '2')])));
     expect(error).to.include({ name: 'StoreError', code: 'unknown' });
-    // At once: nobody waits again for what has not answered for seconds.
+    // At once: no call waits again for a server that has not responded for seconds.
     expect(await rejectionOf(store.commit([create('c', '3')]))).to.include({ code: 'io' });
     proxy.up();
     const committing = (): Promise<unknown> => passTime(clock, rejectionOf(store.commit([create('c', '3')])));

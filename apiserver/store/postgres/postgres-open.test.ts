@@ -30,7 +30,7 @@ describe('PostgresStore at its start', () => {
     await alone.close();
   });
 
-  it('refuses other stores while one has the database alone, and names its session', async () => {
+  it('refuses other stores while one has the database alone, and names its session [slow]', async () => {
     const url = await server.createSchema();
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const alone = await openStore(url, environment, { exclusive: true });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /**
  * What becomes of the COMMIT of a batch, which is sent together with what it commits.
  * - `before`: the connection ends before the server has it
- * - `after`: the server's answer is not passed on, and the connection ends once it is there
+ * - `after`: the server's response is not passed on, and the connection ends once it is there
  * - `late`: the client's connection ends, and the server gets the COMMIT when {@link PostgresProxy.releaseCommit} is called
  */
 export type CommitFault = 'before' | 'after' | 'late';

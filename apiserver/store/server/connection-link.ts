@@ -131,7 +131,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   #start(mayRepeat: () => boolean = () => true): void {
-    const lastError = new StoreError('io', 'the database does not answer');
+    const lastError = new StoreError('io', 'the database does not respond');
     const state: Down = { kind: 'down', sinceMs: this.#parts.clock.monotonicMs(), lastError };
     this.#state = state;
     this.#running = this.#connect(state, mayRepeat);

@@ -2,17 +2,18 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 type SqlValue = string | number | Uint8Array | null;
 
-export interface SqlStatement {
+/** `Row`: what the statement reads, as the author of its text knows. */
+export interface SqlStatement<Row = unknown> {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
-  get(...values: SqlValue[]): unknown;
-  all(...values: SqlValue[]): unknown[];
-  iterate(...values: SqlValue[]): Iterable<unknown>;
+  get(...values: SqlValue[]): Row | undefined;
+  all(...values: SqlValue[]): Row[];
+  iterate(...values: SqlValue[]): Iterable<Row>;
 }
 
 /** The common part of node:sqlite and better-sqlite3 that the store needs. All calls are synchronous. */
 export interface SqlDatabase {
   exec(sql: string): unknown;
-  prepare(sql: string): SqlStatement;
+  prepare<Row>(sql: string): SqlStatement<Row>;
   close(): unknown;
 }
 
@@ -43,6 +44,13 @@ export const betterSqlite3: SqliteBinding = {
     return (path) => new Database(path, { timeout: 0 });
   },
 };
+
+/** Returns the row of a statement that always finds one. Throws StoreError `corrupt` if it does not. */
+export function rowOf<Row>(statement: SqlStatement<Row>, ...values: SqlValue[]): Row {
+  const row = statement.get(...values);
+  if (row === undefined) throw new StoreError('corrupt', `SQLite: the database lacks ${values.join() || 'a row'}`);
+  return row;
+}
 
 /**
  * Opens a database with the first binding that this runtime has. All bindings were equally fast when measured, so the

@@ -2,6 +2,7 @@ import { conflictCodes, operationNames } from '../operation-codes.ts';
 import { allSteps } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
+import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import {
   batchStride,
@@ -35,7 +36,7 @@ export class SqliteCommitter {
 
   constructor(database: SqlDatabase) {
     this.#statements = prepareStatements(database);
-    this.#revision = (database.prepare(sql.getCounter).get() as { revision: number }).revision;
+    this.#revision = rowOf(database.prepare<{ readonly revision: number }>(sql.getCounter)).revision;
   }
 
   /** The revision of the last commit; durable. */
@@ -92,7 +93,7 @@ export class SqliteCommitter {
   }
 
   #claimsOf(kind: number): StoredClaim[] {
-    return this.#statements.claimsOfKind.all(kind) as unknown as StoredClaim[];
+    return this.#statements.claimsOfKind.all(kind);
   }
 
   /** Returns the new generation. */
@@ -105,7 +106,7 @@ export class SqliteCommitter {
 
   /** The indexes of a kind; for one that was never opened none, under generation 0. */
   #indexesOf(kind: number): { generation: number; indexes: string } {
-    const row = this.#statements.getMeta.get(`indexes:${kind}`) as { value: string } | undefined;
+    const row = this.#statements.getMeta.get(`indexes:${kind}`);
     const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];
     return { generation: Number(generation), indexes };
   }
@@ -145,7 +146,7 @@ export class SqliteCommitter {
   /** Returns the written revision, or a conflict's code with nothing written. */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
     const { kind, key, unique } = operation;
-    const row = this.#statements.findRow.get(kind, key) as { id: number; revision: number } | undefined;
+    const row = this.#statements.findRow.get(kind, key);
     if (operation.generation >= 0 && operation.generation !== this.#generationOf(kind)) return conflictCodes.generation;
     const conflict = stateConflict(operation, row);
     if (conflict !== undefined) return conflict;
@@ -182,7 +183,7 @@ export class SqliteCommitter {
   }
 
   #holderOf(kind: number, [index, value]: Claim): string | undefined {
-    const found = this.#statements.findClaim.get(kind, index, storedClaimValue(value)) as { key: string } | undefined;
+    const found = this.#statements.findClaim.get(kind, index, storedClaimValue(value));
     return found?.key;
   }
 
@@ -215,7 +216,16 @@ export class SqliteCommitter {
   }
 }
 
-type Statements = Readonly<Record<keyof typeof statementTexts, SqlStatement>>;
+interface ReadRows {
+  readonly findRow: { readonly id: number; readonly revision: number };
+  readonly findClaim: { readonly key: string };
+  readonly claimsOfKind: StoredClaim;
+  readonly getMeta: { readonly value: string };
+}
+
+type Statements = {
+  readonly [Name in keyof typeof statementTexts]: SqlStatement<Name extends keyof ReadRows ? ReadRows[Name] : unknown>;
+};
 
 const statementTexts = {
   begin: 'BEGIN IMMEDIATE',

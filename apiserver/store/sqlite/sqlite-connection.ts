@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { openDatabase, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
+import { openDatabase, rowOf, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
@@ -34,7 +34,7 @@ export async function connect(path: string | undefined): Promise<SqlDatabase> {
 }
 
 export function readPragmas(database: SqlDatabase): SqlitePragmas {
-  const read = (name: string): unknown => Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0];
+  const read = (name: string): unknown => Object.values(rowOf(database.prepare<object>(`PRAGMA ${name}`)))[0];
   return {
     journalMode: String(read('journal_mode')),
     synchronous: Number(read('synchronous')),
@@ -50,7 +50,7 @@ function createFile(path: string): void {
     // very process has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
     if (code !== 'EEXIST') throw new StoreError('io', message, { cause: error });
     tighten(path);
   }
@@ -102,10 +102,10 @@ function prepared(database: SqlDatabase, path: string): SqlDatabase {
 }
 
 function migrate(database: SqlDatabase, path: string): void {
-  const found = database.prepare(sql.countTables).get() as { tables: number; meta: number };
+  const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(sql.countTables));
   if (found.tables > 0 && found.meta === 0) throw new StoreError('corrupt', `${path} is a database of something else`);
   database.exec(sql.createMeta);
-  const stored = database.prepare(sql.getMeta).get('schema') as { value: number } | undefined;
+  const stored = database.prepare<{ readonly value: number }>(sql.getMeta).get('schema');
   const version = stored?.value ?? 0;
   if (version > sql.migrations.length) {
     const known = sql.migrations.length;

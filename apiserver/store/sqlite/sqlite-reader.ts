@@ -1,3 +1,4 @@
+import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import { packPage, type PackedPage, type StoredRow } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
@@ -9,10 +10,10 @@ const maxPageBytes = 1024 * 1024;
 
 /** The reading side of a database, and its compaction. */
 export class SqliteReader {
-  readonly #kinds: SqlStatement;
-  readonly #scan: SqlStatement;
-  readonly #changes: SqlStatement;
-  readonly #bound: SqlStatement;
+  readonly #kinds: SqlStatement<{ readonly kind: number }>;
+  readonly #scan: SqlStatement<StoredRow>;
+  readonly #changes: SqlStatement<StoredRow>;
+  readonly #bound: SqlStatement<{ readonly revision: number }>;
   readonly #delete: SqlStatement;
   readonly #setMeta: SqlStatement;
   #compactRevision: number;
@@ -24,7 +25,7 @@ export class SqliteReader {
     this.#bound = database.prepare(sql.compactBound);
     this.#delete = database.prepare(sql.deleteChanges);
     this.#setMeta = database.prepare(sql.setMeta);
-    this.#compactRevision = (database.prepare(sql.getMeta).get('compactRevision') as { value: number }).value;
+    this.#compactRevision = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision').value;
   }
 
   get compactRevision(): number {
@@ -32,7 +33,7 @@ export class SqliteReader {
   }
 
   kinds(): number[] {
-    return (this.#kinds.all() as { kind: number }[]).map(({ kind }) => kind);
+    return this.#kinds.all().map(({ kind }) => kind);
   }
 
   scan(kind: number, after: string): PackedPage {
@@ -48,7 +49,7 @@ export class SqliteReader {
   /** Call in a transaction. Returns the number of dropped changes, and the new compactRevision. */
   compact(upTo: number, maxRows: number): { readonly dropped: number; readonly compactRevision: number } {
     if (maxRows < 1 || upTo <= this.#compactRevision) return { dropped: 0, compactRevision: this.#compactRevision };
-    const last = this.#bound.get(upTo, maxRows - 1) as { revision: number } | undefined;
+    const last = this.#bound.get(upTo, maxRows - 1);
     const compactRevision = last?.revision ?? upTo;
     const dropped = Number(this.#delete.run(compactRevision).changes);
     this.#setMeta.run('compactRevision', compactRevision);
@@ -61,10 +62,10 @@ export class SqliteReader {
   }
 }
 
-function page(found: Iterable<unknown>, maxRows: number): PackedPage {
+function page(found: Iterable<StoredRow>, maxRows: number): PackedPage {
   const rows: StoredRow[] = [];
   let size = 0;
-  for (const row of found as Iterable<StoredRow>) {
+  for (const row of found) {
     rows.push(row);
     size += row.data.byteLength + (row.previous?.byteLength ?? 0);
     if (size >= maxPageBytes) return packPage(rows, false);

@@ -1,4 +1,4 @@
-import { storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
+import { rowOf, storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
 import type { SqliteCalls } from './sqlite-protocol.ts';
@@ -68,7 +68,7 @@ export class SqliteSession {
 }
 
 function describeOpened({ database, committer, reader }: Opened): OpenedStore {
-  const { value } = database.prepare(sql.getMeta).get('epoch') as { value: string };
+  const { value } = rowOf(database.prepare<{ readonly value: string }>(sql.getMeta), 'epoch');
   return { revision: committer.revision, compactRevision: reader.compactRevision, epoch: value };
 }
 
@@ -82,12 +82,12 @@ function compact({ committer, reader }: Opened, upTo: number, maxRows: number): 
 function numberOf({ committer, database }: Opened, name: string): number {
   return committer.transaction(() => {
     database.prepare(sql.addNumber).run(name);
-    return (database.prepare(sql.getNumber).get(name) as { id: number }).id;
+    return rowOf(database.prepare<{ readonly id: number }>(sql.getNumber), name).id;
   });
 }
 
 function namesOf({ database }: Opened, prefix: string): readonly string[] {
-  const rows = database.prepare(sql.listNames).all(prefix, prefix) as { name: string }[];
+  const rows = database.prepare<{ readonly name: string }>(sql.listNames).all(prefix, prefix);
   return rows.map(({ name }) => name);
 }
 

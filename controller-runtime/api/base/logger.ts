@@ -1,4 +1,4 @@
-/** What the service needs of a logger; pino's is one. Fields first, then the message. */
+/** The logger that the service needs; pino's fits. Fields first, then the message. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

@@ -1,4 +1,4 @@
-/** How far a misspelt key may be from the one that was meant, in single edits. */
+/** The maximum distance of a misspelt key from the suggested one, in single edits. */
 const maxDistance = 2;
 
 /**

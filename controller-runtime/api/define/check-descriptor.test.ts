@@ -78,7 +78,7 @@ describe('checkDescriptor', () => {
     ['plural', 'proxy', 'paths use these words'],
     ['singular', 'Person', 'DNS label', '2.1-singular'],
     ['scope', 'cluster', 'one of Cluster, Namespaced'],
-    ['nameFormat', 'any', 'one of label, subdomain'],
+    ['nameFormat', 'any', 'one of label, subdomain, path'],
     ['subresources', ['scale'], 'one of status'],
     ['scale', {}, 'specReplicasPath is missing; it must be fields joined by dots, below .spec'],
     ['scale', { ...scale, specReplicasPath: '.spec.parts[0]' }, 'specReplicasPath ".spec.parts[0]" must be fields'],

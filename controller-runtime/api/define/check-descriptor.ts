@@ -38,7 +38,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ['plural', brokenPluralRule],
   ['singular', ({ singular }) => mustBeLabel(singular)],
   ['scope', ({ scope }) => mustBeOneOf(scope, ['Cluster', 'Namespaced'])],
-  ['nameFormat', ({ nameFormat }) => mustBeOneOf(nameFormat, ['label', 'subdomain'])],
+  ['nameFormat', ({ nameFormat }) => mustBeOneOf(nameFormat, ['label', 'subdomain', 'path'])],
   ['subresources', ({ subresources }) => firstOf(subresources, (name) => mustBeOneOf(name, ['status']))],
   ['scale', brokenScaleRule],
   ['shortNames', ({ shortNames }) => firstOf(shortNames, mustBeLabel)],

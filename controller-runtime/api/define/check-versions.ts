@@ -3,7 +3,7 @@ import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 /** More are a mistake: the longest-lived kinds have had five. */
 const maxVersions = 64;
 
-// What all versions of a kind have in common.
+// Properties that all versions of a kind share.
 const sharedAttributes = ['group', 'kind', 'plural', 'singular', 'scope', 'nameFormat'] as const;
 
 /** The first rule that the versions of a kind break among themselves; undefined when there is none. */

@@ -16,7 +16,7 @@ const rules = { serviceDomain: 'homeostat.internal' };
 const convert = { toStorage: () => ({}), fromStorage: () => ({}) };
 
 describe('defineVersions', () => {
-  it('answers the stored version with the others, frozen, classes as their descriptors', () => {
+  it('returns the stored version with the others, frozen, classes as their descriptors', () => {
     const kind = defineVersions(Person, [{ model: thing('v1') }]);
     expect(kind).to.deep.include({ ...descriptorOf(Person), versions: [{ model: thing('v1') }] });
     expect([Object.isFrozen(kind), Object.isFrozen(kind.versions)]).to.deep.equal([true, true]);

@@ -15,7 +15,7 @@ function defineMetadataSymbol(): symbol {
   return symbol;
 }
 
-/** What the decorators of one class said, its base classes not included. */
+/** The declarations of one class's decorators, without its base classes. */
 export interface ClassDeclaration {
   gvk?: GvkOptions;
   schema?: SchemaAttributes;
@@ -38,7 +38,7 @@ export function declarationOf(context: { readonly metadata?: object }): ClassDec
   return own ?? (metadata[modelSymbol] = { fields: new Map() });
 }
 
-/** What is declared on the class itself; undefined when it bears no decorator of ours. */
+/** The declarations on the class itself; undefined when it has no decorator of this package. */
 export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
   if (!Object.hasOwn(cls, metadataSymbol)) return undefined;
   const metadata = Reflect.get(cls, metadataSymbol) as DecoratorMetadata | null;

@@ -6,7 +6,7 @@ export type SchemaDecorator = (value: unknown, context: ClassDecoratorContext | 
 
 /**
  * Declares what a field may hold, or the schema of a class (spec 2.6). Checked before an object is created or changed.
- * What the attributes say is judged when the model is registered, where errors name class and field.
+ * The attributes are checked when the model is registered, where errors name class and field.
  * @throws TypeError on anything but a class or a public instance field.
  */
 export function Schema(attributes: SchemaAttributes = {}): SchemaDecorator {

@@ -3,7 +3,7 @@ import { statusCodes } from './status.ts';
 
 export interface ApiErrorOptions {
   readonly cause?: unknown;
-  /** What the error is about; `kind` is the plural, or the kind for Invalid. */
+  /** The object of the error; `kind` is the plural, or the kind for Invalid. */
   readonly details?: { readonly name?: string; readonly group?: string; readonly kind?: string; readonly uid?: string };
   readonly causes?: readonly FieldCause[];
   /** Also sent as the header Retry-After. Whole seconds. */

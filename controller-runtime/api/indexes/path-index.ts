@@ -8,7 +8,7 @@ import { referencedName } from '../schema/schema-reference.ts';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
-/** What a path leads to. */
+/** The value at the end of a path. */
 interface Target {
   readonly type: IndexedType;
   /** The path goes through an array. */

@@ -1,3 +1,4 @@
+import type { NameFormat } from '../object/names.ts';
 import type { GroupVersionKind, PrinterColumn, ScaleSubresource } from './model.ts';
 
 /** Names of a model and how its API looks (spec 2.1). Checked at registration. */
@@ -8,11 +9,11 @@ export interface ResourceOptions {
   readonly singular?: string;
   /** Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
-  /** Default `label`: names by spec 2.4. `subdomain` allows dots. */
-  readonly nameFormat?: 'label' | 'subdomain';
+  /** Default `label`: names by spec 2.4. `subdomain` allows dots, `path` also colons. */
+  readonly nameFormat?: NameFormat;
   /** Default none: one document, status included. */
   readonly subresources?: readonly 'status'[];
-  /** Where the replicas are, for `/<name>/scale`. Default none. */
+  /** The paths of the replicas, for `/<name>/scale`. Default none. */
   readonly scale?: ScaleSubresource;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];

@@ -2,7 +2,7 @@ import type { ApiObject } from '../object/object.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
- * What an index function returns for an object: its values, encoded as strings whose code point order is the sort
+ * The result of an index function for an object: its values, encoded as strings whose code point order is the sort
  * order. The empty list means "no value": not under the index, free of the unique rule, last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
@@ -10,7 +10,7 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
   readonly multiValued: boolean;
   /** Throws what the author's function throws, and TypeError when a value is not a string. */
   valuesOf(object: T): readonly string[];
-  /** How a selector's literal becomes a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
+  /** Converts a selector's literal to a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
   encode?(literal: string): string;
 }
 

@@ -5,7 +5,7 @@ import { checkDnsLabel, checkGenerateName, checkName, checkQualifiedName } from 
 import type { ObjectMeta, OwnerReference } from '../object/object.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** What the metadata rules need of a model; every ModelDescriptor is one. */
+/** The part of a model that the metadata rules need; every ModelDescriptor has it. */
 export type MetadataRules = Pick<ModelDescriptor, 'nameFormat' | 'scope'>;
 
 /**

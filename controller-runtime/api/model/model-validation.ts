@@ -2,7 +2,7 @@ import { ApiError } from '../errors/errors.ts';
 import type { ApiObject } from '../object/object.ts';
 import type { CauseReason } from '../errors/status.ts';
 
-/** What a model's own validation has against an object. */
+/** A violation that a model's own validation finds. */
 export interface FieldViolation {
   /** Path such as `spec.tags[1]`. */
   readonly field: string;
@@ -13,10 +13,10 @@ export interface FieldViolation {
 }
 
 /**
- * What a schema cannot say: rules between fields, and of what may follow what. Called with the object that would be
+ * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that would be
  * stored, and with the stored one (undefined for a creation), both frozen, after schema and metadata have been found
  * valid; at every create, update, patch and status write that changes something and leaves the object there.
- * Answers the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
+ * Returns the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
  * Invalid instead; anything else that it throws or returns is a bug in the hook, and refuses the write as well.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
@@ -25,7 +25,7 @@ export type ModelValidation<T extends ApiObject = ApiObject> = {
 }['validate'];
 
 /**
- * What a rule throws to refuse an object: 422 Invalid with these violations, all at once. The server adds which object it is.
+ * Thrown by a rule to refuse an object: 422 Invalid with these violations, all at once. The server adds which object it is.
  * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
  */
 export function invalid(...violations: readonly FieldViolation[]): ApiError {

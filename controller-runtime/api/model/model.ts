@@ -1,3 +1,4 @@
+import type { NameFormat } from '../object/names.ts';
 import type { ApiObject } from '../object/object.ts';
 import type { IndexSpec } from './index-spec.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -14,9 +15,9 @@ export interface GroupVersionKind {
 export interface PrinterColumn {
   /** The heading. */
   readonly name: string;
-  /** What does not have it stays empty; `string` shows numbers and JSON as text, `date` the time since then. */
+  /** The cell stays empty when the object has no value; `string` shows numbers and JSON as text, `date` the time since then. */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
-  /** Where the value is; a JSONPath such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. Where there are several, the first is shown. */
+  /** The JSONPath of the value, such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. The first of several values is shown. */
   readonly jsonPath: string;
   readonly description?: string;
   /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
@@ -25,7 +26,7 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** Where objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by dots. */
+/** The fields in which objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by dots. */
 export interface ScaleSubresource {
   /** Such as `.spec.replicas`; below `.spec`. */
   readonly specReplicasPath: string;
@@ -36,7 +37,7 @@ export interface ScaleSubresource {
 }
 
 /**
- * What a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
+ * The form that a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
  * Immutable (frozen). `T` is the type of its objects; it exists for the compiler only.
  */
 export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
@@ -45,8 +46,8 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly singular: string;
   /** Default `Cluster`: the spec's models have no namespace. */
   readonly scope: 'Cluster' | 'Namespaced';
-  /** `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. */
-  readonly nameFormat: 'label' | 'subdomain';
+  /** `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. `path`: also colons. */
+  readonly nameFormat: NameFormat;
   /** `status` listed: the main path ignores status on create and update. Default none. */
   readonly subresources: readonly 'status'[];
   /** Default none: no `/scale`. */
@@ -73,13 +74,13 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
 }
 
 /**
- * What a conversion returns: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
+ * The result of a conversion: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
  * annotations may be other ones, and all else stays, as it does where metadata is left out.
  */
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
 /**
- * How objects of one version become those of the version that they are stored in (`S`), and back; both functions, or
+ * Converts objects of one version to the stored version (`S`), and back; both functions, or
  * neither: then only apiVersion changes. Each gets a deeply frozen object and returns synchronously; what it returns is
  * copied, given the defaults of its schema, and rid of what that does not know. One that throws refuses a write (422),
  * and fails a read (500), in the words of the error.

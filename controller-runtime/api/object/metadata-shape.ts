@@ -3,9 +3,9 @@ import type { FieldCause } from '../errors/status.ts';
 
 /** The JSON type that a value should have, throughout. */
 interface Shape {
-  /** The question of every write, answered without a message being made. */
+  /** The question of every write, decided without making a message. */
   fits(value: unknown): boolean;
-  /** What is wrong in a value and below it. */
+  /** Returns the violations in a value and below it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
 }
 

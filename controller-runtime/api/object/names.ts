@@ -1,5 +1,8 @@
-/** `label`: spec 2.4, no dots. `subdomain`: dots too, for kinds whose names are domains. */
-export type NameFormat = 'label' | 'subdomain';
+/**
+ * `label`: spec 2.4, no dots. `subdomain`: dots too, for kinds whose names are domains. `path`: printable ASCII characters
+ * without `/`, `%` and spaces, for kinds whose names are divided by colons.
+ */
+export type NameFormat = 'label' | 'subdomain' | 'path';
 
 const maxNameLength = 253;
 const maxLabelLength = 63;
@@ -27,27 +30,40 @@ const labelValueMessage =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /**
- * What is wrong with a `metadata.name`; the empty list means valid. `label` is spec 2.4: at most 253 lowercase
- * letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123).
+ * Returns the violations of a `metadata.name`; the empty list means valid. `label` is spec 2.4: at most 253 lowercase
+ * letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123). `path` is a segment of a
+ * path.
  */
 export function checkName(value: string, format: NameFormat): readonly string[] {
   if (format === 'subdomain') return checkDnsSubdomain(value);
+  if (format === 'path') return checkPathSegment(value);
   return check(value, { pattern: labelPattern, message: nameMessage, maxLength: maxNameLength });
 }
 
-/** What is wrong with a DNS label (RFC 1123, at most 63 characters), the form of a namespace's name. */
+/** Returns the violations of a DNS label (RFC 1123, at most 63 characters), the form of a namespace's name. */
 export function checkDnsLabel(value: string): readonly string[] {
   const message = subdomainPattern.test(value) ? 'must not contain dots' : labelMessage;
   return check(value, { pattern: labelPattern, message, maxLength: maxLabelLength });
 }
 
-/** What is wrong with a DNS subdomain (RFC 1123, at most 253 characters). */
+/** Returns the violations of a DNS subdomain (RFC 1123, at most 253 characters). */
 export function checkDnsSubdomain(value: string): readonly string[] {
   return check(value, { pattern: subdomainPattern, message: subdomainMessage, maxLength: maxNameLength });
 }
 
+/** Returns the violations of a segment of a path: at most 253 printable ASCII characters, without `/`, `%` and spaces, and no way up. */
+function checkPathSegment(value: string): readonly string[] {
+  if (value === '.' || value === '..') return [`may not be '${value}'`];
+  const illegal = ['/', '%'].filter((each) => value.includes(each));
+  return [
+    ...(value.length > maxNameLength ? [tooLong(maxNameLength)] : []),
+    ...illegal.map((each) => `may not contain '${each}'`),
+    ...(/^[\x21-\x7e]*$/.test(value) ? [] : ['may contain printable ASCII characters only, and no spaces']),
+  ];
+}
+
 /**
- * What is wrong with a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers. The
+ * Returns the violations of a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers. The
  * prefix is a DNS subdomain, the name at most 63 characters and may hold upper case, `-`, `_` and `.`.
  */
 export function checkQualifiedName(value: string): readonly string[] {
@@ -60,13 +76,13 @@ export function checkQualifiedName(value: string): readonly string[] {
   return [...(slash < 0 ? [] : checkPrefixPart(value.slice(0, slash))), ...checkNamePart(value.slice(slash + 1))];
 }
 
-/** What is wrong with a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both ends. */
+/** Returns the violations of a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both ends. */
 export function checkLabelValue(value: string): readonly string[] {
   if (value === '') return [];
   return check(value, { pattern: qualifiedPattern, message: labelValueMessage, maxLength: maxLabelLength });
 }
 
-/** What is wrong with a `metadata.generateName`: the rule of the names it will make, but it may end with a hyphen. */
+/** Returns the violations of a `metadata.generateName`: the rule of the names it will make, but it may end with a hyphen. */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
   return checkName(body, format);

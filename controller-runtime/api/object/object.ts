@@ -10,7 +10,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** What one manager owns of an object (Kubernetes `ManagedFieldsEntry`). */
+/** The fields of an object that one manager owns (Kubernetes `ManagedFieldsEntry`). */
 export interface ManagedFieldsEntry {
   readonly manager: string;
   /** `Apply`: server-side apply; `Update`: every other write. */

@@ -49,7 +49,7 @@ describe('applyJsonPatch', () => {
     }
   });
 
-  it('answers a failed test and a missing path with 422, the index and the path', () => {
+  it('refuses a failed test and a missing path with 422, naming the index and the path', () => {
     const error = refusalOf({ a: 1 }, { op: 'test', path: '/a', value: 1 }, { op: 'remove', path: '/spec/nope' });
     expect(error.code).to.equal(422);
     expect(error.causes).to.deep.equal([

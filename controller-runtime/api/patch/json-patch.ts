@@ -1,3 +1,4 @@
+import { type JsonObject } from '../base/json-object.ts';
 import { ApiError } from '../errors/errors.ts';
 import { invalidValue } from '../errors/field-cause.ts';
 import { PatchedDocument, patchTooLarge } from './patched-document.ts';
@@ -13,7 +14,7 @@ const maxOperations = 10_000;
  * operations, 3 MiB of copies or a million visited nodes. The cause's field is `patch[<index of the operation>]`, its
  * message holds the path.
  *
- * What an operation visits: each segment of its pointers, each value that it copies, compares or takes to a deeper place,
+ * The nodes that an operation visits: each segment of its pointers, each value that it copies, compares or takes to a deeper place,
  * and each 200 elements of an array that it shifts.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
@@ -41,13 +42,13 @@ function readOperation(operation: unknown, index: number): PatchOperation {
   return operation as PatchOperation;
 }
 
-function isObject(operation: unknown): operation is object {
+function isObject(operation: unknown): operation is JsonObject {
   return typeof operation === 'object' && operation !== null;
 }
 
 function shapeProblem(operation: unknown): PatchProblem | undefined {
   if (!isObject(operation)) return { value: operation, detail: 'must be an object' };
-  const { op, path, from } = operation as Readonly<Record<string, unknown>>;
+  const { op, path, from } = operation;
   switch (op) {
     case 'remove':
       return pointerProblem('path', path);

@@ -1,12 +1,11 @@
-type JsonObject = Record<string, unknown>;
-
+import { isJsonObject } from '../base/json-object.ts';
 /**
  * The target with a merge patch applied (RFC 7396). Neither is changed; the result shares their unchanged parts.
  * A key `__proto__` is a key like any other and never reaches a prototype. Depth is the stack's: bound it when parsing.
  */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
-  const result: JsonObject = isJsonObject(target) ? { ...target } : {};
+  const result: Record<string, unknown> = isJsonObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     const present = Object.hasOwn(result, key) ? result[key] : undefined;
     if (value === null) delete result[key];
@@ -41,12 +40,8 @@ function isDirective(key: string): boolean {
   );
 }
 
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Assigning to `__proto__` would replace the prototype; defining makes an own key of it. */
-function setOwn(object: JsonObject, key: string, value: unknown): void {
+function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -12,7 +12,7 @@ import { nearestKey, unknownKeyMessage } from '../base/unknown-key.ts';
 
 type RawSchema = Readonly<Record<string, unknown>>;
 
-/** Where in a declaration a schema stands. */
+/** The place of a schema in a declaration. */
 interface Place {
   /** Class or component and field, such as `PersonSpec.tags.items`. */
   readonly path: string;
@@ -134,7 +134,7 @@ export class SchemaNormaliser {
     else schema['required'] = all;
   }
 
-  /** What the schema does not know is pruned, so that an object could never have it. */
+  /** Fields that the schema does not know are pruned, so an object could never have them. */
   #checkRequired({ required = [], properties, ...rest }: JsonSchema, place: Place): void {
     if (properties === undefined || rest['x-kubernetes-preserve-unknown-fields'] === true) return;
     const isOpen = rest.additionalProperties !== undefined && rest.additionalProperties !== false;

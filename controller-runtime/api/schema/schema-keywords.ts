@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 import { isPlainObject } from '../base/plain-object.ts';
 
-/** How a keyword's value is read: another schema, several of them, or a plain value that `accepts` judges. */
+/** The form of a keyword's value: a schema, several schemas, or a plain value that `accepts` checks. */
 export type Keyword =
   | { readonly holds: 'schema' | 'schemas' | 'namedSchemas' | 'schemaOrBoolean' }
   | { readonly holds: 'value'; readonly accepts: (value: unknown) => boolean; readonly form: string };
@@ -86,7 +86,7 @@ const silentKeywords = new Set([
   'xml',
 ]);
 
-/** What a keyword means; `ignored` for pure annotations, undefined for those that are not understood. */
+/** The meaning of a keyword; `ignored` for pure annotations, undefined for unknown keywords. */
 export function keywordOf(name: string): Keyword | 'ignored' | undefined {
   if (Object.hasOwn(schemaKeywords, name)) return schemaKeywords[name as keyof JsonSchema];
   const isExtension = name.startsWith('x-') && !name.startsWith('x-kubernetes-');

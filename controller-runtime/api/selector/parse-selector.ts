@@ -14,7 +14,7 @@ const escapable = '\\,=() \t\r\n';
 const whiteSpace = ' \t\r\n';
 const special = '=!(),<>';
 
-/** Where label selectors and field selectors differ. */
+/** The differences between label selectors and field selectors. */
 interface Dialect {
   readonly parameter: 'labelSelector' | 'fieldSelector';
   readonly isField: boolean;

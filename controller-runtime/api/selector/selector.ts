@@ -1,4 +1,4 @@
-/** How a requirement compares. `=` and `==` are both `in` with one value, `!=` is `notin` with one. */
+/** The operator of a requirement. `=` and `==` are both `in` with one value, `!=` is `notin` with one. */
 export type SelectorOperator = 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
 
 /** One condition; a selector is all of its requirements. `gt` and `lt` are for labels only and compare whole numbers. */

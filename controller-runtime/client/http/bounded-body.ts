@@ -12,7 +12,7 @@ export async function readText(response: Response, maxBytes: number): Promise<st
   let length = 0;
   for await (const chunk of bodyOf(response)) {
     length += chunk.byteLength;
-    if (length > maxBytes) throw new ApiError('InternalError', `the answer is longer than ${maxBytes} bytes`);
+    if (length > maxBytes) throw new ApiError('InternalError', `the response is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length).toString('utf8');

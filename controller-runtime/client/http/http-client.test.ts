@@ -110,7 +110,7 @@ describe('createClient', () => {
       });
     });
 
-    it('answers a delete with the object that stays, and with undefined when none does', async () => {
+    it('returns the object that stays after a delete, and undefined when none does', async () => {
       server.answer({ body: person('alice', '6') });
       const options = { preconditions: { uid: 'u' }, propagationPolicy: 'Orphan', dryRun: true } as const;
       expect((await client.delete(Person, 'alice', options))?.metadata.name).to.equal('alice');
@@ -192,11 +192,11 @@ describe('createClient', () => {
       expect(error).to.deep.include({ reason: 'Invalid', code: 422, message: 'is invalid', causes });
     });
 
-    it('makes an error by its code of an answer that is no Status', async () => {
+    it('makes an error by its code of a response that is no Status', async () => {
       server.answer({ status: 404, body: '<html>nothing here</html>' });
       const error = await failureOf(client.get(Person, 'alice'));
       expect(error.reason).to.equal('NotFound');
-      expect(error.message).to.equal(`GET ${personsPath}/alice was answered 404 Not Found`);
+      expect(error.message).to.equal(`GET ${personsPath}/alice got 404 Not Found`);
     });
 
     it('reads 409 without a Status as AlreadyExists for a creation and as Conflict for an update', async () => {
@@ -235,7 +235,7 @@ describe('createClient', () => {
       }
     });
 
-    it('takes a huge error page for an answer without a Status', async () => {
+    it('takes a huge error page for a response without a Status', async () => {
       server.answer({ status: 403, body: 'x'.repeat(2_000_000) });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('Forbidden');
     });
@@ -248,12 +248,12 @@ describe('createClient', () => {
     it('follows no redirection', async () => {
       server.answer({ status: 307, headers: { location: '/elsewhere' } });
       const error = await failureOf(client.get(Person, 'alice'));
-      expect(error.message).to.match(/was answered 307/);
+      expect(error.message).to.match(/got 307/);
       expect(server.requests).to.have.length(1);
     });
 
-    it('rejects with ServiceUnavailable, and the cause, when nobody listens', async () => {
-      // Unlike a port that was free a moment ago, nobody is given this one, and unlike 1, fetch knows nothing against it.
+    it('rejects with ServiceUnavailable, and the cause, when no server listens', async () => {
+      // Unlike a port that was free a moment ago, no process is given this one, and unlike 1, fetch knows nothing against it.
       const error = await failureOf(createClient('http://127.0.0.1:2', { clock }).get(Person, 'alice'));
       expect(error.reason).to.equal('ServiceUnavailable');
       expect(error.message).to.match(/ECONNREFUSED/);

@@ -8,6 +8,7 @@ import {
   isInvalid,
   leaderHeader,
   preconditionsHeader,
+  isJsonObject,
 } from '../../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey, ObjectList, Preconditions, WatchEvent } from '../../api/index.ts';
 import type {
@@ -177,9 +178,9 @@ function preconditionHeaders(preconditions: Preconditions): Readonly<Record<stri
 /** A merge patch names its preconditions in its metadata as well: servers other than ours do not know the header. */
 function patchBody(patch: Patch, preconditions: Preconditions): object {
   if (patch.type === 'json') return patch.operations;
-  const metadata: unknown = Reflect.get(patch.patch, 'metadata') ?? {};
+  const metadata: unknown = Reflect.get(patch.patch, 'metadata');
   if (Object.keys(preconditions).length === 0) return patch.patch;
-  return { ...patch.patch, metadata: { ...(metadata as object), ...preconditions } };
+  return { ...patch.patch, metadata: { ...(isJsonObject(metadata) ? metadata : {}), ...preconditions } };
 }
 
 /** kube-apiserver refuses a patch with the uid of another object as one of an immutable field (422). */
@@ -190,7 +191,7 @@ function conflictOfUid(error: unknown): unknown {
   return new ApiError('Conflict', message, { details, cause: error });
 }
 
-/** What each write sends besides its object. */
+/** The parameters of a write besides its object. */
 function writeParts({ leader, ...options }: WriteOptions): Pick<HttpRequest, 'query' | 'signal' | 'headers'> {
   const headers = leader === undefined ? {} : { headers: { [leaderHeader]: formatLeaderEpoch(leader) } };
   return { query: writeQuery(options), signal: options.signal, ...headers };

@@ -106,7 +106,7 @@ export class HttpTransport {
       if (isApiError(error)) throw error;
       request.signal?.throwIfAborted();
       const line = `${request.method} ${request.path}`;
-      if (late) throw new ApiError('Timeout', `${line}: no answer within ${requestTimeoutMs} ms`, { cause: error });
+      if (late) throw new ApiError('Timeout', `${line}: no response within ${requestTimeoutMs} ms`, { cause: error });
       throw new ApiError('ServiceUnavailable', `${line} at ${this.#base}: ${reasonText(error)}`, { cause: error });
     } finally {
       clock.clearTimeout(timer);
@@ -154,7 +154,7 @@ export class HttpTransport {
 }
 
 function parseAnswer(request: HttpRequest, text: string): object {
-  const message = `${request.method} ${request.path} was answered with what is no JSON object`;
+  const message = `${request.method} ${request.path} got a response that is no JSON object`;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -257,7 +257,7 @@ describe('watch over HTTP', () => {
     await stream.closed;
   });
 
-  it('rejects with Expired on an answer 410', async () => {
+  it('rejects with Expired on a response 410', async () => {
     server.answer({ status: 410 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);
@@ -284,7 +284,7 @@ describe('watch over HTTP', () => {
     });
   });
 
-  it('begins at the present, without its objects, when told to send none', async () => {
+  it('begins at the present, without its objects, when the request asks for none', async () => {
     server.answer({ body: personList('9', [person('b', '8')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: false });

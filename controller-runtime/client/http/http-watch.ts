@@ -34,7 +34,7 @@ export interface HttpWatchSource<T extends ApiObject> {
   readonly silenceMs: number;
 }
 
-/** What {@link Client.watch} promises, over HTTP. Each iterator is a watch of its own; its `return` closes the connection. */
+/** {@link Client.watch} over HTTP. Each iterator is a watch of its own; its `return` closes the connection. */
 export function watchOverHttp<T extends ApiObject>(
   source: HttpWatchSource<T>,
   options: WatchOptions,
@@ -69,7 +69,7 @@ class HttpWatch<T extends ApiObject> {
     this.#revision = options.resourceVersion ?? '0';
   }
 
-  /** What was received but not handed on before the signal aborted is not handed on after it. */
+  /** Events that were received but not delivered before the signal aborted are not delivered after it. */
   get stopped(): boolean {
     return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
   }

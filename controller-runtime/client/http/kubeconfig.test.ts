@@ -44,7 +44,7 @@ describe('a kubeconfig', () => {
     });
   }
 
-  it('says where a server is, who vouches for it, and what lets in', () => {
+  it('has the address of a server, its certificate authority, and the credentials', () => {
     const data = Buffer.from(ca).toString('base64');
     expect(read(config({ 'certificate-authority-data': data }, { token: 'secret' }))).to.deep.equal({
       url,

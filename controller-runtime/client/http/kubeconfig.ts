@@ -1,8 +1,9 @@
+import { isJsonObject } from '../../api/index.ts';
 import { load } from 'js-yaml';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** What a kubeconfig says of one server. */
+/** The part of a kubeconfig about one server. */
 export interface KubeconfigAccess {
   readonly url: string;
   /** PEM of the authorities that vouch for the server. */
@@ -15,9 +16,26 @@ export interface KubeconfigOptions {
   readonly context?: string;
 }
 
+/** Where a server with the default options writes its administrator's kubeconfig. */
+const adminKubeconfig = 'data/admin.kubeconfig';
+
+/** Where such a server listens. */
+const defaultUrl = 'http://127.0.0.1:8700';
+
+/**
+ * Returns the server for clients that name none, and how to get in: that of the kubeconfig file in HOMEOSTAT_KUBECONFIG; else
+ * that of `./data/admin.kubeconfig`, if it is there; else `http://127.0.0.1:8700`, without a credential. KUBECONFIG is not
+ * read: it may name another cluster. Throws as {@link readKubeconfig} does.
+ */
+export function findServer(environment: Readonly<Record<string, string | undefined>> = process.env): KubeconfigAccess {
+  const named = environment['HOMEOSTAT_KUBECONFIG'];
+  if (named !== undefined && named !== '') return readKubeconfig(named);
+  return existsSync(adminKubeconfig) ? readKubeconfig(adminKubeconfig) : { url: defaultUrl };
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What there is besides a token, and what would leave the server unverified. */
+/** Credentials besides a token, and settings that would leave the server unverified. */
 const unsupported = {
   cluster: ['proxy-url', 'tls-server-name'],
   user: ['exec', 'auth-provider', 'client-certificate', 'client-certificate-data', 'client-key', 'username', 'as'],
@@ -84,9 +102,11 @@ class KubeconfigFile {
   /** The part of that name in a list of `{name, <part>}`. */
   entry(list: string, name: string | undefined, part: string): Fields {
     const entries = this.root[list];
-    const found = Array.isArray(entries) ? entries.filter(isFields).find((each) => each['name'] === name) : undefined;
+    const found = Array.isArray(entries)
+      ? entries.filter(isJsonObject).find((each) => each['name'] === name)
+      : undefined;
     const fields = found?.[part];
-    if (!isFields(fields)) throw this.mistake(list, `has no ${part} named ${JSON.stringify(name)}`);
+    if (!isJsonObject(fields)) throw this.mistake(list, `has no ${part} named ${JSON.stringify(name)}`);
     return fields;
   }
 
@@ -98,7 +118,7 @@ class KubeconfigFile {
   #read(): Fields {
     const text = readFileSync(this.#path, 'utf8');
     const value = this.#parse(text);
-    if (!isFields(value)) throw new Error(`${this.#path}: is no kubeconfig`);
+    if (!isJsonObject(value)) throw new Error(`${this.#path}: is no kubeconfig`);
     return value;
   }
 
@@ -106,12 +126,8 @@ class KubeconfigFile {
     try {
       return load(text);
     } catch {
-      // What YAML throws quotes the line it stumbled over, which may hold the token.
+      // An error of the YAML parser quotes the line, which may hold the token.
       throw new Error(`${this.#path}: is no YAML`);
     }
   }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -14,8 +14,7 @@ export async function errorOfResponse(request: RequestLine, response: Response, 
   const retryAfterSeconds = status?.details?.retryAfterSeconds ?? retryAfterOf(response, clock);
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (status === undefined) {
-    const message =
-      `${request.method} ${request.path} was answered ${response.status} ${response.statusText}`.trimEnd();
+    const message = `${request.method} ${request.path} got ${response.status} ${response.statusText}`.trimEnd();
     return new ApiError(reasonWithoutStatus(request, response.status), message, retry);
   }
   return ApiError.fromStatus({

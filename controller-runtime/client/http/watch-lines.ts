@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import type { Clock } from '../../api/index.ts';
 
-/** What comes over a watch connection cannot be read; the message says why. The connection is worth nothing any more. */
+/** Thrown when the data of a watch connection cannot be read; the message says why. The connection is unusable from then on. */
 export class WatchStreamError extends Error {
   override readonly name = 'WatchStreamError';
 }

@@ -64,7 +64,7 @@ describe('a source of keys', () => {
     expect([asked, ...runs]).to.deep.equal([3, 'ada', 'ada']);
   });
 
-  it('is reported when it throws, and begun again after a back-off', async () => {
+  it('is reported when it throws, and restarted after a back-off', async () => {
     let begun = 0;
     const at = await startWith(
       source('broken', async function* broken() {

@@ -28,7 +28,7 @@ describe('owner references', () => {
     expect(ownerReferenceTo(owner('ada', 'u1'))).to.have.all.keys('apiVersion', 'kind', 'name', 'uid');
   });
 
-  it('adds a reference at the end, and answers the very list when it is there', () => {
+  it('adds a reference at the end, and returns the very list when it is there', () => {
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     const references = setOwnerReference([plain], ada);
     expect(references).to.deep.equal([plain, ada]);
@@ -50,7 +50,7 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('removes by uid, and answers the very list when there is nothing to remove', () => {
+  it('removes by uid, and returns the very list when there is nothing to remove', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
@@ -66,13 +66,13 @@ describe('owner references', () => {
 });
 
 describe('finalizers', () => {
-  it('are added once, at the end, and the answer tells whether they changed', () => {
+  it('are added once, at the end, and the return value tells whether they changed', () => {
     expect(addFinalizer(['a'], 'b')).to.deep.equal({ finalizers: ['a', 'b'], changed: true });
     expect(addFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['a', 'b'], changed: false });
     expect(addFinalizer(undefined, 'a')).to.deep.equal({ finalizers: ['a'], changed: true });
   });
 
-  it('are removed, and the answer tells whether they changed', () => {
+  it('are removed, and the return value tells whether they changed', () => {
     expect(removeFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: true });
     expect(removeFinalizer(['b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: false });
     expect(removeFinalizer(undefined, 'a')).to.deep.equal({ finalizers: [], changed: false });

@@ -5,7 +5,7 @@ export type ObjectChange<T extends ApiObject = ApiObject> =
   | { readonly type: 'ADDED' | 'DELETED'; readonly object: T; readonly previous?: undefined }
   | { readonly type: 'MODIFIED'; readonly object: T; readonly previous: T };
 
-/** Answers whether a change matters. Additions and deletions matter to all of the predicates below. */
+/** Returns whether a change matters. Additions and deletions matter to all of the predicates below. */
 export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
 
 /** Something outside metadata and status changed, or the object was declared deleted. */

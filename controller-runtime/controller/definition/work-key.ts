@@ -1,4 +1,4 @@
-import { formatKey, parseKey, type ModelDescriptor, type ObjectKey } from '../../api/index.ts';
+import { formatKey, isJsonObject, parseKey, type ModelDescriptor, type ObjectKey } from '../../api/index.ts';
 
 /** The longest name and namespace that objects have, and the slash. */
 const maxLength = 253 + 63 + 1;
@@ -19,8 +19,8 @@ export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 
 }
 
 function isKey(key: unknown): key is ObjectKey {
-  if (typeof key !== 'object' || key === null) return false;
-  const { name, namespace } = key as { readonly name?: unknown; readonly namespace?: unknown };
+  if (!isJsonObject(key)) return false;
+  const { name, namespace } = key;
   return isPart(name) && (namespace === undefined || isPart(namespace));
 }
 

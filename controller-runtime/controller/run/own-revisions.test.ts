@@ -8,7 +8,7 @@ describe('OwnRevisions', () => {
     return { promise, resolve };
   };
 
-  it('holds back what cannot be told yet, and tells it by the answers of all writes in flight', async () => {
+  it('holds back events that it cannot judge yet, and judges them by the responses of all writes in flight', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const [first, second] = [deferred(), deferred()];

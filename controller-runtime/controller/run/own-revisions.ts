@@ -1,7 +1,7 @@
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 
 interface KeyRevisions {
-  /** Writes sent and not answered. */
+  /** Writes without a response so far. */
   inFlight: number;
   /** Revisions that writes of ours made. */
   readonly own: Set<string>;
@@ -52,7 +52,7 @@ export class OwnRevisions {
     }
   }
 
-  /** Calls back, now or once the writes in flight are answered, when the revision is not of our making. */
+  /** Calls back, now or once the writes in flight have their responses, when the revision is not of our making. */
   decide(key: string, revision: string, ifForeign: () => void): void {
     const state = this.#keys.get(key);
     if (state === undefined) return ifForeign();

@@ -58,7 +58,7 @@ export class ReconcileRun {
   }
 
   /**
-   * Never rejects. A run that outlasts its timeout is told by its signal, and is waited for nonetheless: to give its
+   * Never rejects. A run that outlasts its timeout gets an aborted signal, and is waited for nonetheless: to give its
    * key to another run before it has ended would be two runs at once. The same goes for its writes.
    */
   async run(): Promise<Outcome> {
@@ -111,7 +111,7 @@ export class ReconcileRun {
   }
 
   #awaitForgotten(writes: Promise<void>): Promise<void> {
-    this.#options.logger.warn({}, 'a run returned before its writes were answered: is an await missing?');
+    this.#options.logger.warn({}, 'a run returned before its writes had ended: is an await missing?');
     return writes;
   }
 
@@ -155,7 +155,7 @@ export class ReconcileRun {
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
-    // A run that was told to end must not report a cleanup that may have been cut short.
+    // A run whose signal is aborted must not report a cleanup that may have been cut short.
     this.#abort.signal.throwIfAborted();
     await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
     return undefined;

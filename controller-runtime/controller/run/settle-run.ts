@@ -20,7 +20,7 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 
 /** What becomes of a key after a run; the one place where outcomes turn into queue operations. Call it before `done`. */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
-  const { queue, logger } = parts;
+  const { queue } = parts;
   const { key } = item;
   switch (outcome.kind) {
     case 'success':
@@ -34,24 +34,30 @@ export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome):
     case 'conflict':
       return settleConflict(parts, item, outcome);
     case 'terminal':
-      queue.park(key, messageOf(outcome.error));
-      return logger.error(
-        { attempt: item.attempts + 1, err: outcome.error },
-        'reconcile failed for good; it waits for a change',
-      );
-    case 'error': {
-      const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
-      const message =
-        next === 'parked' ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
-      return logger.error({ attempt: item.attempts + 1, err: outcome.error }, message);
-    }
-    case 'timeout': {
-      // The error was logged when the timeout fired.
-      const next = queue.addRateLimited(key, { error: messageOf(outcome.error) });
-      const then = next === 'parked' ? 'it failed too often, and waits for a change' : 'it is tried again';
-      return logger.warn({ attempt: item.attempts + 1 }, `the run that outlasted its timeout has ended; ${then}`);
-    }
+    case 'error':
+    case 'timeout':
+      return settleFailure(parts, item, outcome);
   }
+}
+
+function settleFailure(
+  { queue, logger }: SettleParts,
+  { key, attempts }: WorkItem,
+  { kind, error }: Extract<Outcome, { readonly kind: 'terminal' | 'error' | 'timeout' }>,
+): void {
+  const attempt = attempts + 1;
+  if (kind === 'terminal') {
+    queue.park(key, messageOf(error));
+    return logger.error({ attempt, err: error }, 'reconcile failed for good; it waits for a change');
+  }
+  const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
+  if (kind === 'error') {
+    const then = isParked ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
+    return logger.error({ attempt, err: error }, then);
+  }
+  // The error was logged when the timeout fired.
+  const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
+  return logger.warn({ attempt }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
 /**

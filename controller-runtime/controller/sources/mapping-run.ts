@@ -30,7 +30,7 @@ export class MappingRun {
   }
 
   /**
-   * Rejects with what the mapping throws. A mapping that outlasts the timeout is told by its signal, and left behind: it
+   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal, and is left behind: it
    * only reads, so it may be called again beside what is left of it.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey)[]> {

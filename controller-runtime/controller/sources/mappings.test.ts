@@ -200,7 +200,7 @@ describe('mappings of watched kinds', () => {
     await at.clock.advance(30_000);
   });
 
-  it('are told by their signal that they outlast the timeout, and are called again beside what is left of them', async () => {
+  it('get an aborted signal when they outlast the timeout, and are called again while the earlier call still runs', async () => {
     const signals: AbortSignal[] = [];
     const at = harnessFor(
       (_team, { signal }) => {

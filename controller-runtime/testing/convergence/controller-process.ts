@@ -94,7 +94,7 @@ export class ControllerProcess {
     return this.#parts.isRetrying(forMs);
   }
 
-  /** What has failed and is not tried again soon, a line each. Ask at rest. */
+  /** Returns the failures that are not retried soon, a line each. Call it at rest. */
   failed(): readonly string[] {
     const runs = this.#manager.controllers().flatMap(({ name }) =>
       this.#manager
@@ -108,7 +108,7 @@ export class ControllerProcess {
     return [...runs, ...this.#parts.list()];
   }
 
-  /** What was thrown last by what has failed. */
+  /** The last error of the failures. */
   get lastError(): unknown {
     return this.#lastError;
   }

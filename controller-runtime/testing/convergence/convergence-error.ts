@@ -2,16 +2,16 @@ import { describeDifference } from './state-difference.ts';
 import type { Difference } from './state-difference.ts';
 
 export interface ConvergenceFailure {
-  /** What went wrong, in one line. */
+  /** The failure, in one line. */
   readonly problem: string;
   /** Undefined: the run without faults, or one with a fault at a certain request; these are part of every check. */
   readonly seed: number | undefined;
-  /** What was injected, and where, in order: only what the failure needs. */
+  /** The injected faults and their places, in order: only those that the failure needs. */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
   /** Keys whose last run failed, and runnables that did, with the reason. */
   readonly failing: readonly string[];
-  /** What the scenario threw, or what failed for good threw last. */
+  /** The error of the scenario, or the last error of the remaining failures. */
   readonly cause?: unknown;
 }
 

@@ -4,7 +4,7 @@ import type { ControllerDefinition } from '../../controller/definition/controlle
 import type { Runnable } from '../../manager/runnable.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 
-/** What a scenario does its deeds with. */
+/** The tools of a scenario. */
 export interface ScenarioContext {
   /** Meets no faults: users are not what is tested. */
   readonly client: Client;
@@ -17,7 +17,7 @@ export interface ScenarioContext {
   settle(this: void): Promise<void>;
 }
 
-/** What runnables under test are made with. */
+/** The arguments for making runnables under test. */
 export interface RunnableParts {
   /** Meets faults. */
   readonly client: Client;
@@ -37,21 +37,21 @@ export interface ConvergenceOptions {
   readonly runnables?: (this: void, parts: RunnableParts) => readonly Runnable[];
   /** Kinds that are served besides those of the controllers. All of them are compared. Default none. */
   readonly models?: readonly Model[];
-  /** What users do. It may be run hundreds of times, so it keeps nothing, and asserts nothing that faults may delay. */
+  /** The actions of users. It may be run hundreds of times, so it keeps nothing, and asserts nothing that faults may delay. */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /** Called before each run, on the clock of that run: resets what the runs share, such as a fake of an external system. */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
-  /** How many runs with drawn faults, or which; the same seed draws the same. Default 100. */
+  /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
   readonly seeds?: number | readonly number[];
   /**
-   * What must hold at every moment, by name: asked after each write, the scenario's included, with a client that meets no
+   * The invariants, by name: asked after each write, the scenario's included, with a client that meets no
    * faults. It is broken when it throws or rejects. Default nothing.
    */
   readonly invariants?: Readonly<Record<string, (client: Client) => unknown>>;
   /** Objects named by generateName are compared in the order of their content, whatever their names. Default false. */
   readonly generatedNames?: boolean;
   /**
-   * What is compared of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion,
+   * Returns the compared part of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion,
    * generation and managedFields; points in time count as equal, `observedGeneration` as how far it is behind.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
@@ -61,14 +61,14 @@ export interface ConvergenceOptions {
 export interface ConvergenceServer {
   /** The scenario's. */
   readonly client: Client;
-  /** What the controllers' requests are carried out by. */
+  /** The client that carries out the controllers' requests. */
   readonly controllerClient: Client;
   /** Nothing is under way in the server. */
   isIdle(): boolean;
   stop(): Promise<void>;
 }
 
-/** What a server is to take its time and chance from. */
+/** The clock and the randomness of a server. */
 export interface ServerParts {
   readonly clock: FakeClock;
   readonly random: () => number;
@@ -79,10 +79,10 @@ export interface ServerParts {
 
 export type StartServer = (parts: ServerParts) => Promise<ConvergenceServer>;
 
-/** What was done; to be printed, or asserted on. */
+/** A report of the run, to be printed or asserted on. */
 export interface ConvergenceReport {
   /** The one without faults included. */
   readonly runs: number;
-  /** How many faults were met in all. */
+  /** The number of injected faults. */
   readonly faults: number;
 }

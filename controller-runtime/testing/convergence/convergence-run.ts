@@ -21,15 +21,15 @@ export interface RunParts {
   readonly seed: number;
 }
 
-/** How a run went. */
+/** The result of a run. */
 export interface RunOutcome {
-  /** Where it came to, or why it did not come to an end. */
+  /** Its final state, or the reason why it did not end. */
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
   readonly extent: RunExtent;
   readonly faults: readonly string[];
-  /** What has failed for good at the end, a line each. */
+  /** The failures that are left at the end, a line each. */
   readonly failing: readonly string[];
-  /** What that threw last. */
+  /** Their last error. */
   readonly lastError: unknown;
 }
 
@@ -37,7 +37,7 @@ const maxSettleMs = 600_000;
 const longestStepMs = 1_000;
 /** A key that is tried again after more than this has come to rest: it fails for good, or asks for it. */
 const longestRetryMs = 60_000;
-/** What one part hands to another may take a few turns during which neither looks busy. */
+/** Work that passes from one part to another may take a few turns, during which neither looks busy. */
 const idleTurns = 10;
 /** A process that is busy for more turns than this waits for time to pass. */
 const patientTurns = 60;

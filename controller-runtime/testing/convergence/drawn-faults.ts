@@ -4,7 +4,7 @@ import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fa
 const maxFaults = 3;
 /** Shorter than any back-off, longer than one, and longer than the first ones of a key or a watch together. */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
-/** How late the failure of a request comes. */
+/** The delay of a request's failure. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;

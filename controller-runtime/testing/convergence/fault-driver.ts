@@ -32,9 +32,9 @@ interface Life {
   process: ControllerProcess | undefined;
   /** Another is at work in its place, which it does not know. */
   isDeposed: boolean;
-  /** How it comes back when it has crashed. */
+  /** Its restart after a crash. */
   restart: Restart;
-  /** How many changes the cache of each kind starts behind. */
+  /** The number of changes by which the cache of each kind starts behind. */
   readonly behind: Map<string, number>;
 }
 
@@ -45,13 +45,13 @@ const recoveryMs = 30_000;
 
 /** Keeps the controllers in a process, and lets the faults of a plan befall it. */
 export class FaultDriver {
-  /** What happened, for people. */
+  /** The log of the run, for people. */
   readonly faults: string[] = [];
   readonly #parts: DriverParts;
   readonly #stopping: Promise<void>[] = [];
-  /** Objects whose next event is told twice. */
+  /** Objects whose next event is delivered twice. */
   readonly #repeated = new Set<string>();
-  /** Kinds whose watch was dropped, and is told 410 when it comes back. */
+  /** Kinds whose watch was dropped, and gets 410 when it comes back. */
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;
@@ -65,7 +65,7 @@ export class FaultDriver {
     this.#parts = parts;
   }
 
-  /** What the controllers have done so far: their writes and reads, and the events on their way to caches. */
+  /** The controllers' actions so far: their writes and reads, and the events on their way to caches. */
   get extent(): RunExtent {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
@@ -203,7 +203,7 @@ export class FaultDriver {
         this.#expiring.add(kindIn(request));
         return 'drop';
       case 'repeat':
-        this.#note(`${described} told twice`);
+        this.#note(`${described} delivered twice`);
         this.#repeated.add(labelOf(event.object));
         return undefined;
       case 'hold':
@@ -261,7 +261,7 @@ export class FaultDriver {
 
   #note(fault: string, restart?: Restart): void {
     const { afterMs = 0, changesBehind = 0, behindMs = 0 } = restart ?? {};
-    const back = afterMs === 0 ? '' : `; nobody at work for ${afterMs} ms`;
+    const back = afterMs === 0 ? '' : `; no controller at work for ${afterMs} ms`;
     const behind = changesBehind === 0 ? '' : `; caches ${changesBehind} changes behind for ${behindMs} ms`;
     this.faults.push(`${fault}${back}${behind}`);
   }
@@ -270,7 +270,7 @@ export class FaultDriver {
 const failureWords = {
   conflict: 'a conflict at',
   refuse: 'no connection at',
-  loseAnswer: 'the answer lost of',
+  loseAnswer: 'the response lost of',
 } as const satisfies Record<RequestFault['kind'], string>;
 
 /** Events for people are written beside the runs, and tried again by the recorder. */

@@ -1,12 +1,12 @@
 import type { ClientRequest } from '../fakes/intercepted-client.ts';
 
-/** How the controllers come back after a crash, or a change of leaders. */
+/** The restart of controllers after a crash, or a change of leaders. */
 export interface Restart {
-  /** How long no process works. */
+  /** The time without a running process. */
   readonly afterMs: number;
-  /** How many changes of its kind a cache lags behind at first; 0: it is up to date. */
+  /** The number of changes by which a cache lags behind at first; 0: it is up to date. */
   readonly changesBehind: number;
-  /** How long it lags. */
+  /** The time of the lag. */
   readonly behindMs: number;
   /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
   readonly behindBits: number;
@@ -16,22 +16,22 @@ export interface Restart {
 export interface RequestFault {
   /** `conflict` and `refuse`: not carried out. `loseAnswer`: carried out. */
   readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
-  /** How long the failure takes to come. */
+  /** The delay of the failure. */
   readonly lateMs: number;
-  /** How long the caches of the request's kind stay as they are. */
+  /** The time for which the caches of the request's kind do not change. */
   readonly behindMs: number;
 }
 
-/** What befalls a write of the controllers. */
+/** The fault of a write of the controllers. */
 export type WriteFault =
   | { readonly kind: 'crash'; readonly carriedOut: boolean; readonly restart: Restart }
   | { readonly kind: 'leaderChange'; readonly restart: Restart }
   | RequestFault;
 
-/** What befalls a read of the controllers. The reads of caches meet faults of events in place of these. */
+/** The fault of a read of the controllers. The reads of caches meet faults of events in place of these. */
 type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
-/** What befalls an event on its way to a cache. */
+/** The fault of an event on its way to a cache. */
 export type EventFault =
   | { readonly kind: 'crash'; readonly restart: Restart }
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }
@@ -44,7 +44,7 @@ export interface FaultPlan {
   readonly atEvent: ReadonlyMap<number, EventFault>;
 }
 
-/** How much there was to disturb in the run without faults. */
+/** The number of writes, reads and events of the run without faults. */
 export interface RunExtent {
   /** The verb of each. */
   readonly writes: readonly ClientRequest['verb'][];
@@ -66,7 +66,7 @@ const behindMs = 500;
 
 /**
  * Each write of the run without faults, with each fault that it may meet alone: a crash before it, and after it; the
- * latter once with caches that are up to date, then one and two changes behind; a lost answer, a refusal, a conflict.
+ * latter once with caches that are up to date, then one and two changes behind; a lost response, a refusal, a conflict.
  * Then each read with a refusal; of more than a hundred, a hundred that are spread evenly.
  */
 export function* sweptFaults({ writes, reads }: RunExtent): Generator<FaultPlan> {

@@ -17,7 +17,7 @@ const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Different in each run, or after each way to the same state. */
 const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
-/** What two runs that came to the same end have in common. */
+/** The state that two equal runs share at their ends. */
 export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
   const kept = objects.flatMap((object) => {
     const normal = options.normalise(object);

@@ -6,7 +6,7 @@ import type { ConvergenceOptions } from './convergence-options.ts';
 
 export interface InvariantParts {
   readonly invariants: NonNullable<ConvergenceOptions['invariants']>;
-  /** What they ask. */
+  /** The client that they use. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: () => number;

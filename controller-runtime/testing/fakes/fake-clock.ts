@@ -9,7 +9,7 @@ interface FakeTimer extends Timer {
 const turnsBetweenTimers = 2;
 
 /**
- * Time that moves only when a test moves it. `now` begins at 2030-01-01T00:00:00Z unless told otherwise.
+ * Time that moves only when a test moves it. `now` begins at 2030-01-01T00:00:00Z unless the test sets another time.
  * A callback that throws makes the `advance` that ran it reject.
  */
 export class FakeClock implements Clock {

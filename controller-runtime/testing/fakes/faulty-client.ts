@@ -37,7 +37,7 @@ export interface FaultyClient {
   crash(): void;
 }
 
-/** A client that logs its requests, and fails as told. The given client carries out what does not fail. */
+/** A client that logs its requests, and fails as the test says. The given client carries out what does not fail. */
 export function createFaultyClient(client: Client, options: FaultyClientOptions = {}): FaultyClient {
   const { clock = systemClock, logger = silentLogger, random = () => 0.5 } = options;
   const requests = new FaultyRequests();

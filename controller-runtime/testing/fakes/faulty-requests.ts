@@ -5,7 +5,7 @@ import type { WatchEnd } from './faulty-watch.ts';
 import { describeRequest } from './intercepted-client.ts';
 import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
-/** What befalls one request. With `until`, it rejects when that promise has settled, otherwise at once. */
+/** The fault of one request. With `until`, it rejects when that promise has settled, otherwise at once. */
 export type ClientFault =
   /** It is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
@@ -20,13 +20,13 @@ export type ClientFault =
 
 /** A request as it was made, and what came of it. */
 export interface LoggedRequest extends ClientRequest {
-  /** A reason of an ApiError, or `Error` for any other; `pending` until it is answered, and for good after a crash. */
+  /** A reason of an ApiError, or `Error` for any other; `pending` until its response comes, and for good after a crash. */
   readonly outcome: 'pending' | 'ok' | 'Error' | StatusReason;
   /** The fault that it met. */
   readonly fault?: ClientFault['kind'];
 }
 
-/** What decides faults as they come, besides those that wait. */
+/** Decides the faults of requests, besides the queued ones. */
 export interface FaultSource {
   readonly faultOf?: (request: ClientRequest) => ClientFault | undefined;
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
@@ -158,7 +158,7 @@ export class FaultyRequests implements Interceptor {
       case 'loseAnswer':
         await send();
         await fault.until;
-        throw unavailable(request, 'has lost its answer');
+        throw unavailable(request, 'has lost its response');
       case 'delay':
         await fault.until;
         return send();
@@ -175,7 +175,7 @@ export class FaultyRequests implements Interceptor {
     return this.#hasCrashed || this.#source.isOver?.(request) === true;
   }
 
-  /** What no run waits for must end, so that what is left of the process can be stopped. */
+  /** Ends requests that no run waits for, so that the process can be stopped. */
   #deadEnd(request: ClientRequest): Promise<never> {
     if (request.reconcileID !== undefined) return neverAnswered;
     return Promise.reject(unavailable(request, 'was made by a process that had crashed'));

@@ -2,13 +2,13 @@ import { ApiError } from '../../api/index.ts';
 import type { ApiObject, WatchEvent } from '../../api/index.ts';
 import { aborted, linkAbort } from '../../client/abort.ts';
 
-/** How a watch is ended: as by a lost connection, or by a server that no longer has the history (410). */
+/** The end of a watch: by a lost connection, or by a server that no longer has the history (410). */
 export type WatchEnd = 'drop' | 'expire';
 
 export interface FaultyWatchParts<T extends ApiObject> {
   readonly open: (signal: AbortSignal) => AsyncIterable<WatchEvent<T>>;
   readonly signal: AbortSignal | undefined;
-  /** Resolves, for each event, when it may be told. */
+  /** Resolves, for each event, when it may be delivered. */
   readonly gate: () => Promise<void>;
   /** Called before each event, which is withheld when this returns something. */
   readonly endBefore: (event: WatchEvent<T>) => WatchEnd | undefined;

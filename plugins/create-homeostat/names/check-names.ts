@@ -4,12 +4,12 @@ import { checkDescriptor, checkDnsSubdomain, checkName, defineModel } from '@hom
 const serviceDomain = 'homeostat.internal';
 const reservedName = 'service';
 
-/** What is wrong with the name of a plugin, in words that follow it; as the manifest is judged. */
+/** Returns the problem of a plugin's name, in words that follow the name, by the rules of the manifest. */
 export function checkPluginName(name: string): string | undefined {
   return name === reservedName ? 'is reserved' : checkName(name, 'label')[0];
 }
 
-/** What is wrong with the group of a plugin, in words that follow it; as the manifest is judged. */
+/** Returns the problem of a plugin's group, in words that follow the group, by the rules of the manifest. */
 export function checkPluginGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }
@@ -20,7 +20,7 @@ export interface KindNames {
   readonly plural: string;
 }
 
-/** What is wrong with the names of a kind; as they are judged when it is registered. */
+/** Returns the problems of a kind's names, by the rules of its registration. */
 export function checkKindNames({ group, kind, plural }: KindNames): string | undefined {
   const singular = kind.toLowerCase();
   const schema = { type: 'object', properties: {} } as const;
@@ -32,7 +32,7 @@ export function checkKindNames({ group, kind, plural }: KindNames): string | und
   }
 }
 
-/** What is wrong with the name of a controller or an endpoint: it is part of a file's name and of a variable's. */
+/** Returns the problem of the name of a controller or an endpoint: it is part of a file's name and of a variable's. */
 export function checkPartName(name: string): string | undefined {
   return /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
     ? undefined

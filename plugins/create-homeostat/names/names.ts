@@ -1,4 +1,4 @@
-// How the names of one thing are made of each other.
+// Derives the names of one thing from each other.
 
 /** `WebSite` → `web-site`, `HTTPRoute` → `http-route`: the name of a kind's files. */
 export function kebabCase(name: string): string {

@@ -20,7 +20,7 @@ const spec = {
   },
 } as const;
 
-/** What the controller found and did. */
+/** The observations and results of the controller. */
 const status = {
   type: 'object',
   properties: {

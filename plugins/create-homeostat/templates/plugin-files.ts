@@ -9,7 +9,7 @@ export interface PluginNames extends KindNames {
   readonly version: string;
 }
 
-/** What the tools of a new plugin are; those that this repository is built and tested with. */
+/** The tools of a new plugin: the same versions that build and test this repository. */
 export const tools: Readonly<Record<string, string>> = {
   '@types/mocha': '10.0.10',
   '@types/node': '20.19.43',
@@ -68,6 +68,16 @@ function manifest({ name, version, group }: PluginNames): string {
 version: 0.1.0
 requires: ^${version}
 group: ${group}
+# Users who hold the role view, edit or admin may do this to the objects of this plugin.
+roles:
+  - name: view
+    aggregateTo: [view]
+    rules:
+      - { apiGroups: [${group}], resources: ['*'], verbs: [get, list, watch] }
+  - name: edit
+    aggregateTo: [edit]
+    rules:
+      - { apiGroups: [${group}], resources: ['*'], verbs: [create, update, patch, delete, deletecollection] }
 `;
 }
 
@@ -162,10 +172,10 @@ A plugin of Homeostat: the kind \`${kind}\` of \`${group}\`, and a controller th
 npm run dev     # serves the plugin on http://127.0.0.1:8700, and reloads it when a file changes
 npm test        # builds, and runs the tests, each against a server of its own
 npm run lint    # lint rules and format; npm run format repairs the format
-npm start       # builds, and serves the plugin
+npm start       # builds, and serves the plugin; requests then need the token of data/admin.kubeconfig
 \`\`\`
 
-While it is served:
+While \`npm run dev\` serves it:
 
 \`\`\`sh
 api=http://127.0.0.1:8700/apis/${group}/v1alpha1/${plural}

@@ -52,7 +52,7 @@ describe('homeostat export and import', () => {
     return server;
   }
 
-  /** A database that nobody has open, with so many objects of a kilobyte or more, and the Plugin of the test. */
+  /** A database that no process has open, with so many objects of a kilobyte or more, and the Plugin of the test. */
   async function makeDatabase(name: string, objects: number): Promise<string> {
     const database = `sqlite:${path(name)}`;
     const { client } = await serve({ database });
@@ -82,31 +82,33 @@ describe('homeostat export and import', () => {
     const exported = await runCommand(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token });
     expect(exported).to.include({ code: 0, stdout: '' });
     const [, sha256 = ''] =
-      /^exported 3 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
+      /^exported 22 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const imported = await run('import', '--database', `sqlite:${path('new.db')}`, file);
     expect(imported).to.deep.equal({
       code: 0,
-      stdout: `imported 3 objects, sha256 ${sha256}, equal to the export\n`,
+      stdout: `imported 22 objects, sha256 ${sha256}, equal to the export\n`,
       stderr: '',
     });
     await server?.stop();
     const moved = await serve({ database: `sqlite:${path('new.db')}` });
     expect((await moved.client.get(Widget, 'w')).metadata.name).to.equal('w');
-    expect(await readdir(folder)).to.have.members(['export.ndjson', 'new.db', 'new.db-wal']);
+    expect(await readdir(folder)).to.have.members(['encryption.key', 'export.ndjson', 'new.db', 'new.db-wal']);
   });
 
-  it('go through a pipe: stdout and stdin are the defaults of neither, but will do', async () => {
+  it('go through a pipe: stdout and stdin are the defaults of neither, but will do [slow]', async () => {
     const database = await makeDatabase('a.db', 5);
     const exported = await start(['export'], { HOMEOSTAT_DATABASE: database }).ended;
     expect(exported.code).to.equal(0);
     const importing = start(['import', '-'], { HOMEOSTAT_DATABASE: `sqlite:${path('b.db')}`, TMPDIR: folder });
     importing.child.stdin?.end(exported.stdout);
-    expect((await importing.ended).stdout).to.match(/^imported 7 objects, sha256 [0-9a-f]{64}, equal to the export\n$/);
-    expect(await readdir(folder)).to.have.members(['a.db', 'b.db']);
+    expect((await importing.ended).stdout).to.match(
+      /^imported 26 objects, sha256 [0-9a-f]{64}, equal to the export\n$/,
+    );
+    expect(await readdir(folder)).to.have.members(['a.db', 'b.db', 'encryption.key']);
   });
 
-  it('overwrite a file only when they are told to', async () => {
+  it('overwrite a file only with --force', async () => {
     const database = await makeDatabase('a.db', 1);
     const file = path('mine');
     await writeFile(file, 'mine');
@@ -118,7 +120,7 @@ describe('homeostat export and import', () => {
     expect(await readFile(file, 'utf8')).to.equal('mine');
     expect((await run('export', '--database', database, '--output', file, '--force')).code).to.equal(0);
     expect(await readFile(file, 'utf8')).to.match(/^{"homeostat":"export","format":1,/);
-    expect(await readdir(folder)).to.have.members(['a.db', 'mine']);
+    expect(await readdir(folder)).to.have.members(['a.db', 'encryption.key', 'mine']);
   });
 
   it('leave a database alone that a server has, and one that has objects', async () => {
@@ -147,7 +149,7 @@ describe('homeostat export and import', () => {
     const refused = await run('import', '--database', `sqlite:${path('b.db')}`, cut);
     expect(refused).to.include({
       code: 1,
-      stderr: 'homeostat import failed: line 7: it is cut off: the line has no end\n',
+      stderr: 'homeostat import failed: line 26: it is cut off: the line has no end\n',
     });
     expect(existsSync(path('b.db'))).to.equal(false);
     const proxy = createServer((_, response) => {
@@ -158,8 +160,8 @@ describe('homeostat export and import', () => {
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const broken = await run('export', '--server', url, '--output', path('broken'));
     expect(broken.code).to.equal(1);
-    expect(broken.stderr).to.include(`homeostat export failed: ${url}/export: the answer was cut off`);
-    expect(await readdir(folder)).to.have.members(['a.db', 'cut']);
+    expect(broken.stderr).to.include(`homeostat export failed: ${url}/export: the response was cut off`);
+    expect(await readdir(folder)).to.have.members(['a.db', 'cut', 'encryption.key']);
     await new Promise((resolve) => proxy.close(resolve));
   });
 
@@ -171,14 +173,14 @@ describe('homeostat export and import', () => {
       expect(refused).to.deep.equal({
         code: 1,
         stdout: '',
-        stderr: `homeostat export failed: ${url}/export answered 401: Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN\n`,
+        stderr: `homeostat export failed: ${url}/export returned 401: Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN, or name its kubeconfig in HOMEOSTAT_KUBECONFIG\n`,
       });
     }
     const proxy = createServer((_, response) => response.writeHead(204).end());
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const empty = await run('export', '--server', proxyUrl);
-    expect(empty.stderr).to.equal(`homeostat export failed: ${proxyUrl}/export answered 204: No Content\n`);
+    expect(empty.stderr).to.equal(`homeostat export failed: ${proxyUrl}/export returned 204: No Content\n`);
     await new Promise((resolve) => proxy.close(resolve));
   });
 
@@ -207,7 +209,7 @@ describe('homeostat export and import', () => {
     }
     await writeFile(path('file'), text);
     expect((await run('import', '--database', database, path('file'))).stdout).to.equal(
-      `imported 3001 objects, sha256 ${sha256}, equal to the export\n`,
+      `imported 3020 objects, sha256 ${sha256}, equal to the export\n`,
     );
     const moved = await serve({ database });
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);
@@ -249,7 +251,7 @@ describe('homeostat export and import', () => {
     });
   }
 
-  it('exit with 1 for a server that does not answer, and for a file that is not there', async () => {
+  it('exit with 1 for a server that does not respond, and for a file that is not there', async () => {
     const silent = await run('export', '--server', 'http://127.0.0.1:1');
     expect(silent.code).to.equal(1);
     expect(silent.stderr).to.match(/^homeostat export failed: fetch failed: /);

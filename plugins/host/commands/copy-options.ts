@@ -1,9 +1,10 @@
+import { findServer } from '@homeostat/controller-runtime';
 import { ConfigError } from '../serve/config.ts';
 import type { ConfigSources } from '../serve/config.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 
-/** Where `homeostat export` reads: from a server that runs, or from a database that no process has open. */
+/** The source of `homeostat export`: a running server, or a database that no process has open. */
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
@@ -16,19 +17,24 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
   if (server !== undefined && database !== undefined)
     throw new ConfigError('--server and --database: give one of both');
   if (server !== undefined) {
-    checkServer(server);
-    return { server, token: textOf(flags['token']) ?? fromEnvironment(environment, 'token') };
+    return readServer({ flags, environment });
   }
   if (database === undefined)
     throw new ConfigError(`--server or --database (or ${environmentName('database')}) is needed`);
   return { database };
 }
 
-/** The server that a command speaks to; by default the one that `serve` runs by default. */
+/**
+ * The server that a command speaks to: that of `--server`, else the one that `findServer` finds. The credential of a
+ * kubeconfig is for the server of this kubeconfig only.
+ */
 export function readServer({ flags, environment }: ConfigSources): ServerAddress {
-  const server = textOf(flags['server']) ?? 'http://127.0.0.1:8700';
-  checkServer(server);
-  return { server, token: textOf(flags['token']) ?? fromEnvironment(environment, 'token') };
+  const named = textOf(flags['server']);
+  if (named !== undefined) checkServer(named);
+  const { url, ...access } = findServer(environment);
+  const isFound = named === undefined || new URL(named).origin === new URL(url).origin;
+  const token = textOf(flags['token']) ?? fromEnvironment(environment, 'token');
+  return { server: named ?? url, ...(isFound ? access : {}), ...(token === undefined ? {} : { token }) };
 }
 
 /** @throws ConfigError when none is given. */
@@ -36,6 +42,11 @@ export function readDatabase({ flags, environment }: ConfigSources): string {
   const database = textOf(flags['database']) ?? fromEnvironment(environment, 'database');
   if (database === undefined) throw new ConfigError(`--database (or ${environmentName('database')}) is needed`);
   return database;
+}
+
+/** Returns the path of the encryption configuration, if one is given. */
+export function readEncryptionConfig({ flags, environment }: ConfigSources): string | undefined {
+  return textOf(flags['encryption-config']) ?? fromEnvironment(environment, 'encryption-config');
 }
 
 /** The message does not repeat a URL that may hold a password. */

@@ -1,7 +1,7 @@
 import { createdByKey, fieldManagerOf } from '../declared/declared-mark.ts';
 import type { ServerApi } from '../remote/server-api.ts';
 
-/** Where an object is on a server. */
+/** The path of an object on a server. */
 export interface FoundObject {
   readonly path: string;
   readonly uid: string;
@@ -80,6 +80,6 @@ function isCreatedBy({ metadata }: ListedObject, plugin: string, key: string): b
 }
 
 function ownsAnnotation(fields: object, key: string): boolean {
-  const { 'f:metadata': metadata } = fields as { 'f:metadata'?: { 'f:annotations'?: object } };
+  const { 'f:metadata': metadata }: { 'f:metadata'?: { 'f:annotations'?: object } } = fields;
   return Object.hasOwn(metadata?.['f:annotations'] ?? {}, `f:${key}`);
 }

@@ -2,7 +2,7 @@ import { exportDatabase, ExportReader } from '@homeostat/apiserver';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConfigSources } from '../serve/config.ts';
-import { readExportOrigin } from './copy-options.ts';
+import { readEncryptionConfig, readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
@@ -16,7 +16,9 @@ export function runExport(sources: ConfigSources): Promise<number> {
     const output = sources.flags['output'] as string | undefined;
     if (output !== undefined && sources.flags['force'] !== true) await checkAbsent(output);
     const reader = new ExportReader();
-    const pieces = proved(exportOf(origin, signal), reader);
+    const decrypt = sources.flags['decrypt'] === true;
+    const encryptionConfig = readEncryptionConfig(sources);
+    const pieces = proved(exportOf(origin, { decrypt, encryptionConfig }, signal), reader);
     if (output === undefined) await pipeline(pieces, toStdout(), { signal });
     else await writeWhole(output, pieces, signal);
     const { objects, revision, sha256 } = reader.end();
@@ -24,12 +26,22 @@ export function runExport(sources: ConfigSources): Promise<number> {
   });
 }
 
-async function* exportOf(origin: ExportOrigin, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-  if ('server' in origin) return yield* readServerExport(origin, signal);
-  for await (const lines of exportDatabase(origin.database)) yield Buffer.from(lines);
+interface Form {
+  readonly decrypt: boolean;
+  readonly encryptionConfig: string | undefined;
 }
 
-/** What is given out has been read as an import would read it. */
+async function* exportOf(
+  origin: ExportOrigin,
+  { decrypt, encryptionConfig }: Form,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if ('server' in origin) return yield* readServerExport(origin, decrypt ? '/export/decrypted' : '/export', signal);
+  const options = { decrypt, ...(encryptionConfig === undefined ? {} : { encryptionConfig }) };
+  for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
+}
+
+/** The export is read as an import would read it before it is complete. */
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,
@@ -49,18 +61,19 @@ function toStdout(): Writable {
   });
 }
 
-/** `GET /export` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
+/** `GET /export` or `GET /export/decrypted` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
 async function* readServerExport(
   address: ServerAddress,
+  path: string,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const response = await requestServer(address, '/export', { signal });
+  const response = await requestServer(address, path, { signal });
   const { url, status } = response;
   if (status !== 200) throw await refusalError(url, response);
   try {
     for await (const piece of piecesOf(response)) yield piece;
   } catch (cause) {
     signal.throwIfAborted();
-    throw new Error(`${url}: the answer was cut off`, { cause });
+    throw new Error(`${url}: the response was cut off`, { cause });
   }
 }

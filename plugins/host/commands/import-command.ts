@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigSources } from '../serve/config.ts';
-import { readDatabase } from './copy-options.ts';
+import { readDatabase, readEncryptionConfig } from './copy-options.ts';
 import { writeWhole } from '../text/output-file.ts';
 import { runCopy } from './run-copy.ts';
 
@@ -16,8 +16,10 @@ export interface RunImportOptions extends ConfigSources {
 export function runImport({ file, ...sources }: RunImportOptions): Promise<number> {
   return runCopy('import', async (signal) => {
     const database = readDatabase(sources);
+    const encryptionConfig = readEncryptionConfig(sources);
+    const keys = encryptionConfig === undefined ? {} : { encryptionConfig };
     const importFile = async (path: string): Promise<void> => {
-      const { objects, sha256 } = await importDatabase({ database, file: path, signal });
+      const { objects, sha256 } = await importDatabase({ database, file: path, signal, ...keys });
       process.stdout.write(`imported ${objects} objects, sha256 ${sha256}, equal to the export\n`);
     };
     if (file === '-') await withStdinAsFile(importFile, signal);

@@ -1,30 +1,40 @@
 import { readAuthority } from '@homeostat/apiserver';
-import { dump } from 'js-yaml';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { ConfigError, readConfig } from '../serve/config.ts';
 import type { ConfigSources, ServeConfig } from '../serve/config.ts';
+import { AdminKubeconfig } from '../serve/admin-kubeconfig.ts';
 import { errorText } from '../text/error-text.ts';
+import { formatKubeconfig, reachableName } from '../text/kubeconfig-text.ts';
+import type { KubeconfigParts } from '../text/kubeconfig-text.ts';
+import { requestAccountToken } from './account-token.ts';
+import { issueCertificate } from './client-certificate.ts';
+import type { CertificateFlags } from './client-certificate.ts';
 
-export interface RunKubeconfigOptions extends ConfigSources {
+export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
   /** Absent: stdout. */
   readonly output?: string | undefined;
   /** Name of context, cluster and user. */
   readonly name: string;
   /** The server's URL, where it is not what the configuration says. */
   readonly server?: string | undefined;
+  /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, from the server that runs. */
+  readonly serviceAccount?: string | undefined;
+  readonly hours?: string | undefined;
   /** Replace a file that is there. */
   readonly force: boolean;
 }
 
-/** Writes what kubectl and its kin need to reach the server of this configuration. Answers the exit code: 0, 1, or 2 for bad values. */
+/** Writes what kubectl and other clients need to reach the server of this configuration. Returns the exit code: 0, 1, or 2 for bad values. */
 export async function runKubeconfig(options: RunKubeconfigOptions): Promise<number> {
   try {
     const config = readConfig(options);
     const url = options.server === undefined ? urlOf(config) : parseServer(options.server);
     const ca = url.protocol === 'https:' && config.tls !== undefined ? await readAuthority(config.tls) : undefined;
-    await write(formatKubeconfig({ name: options.name, url, ca, token: config.token }), options);
-    for (const warning of warningsFor(url, { config, ca })) process.stderr.write(`warning: ${warning}\n`);
+    const credential = await credentialOf(options, { config, url, ca });
+    await write(formatKubeconfig({ name: options.name, url, ca, ...credential }), options);
+    for (const warning of warningsFor(url, { config, ca, ...credential }))
+      process.stderr.write(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
     process.stderr.write(`${error instanceof ConfigError ? error.message : messageOf(error)}\n`);
@@ -32,37 +42,38 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
   }
 }
 
-interface Access {
-  readonly name: string;
-  readonly url: URL;
-  readonly ca: string | undefined;
-  readonly token: string | undefined;
+type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
+
+/** What the user of the kubeconfig has: a certificate, a token of a service account, or that of the administrator. */
+async function credentialOf(
+  options: RunKubeconfigOptions,
+  { config, url, ca }: { readonly config: ServeConfig; readonly url: URL; readonly ca: string | undefined },
+): Promise<Credential> {
+  const { user, group, days, serviceAccount, hours } = options;
+  if (user !== undefined && serviceAccount !== undefined)
+    throw new ConfigError('--user, --service-account: a kubeconfig is for one of both');
+  if (user === undefined && (group ?? days) !== undefined)
+    throw new ConfigError('--group, --days: belong to a certificate: say --user <name>');
+  if (serviceAccount === undefined && hours !== undefined)
+    throw new ConfigError('--hours: belongs to a token: say --service-account <namespace>/<name>');
+  if (user !== undefined) return { token: undefined, certificate: await issueCertificate(options, config) };
+  const token = tokenOf(config);
+  if (serviceAccount === undefined) return { token };
+  const server = { server: url.href, ...(token === undefined ? {} : { token }), ...(ca === undefined ? {} : { ca }) };
+  return { token: await requestAccountToken(server, { account: serviceAccount, hours }) };
 }
 
-function formatKubeconfig({ name, url, ca, token }: Access): string {
-  const cluster = {
-    server: url.href.replace(/\/$/, ''),
-    ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
-    // There is nothing to verify; client-node refuses plain HTTP unless it is told so.
-    ...(url.protocol === 'http:' ? { 'insecure-skip-tls-verify': true } : {}),
-  };
-  return dump({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name, cluster }],
-    users: [{ name, user: token === undefined ? {} : { token } }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    'current-context': name,
-  });
+/** The token of the options, or the one that the server made at its first start. */
+function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefined {
+  return auth === 'open' ? undefined : (token ?? new AdminKubeconfig(adminKubeconfig).read());
 }
 
-/** Where clients on this machine find the server; if it listens on all addresses: by the first of its host names, or at 127.0.0.1. */
+/** Returns the address of the server for clients on this machine; if it listens on all addresses: the first of its host names, or 127.0.0.1. */
 function urlOf({ tls, host, hostNames, port }: ServeConfig): URL {
   if (port === 0) {
     throw new ConfigError('port 0 is a free one, which the log of the server names: say --server <url>');
   }
-  const isEverywhere = host === '0.0.0.0' || host === '::';
-  const name = isEverywhere ? (hostNames[0] ?? '127.0.0.1') : host;
+  const name = reachableName(host, hostNames);
   return new URL(`${tls === undefined ? 'http' : 'https'}://${isIPv6(name) ? `[${name}]` : name}:${port}`);
 }
 
@@ -84,21 +95,26 @@ async function write(text: string, { output, force }: RunKubeconfigOptions): Pro
   await writeFile(output, text, { mode: 0o600, flag: 'wx' });
 }
 
-function warningsFor(
-  url: URL,
-  { config, ca }: { readonly config: ServeConfig; readonly ca: string | undefined },
-): readonly string[] {
+interface Written extends Credential {
+  readonly config: ServeConfig;
+  readonly ca: string | undefined;
+}
+
+function warningsFor(url: URL, { config, ca, token, certificate }: Written): readonly string[] {
+  const isMissing = config.auth === 'required' && (token ?? certificate) === undefined;
+  const missing = isMissing
+    ? [`there is no token in it: the server writes ${config.adminKubeconfig} when it starts for the first time`]
+    : [];
   if (url.protocol === 'http:') {
-    const consequence = config.token === undefined ? '' : ': this server will refuse it. Use --tls';
-    return [`kubectl sends no credentials over plain HTTP${consequence}`];
+    const consequence = config.auth === 'open' ? '' : ': this server will refuse it. Use --tls';
+    return [...missing, `kubectl sends no credentials over plain HTTP${consequence}`];
   }
-  if (ca !== undefined) return [];
-  return ['no authority is named in it, so clients trust those that their machine knows'];
+  if (ca !== undefined) return missing;
+  return [...missing, 'no authority is named in it, so clients trust those that their machine knows'];
 }
 
 function messageOf(error: unknown): string {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-  const path = error instanceof Error ? (error as NodeJS.ErrnoException).path : undefined;
+  const { code, path }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
   if (code === 'EEXIST') return `${path}: is there already; --force replaces it`;
   if (code === 'ENOENT' && path?.endsWith('.crt') === true) {
     return `${path}: is not there; the server makes it when it starts with --tls for the first time`;

@@ -1,25 +1,24 @@
 import { checkPluginGroup, checkPluginName } from 'create-homeostat';
 import { expect } from 'chai';
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseManifest } from '../manifest/manifest.ts';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { runCommand } from './run-command.fixture.ts';
 
-const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
-
-interface Finished {
-  readonly code: unknown;
-  readonly output: string;
-}
-
-function runNew(folder: string, ...args: readonly string[]): Promise<Finished> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, 'new', ...args], { cwd: folder }, (error, stdout, stderr) => {
-      resolve({ code: error?.code ?? 0, output: stdout + stderr });
-    });
-  });
+/** Runs the command in a folder. */
+async function runNew(
+  folder: string,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly output: string }> {
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const { code, stdout, stderr } = await runCommand(['new', ...args]);
+    return { code, output: stdout + stderr };
+  } finally {
+    process.chdir(before);
+  }
 }
 
 const index = `import { definePlugin } from 'homeostat';

@@ -47,8 +47,14 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
     const command = plugin
       .command(verb)
       .description(description)
-      .option('--server <url>', 'server that runs (default: http://127.0.0.1:8700)')
-      .option('--token <secret>', `its token; better in ${environmentName('token')}, since flags show in ps`)
+      .option(
+        '--server <url>',
+        'server that runs (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+      )
+      .option(
+        '--token <secret>',
+        `its token; better in ${environmentName('token')}, since flags show in ps (default: that of the kubeconfig)`,
+      )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')

@@ -46,7 +46,7 @@ export class PluginServer {
     await this.server.stop();
   }
 
-  /** What is in the folder of plugins, beside the links to the host. */
+  /** The content of the folder of plugins, without the links to the host. */
   async installed(): Promise<readonly string[]> {
     return (await readdir(this.pluginsDir)).filter((name) => name !== 'node_modules');
   }

@@ -191,7 +191,7 @@ describe('homeostat plugin', () => {
       [
         'a token that is wrong',
         1,
-        "Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN\n",
+        "Unauthorized: give the server's token: --token, or better HOMEOSTAT_TOKEN, or name its kubeconfig in HOMEOSTAT_KUBECONFIG\n",
         async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
       ],
       [

@@ -15,6 +15,7 @@ import { pluginKind } from '../objects/plugin-kind.ts';
 import type { PluginObject, PluginObserved } from '../objects/plugin-kind.ts';
 import type { PluginPhase } from '../lifecycle/plugin-state.ts';
 import { runCopy } from './run-copy.ts';
+import { formatTable } from '../text/format-table.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { ServerApi } from '../remote/server-api.ts';
 
@@ -29,7 +30,7 @@ export interface PluginCommand extends ConfigSources {
 /** The longest time of a stop and a start together. */
 const waitMs = 65_000;
 
-/** How often is looked while it waits. */
+/** The interval of its checks while it waits. */
 const pollMs = 100;
 
 /** Runs `homeostat plugin <verb>` and returns the exit code: 0, 1 when it failed, 2 for bad values. */
@@ -50,11 +51,11 @@ class PluginCommands {
 
   constructor(command: PluginCommand, signal: AbortSignal) {
     const address = readServer(command);
-    const { server, token } = address;
+    const { server, ...access } = address;
     this.#command = command;
     this.#operand = command.operand ?? '';
     this.#signal = signal;
-    this.#client = createClient(server, token === undefined ? {} : { token });
+    this.#client = createClient(server, access);
     this.#api = new ServerApi(address, signal);
     this.#serviceDomain = this.#option('service-domain') ?? 'homeostat.internal';
     this.#kind = pluginKind(this.#serviceDomain);
@@ -215,17 +216,4 @@ function hasSettled({ spec, status }: PluginObject): boolean {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }

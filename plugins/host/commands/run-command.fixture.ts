@@ -6,7 +6,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What is written to a stream, in its place. */
+/** Collects the text written to a stream, in its place. */
 class Captured {
   text = '';
   readonly #stream: NodeJS.WriteStream;

@@ -16,7 +16,7 @@ export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
 
 /**
  * Applies the objects (spec 2.9): those that are not there are created; in those that are, what others have changed stays
- * as it is. Answers the fields that are left to others, with file, document and line. When anything is wrong with any
+ * as it is. Returns the fields that are left to others, with file, document and line. When anything is wrong with any
  * object, none is written, and it rejects with every mistake.
  */
 export async function applyDeclaredObjects(

@@ -52,7 +52,7 @@ export async function checkDeclaredObjects(
   return { known, mistakes };
 }
 
-/** What the server says of an object, at the lines of the file. */
+/** The server's violations of an object, at the lines of the file. */
 export function mistakesOf(declared: DeclaredObject, error: unknown): readonly DeclarationMistake[] {
   if (!isApiError(error) || error.causes.length === 0) return [mistakeAt(declared, errorText(error))];
   return error.causes.map(({ field, message }) => mistakeAt(declared, message, field));
@@ -83,7 +83,7 @@ async function tryCreate(
   return { mistakes: [...found.values()] };
 }
 
-/** What cannot be decoded (400) hides what breaks the schema (422), so it is left out at the next attempt. */
+/** A field that cannot be decoded (400) hides violations of the schema (422), so it is left out of the next attempt. */
 function attemptsFor({
   object,
 }: DeclaredObject): readonly { object: DeclaredObject['object']; fieldValidation: 'Strict' | 'Ignore' }[] {

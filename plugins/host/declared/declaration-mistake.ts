@@ -1,4 +1,4 @@
-/** What is wrong with a plugin's YAML files, and where. */
+/** A mistake in a plugin's YAML files, and its place. */
 export interface DeclarationMistake {
   /** Relative to the plugin's folder. */
   readonly file: string;

@@ -1,8 +1,8 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { LocatedYamlDocument } from '@homeostat/apiserver';
 import type { ApiObject, GroupVersionKind, NewObject } from '@homeostat/controller-runtime/api';
 import type { DeclarationMistake } from './declaration-mistake.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
-import { isMapping } from '../text/yaml-mapping.ts';
 
 /** One object that a plugin's files declare (spec 2.9). */
 export interface DeclaredObject {
@@ -18,7 +18,7 @@ export interface DeclaredObject {
   readonly isUnnamed: boolean;
 }
 
-/** What reading finds: objects, mistakes, or both of one document. */
+/** The result of reading: objects, mistakes, or both from one document. */
 export type Declaration = DeclaredObject | DeclarationMistake;
 
 export function isDeclaredObject(declaration: Declaration): declaration is DeclaredObject {
@@ -50,7 +50,7 @@ export function declarationsOf(
 ): readonly Declaration[] {
   const place = { file, document, lineOf };
   const versionKey = versionKeys[revision];
-  if (!isMapping(value)) return [mistakeAt(place, `must be an object with ${versionKey}, kind and metadata`)];
+  if (!isJsonObject(value)) return [mistakeAt(place, `must be an object with ${versionKey}, kind and metadata`)];
   const mistakes = [
     ...wrongVersionKey(value, revision),
     ...badText('kind', value['kind']),
@@ -82,7 +82,7 @@ function badText(field: string, value: unknown): readonly Mistake[] {
 
 function badMetadata(metadata: unknown): readonly Mistake[] {
   if (metadata === undefined || metadata === null) return [['metadata.name', 'is missing']];
-  return isMapping(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
+  return isJsonObject(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
 }
 
 /** undefined when its kind cannot be determined. */
@@ -95,12 +95,12 @@ function objectOf(
   const usesGroupVersion = revision === '2.9' || apiVersion === undefined;
   const version = usesGroupVersion ? (groupVersion ?? apiVersion) : apiVersion;
   if (!isText(version) || !isText(kind)) return undefined;
-  const named = { ...(isMapping(metadata) ? metadata : {}), name: nameOf(metadata) ?? standInName };
+  const named = { ...(isJsonObject(metadata) ? metadata : {}), name: nameOf(metadata) ?? standInName };
   return { ...(usesGroupVersion ? others : rest), apiVersion: version, kind, metadata: named };
 }
 
 function nameOf(metadata: unknown): string | undefined {
-  const name = isMapping(metadata) ? metadata['name'] : undefined;
+  const name = isJsonObject(metadata) ? metadata['name'] : undefined;
   return isText(name) ? name : undefined;
 }
 

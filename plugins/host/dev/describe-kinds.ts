@@ -21,7 +21,7 @@ const maxNamed = 5;
 
 const marks: Readonly<Record<FieldChange['change'], string>> = { added: '+', removed: '-', changed: '~' };
 
-/** What is different between two versions of a plugin's kinds, line by line; `tryStored` asks about one that changed. */
+/** Returns the differences between two versions of a plugin's kinds, a line each; `tryStored` checks the stored objects of a changed kind. */
 export async function describeKinds(
   before: Kinds,
   after: Kinds,

@@ -19,5 +19,5 @@ export async function runDev({ folder, ...options }: RunDevOptions): Promise<num
     stderr.write(`${errorText(error)}\n`);
     return 2;
   }
-  return runServe({ ...options, development });
+  return runServe({ ...options, development, isOpenByDefault: true });
 }

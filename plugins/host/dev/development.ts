@@ -36,7 +36,7 @@ interface Parts extends Pick<DevelopmentOptions, 'print'> {
   readonly watcher: FolderWatcher;
 }
 
-/** What is recompiled for; YAML is read as it is. */
+/** Changes of these files compile the plugin again; YAML is read as it is. */
 const source = /\.(?:[cm]?tsx?|json)$/;
 
 /** A plugin that is being written: compiles it, and reloads it when a file of its changes. Lives once: open, compile, run. */
@@ -64,7 +64,7 @@ export class Development {
   }
 
   /**
-   * Compiles the plugin before it is served the first time. With errors, what an earlier build left is served, and that is told.
+   * Compiles the plugin before it is served the first time. With errors, the output of an earlier build is served, and a line says so.
    * Never rejects.
    */
   async compileFirst(signal: AbortSignal): Promise<void> {
@@ -92,7 +92,7 @@ export class Development {
     }
   }
 
-  /** Follows the folder until the signal aborts. Never rejects: what goes wrong is told, and the last version goes on. */
+  /** Follows the folder until the signal aborts. Never rejects: an error is printed, and the last version keeps running. */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
     const { folder, print } = this.#parts;
     const { name } = this.#parts.manifest;

@@ -10,7 +10,7 @@ export interface FolderWatcherOptions {
   readonly clock: Clock;
 }
 
-/** How often a folder is looked through. What changes twice within that is told once. */
+/** The interval between two looks through a folder. Two changes within that time are reported once. */
 const pollMs = 250;
 
 /** A plugin has hundreds of files; a folder with more contains something else. */
@@ -25,7 +25,7 @@ type Snapshot = ReadonlyMap<string, string>;
  */
 export class FolderWatcher {
   readonly #options: FolderWatcherOptions;
-  /** What has been told. */
+  /** The changes that have been reported. */
   #told: Snapshot;
   #seen: Snapshot;
 

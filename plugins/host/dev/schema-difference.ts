@@ -6,9 +6,9 @@ export interface FieldChange {
   /** Such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
   readonly field: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** What is different, such as `maxLength: 100 → 50`. */
+  /** The difference, such as `maxLength: 100 → 50`. */
   readonly what: string;
-  /** What that does to objects that are stored. */
+  /** The effect on stored objects. */
   readonly meaning: string;
 }
 
@@ -18,7 +18,7 @@ interface Field {
   readonly required: boolean;
 }
 
-/** How deep fields are compared. */
+/** The depth to which fields are compared. */
 const maxDepth = 32;
 
 /** Keywords that lead to other fields, or say nothing about a value. */
@@ -34,7 +34,7 @@ const notOfTheValue: readonly string[] = [
   'deprecated',
 ];
 
-/** What is different in a kind's schema, by field; of a field that came or went with all below it, that one alone. */
+/** Returns the differences between a kind's schemas, by field; for an added or removed field, that field alone and none below it. */
 export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor): readonly FieldChange[] {
   const old = fieldsOf(before);
   const now = fieldsOf(after);

@@ -2,12 +2,12 @@ import { isInvalid } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Client } from '@homeostat/controller-runtime';
 
-/** How the stored objects of a kind stand to its schema. */
+/** The result of checking the stored objects of a kind against its schema. */
 export interface StoredObjects {
   readonly total: number;
-  /** How many of them were tried. */
+  /** The number of objects that were tried. */
   readonly tried: number;
-  /** What a write of each that does not fit would be refused for. */
+  /** The violations of the objects that do not fit. */
   readonly unfit: readonly string[];
 }
 

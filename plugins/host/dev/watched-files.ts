@@ -5,10 +5,10 @@ export interface WatchedFilesOptions {
   readonly isCompiled: boolean;
 }
 
-/** What a plugin is made of; databases and logs that lie in its folder are not. */
+/** True for the files of a plugin; databases and logs in its folder are none. */
 const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
 const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
-/** What `npm test` runs, and a server never: files by name, and folders. */
+/** True for files and folders that `npm test` runs, and a server never. */
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 

@@ -6,12 +6,12 @@ import { parseSharedName } from '../text/shared-name.ts';
 
 type Emitter = EventEmitter<Record<string, (payload: never) => void>>;
 
-/** What plugins tell each other while they run. */
+/** Events between plugins while they run. */
 export class EventBus {
   // Only listeners that cannot throw get in: one that does would keep the event from those behind it.
   readonly #emitter: Emitter = new EventEmitter();
 
-  /** What a plugin emits and listens with; `logger` is its own. */
+  /** Returns the interface by which a plugin emits and listens; `logger` is its own. */
   forPlugin(logger: Logger): OwnedEvents {
     return new OwnedEvents(this.#emitter, logger);
   }
@@ -29,7 +29,7 @@ export class OwnedEvents {
     this.#logger = logger;
   }
 
-  /** What the plugin is given. */
+  /** The part that the plugin receives. */
   events(): PluginEvents {
     return Object.freeze<PluginEvents>({
       emit: ({ name }, payload) => this.#emit(name, payload),

@@ -47,7 +47,7 @@ export class ExtensionTable {
     this.#order = order;
   }
 
-  /** What a plugin declares and contributes with; `logger` is its own. */
+  /** Returns the interface by which a plugin declares and contributes; `logger` is its own. */
   forPlugin(manifest: Party['manifest'], logger: Logger): OwnedExtensions {
     const party: Party = { manifest, logger, isOpen: false, isClosed: false };
     const extensions: PluginExtensions = {
@@ -124,14 +124,14 @@ export class ExtensionTable {
     for (const each of this.#contributed) if (each.by === party) this.#contributed.delete(each);
   }
 
-  /** What waited for a plugin that is here now, and has no such point. */
+  /** Contributions that waited for a plugin that is here now and has no such point. */
   #dropWaiting(waiting: Contributed, plugin: string): void {
     if (parseSharedName('an extension point', waiting.point).plugin !== plugin) return;
     this.#contributed.delete(waiting);
     waiting.by.logger.error({ point: waiting.point }, noSuchPoint(waiting.by, waiting.point));
   }
 
-  /** What waited for the point before anybody could judge it. */
+  /** Contributions that waited for the point, and are checked now. */
   #dropUnfit(name: string, schema: ValueSchema | undefined): void {
     for (const each of this.#contributed) {
       if (each.point !== name) continue;

@@ -19,7 +19,7 @@ export class PluginListeners<T> {
     this.#options = options;
   }
 
-  /** Answers what ends it. Throws once it is closed. */
+  /** Returns a function that ends it. Throws once it is closed. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
     // Each its own, also where one function is given twice.
@@ -30,7 +30,7 @@ export class PluginListeners<T> {
 
   /** Calls all that are there now, in order; waits for none. */
   call(value: T): void {
-    // A set that is walked would also show what is added meanwhile.
+    // Iterating the set itself would also visit listeners that are added meanwhile.
     const present = [...this.#listeners];
     for (const listener of present) if (this.#listeners.has(listener)) listener(value);
   }

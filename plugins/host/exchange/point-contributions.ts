@@ -17,7 +17,7 @@ export class PointContributions {
     this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to take what others contribute' });
   }
 
-  /** What the plugin is given; the values are as its point says. */
+  /** The contributions as the plugin receives them; the values have the form of its point. */
   contributions<T>(): Contributions<T> {
     return Object.freeze<Contributions<T>>({
       list: () => this.#list as readonly Contribution<T>[],

@@ -84,7 +84,7 @@ describe('the static files of a plugin', () => {
       const policyOf = async (path: string): Promise<string> =>
         String((await ask(`/plugins/shop/assets/${path}`)).headers['content-security-policy']);
       const page = await policyOf('');
-      for (const rule of ["default-src 'self'", "object-src 'none'", "frame-ancestors 'self'"])
+      for (const rule of ["default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"])
         expect(page).to.contain(rule);
       // Without a rule of their own, scripts have the default: 'self'.
       expect(page).to.not.match(/script-src|unsafe-eval/);
@@ -114,7 +114,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('answers 304 to a client that has the file, by its tag or its time', async () => {
+    it('responds with 304 to a client that has the file, by its tag or its time', async () => {
       const path = '/plugins/shop/assets/shop.js';
       const { headers } = await ask(path);
       const tag = String(headers.etag);
@@ -161,7 +161,7 @@ describe('the static files of a plugin', () => {
       ['lines=1-2', 200, '0123456789', undefined],
     ];
     for (const [range, status, text, contentRange] of ranges) {
-      it(`answers ${status} to the range ${range}`, async () => {
+      it(`responds with ${status} to the range ${range}`, async () => {
         const answer = await ask('/plugins/shop/assets/digits.txt', { headers: { range } });
         expect([answer.status, answer.text, answer.headers['content-range']]).to.deep.equal([
           status,
@@ -172,7 +172,7 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('answers the whole file where the range is of another, as far as a weak tag can tell', async () => {
+    it('sends the whole file when the range is of another file, as far as a weak tag can tell', async () => {
       const path = '/plugins/shop/assets/digits.txt';
       const { headers } = await ask(path);
       const conditions = [
@@ -283,7 +283,7 @@ describe('the static files of a plugin', () => {
       'x'.repeat(4000),
     ];
     for (const path of hostile) {
-      it(`answers 404 to "${path.slice(0, 40)}"`, async () => {
+      it(`responds with 404 to "${path.slice(0, 40)}"`, async () => {
         const { status, headers, text } = await ask(`/plugins/shop/assets/${path}`);
         expect(status).to.equal(404);
         expect(JSON.parse(text)).to.include({ kind: 'Status', reason: 'NotFound' });
@@ -291,7 +291,7 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('answers 400 to what is no percent-encoded UTF-8', async () => {
+    it('responds with 400 to a path that is not percent-encoded UTF-8', async () => {
       for (const path of ['%', '%zz', '%ff%fe', '%c0%ae%c0%ae/secret.txt', '%ed%a0%80'])
         expect((await ask(`/plugins/shop/assets/${path}`)).status, path).to.equal(400);
     });
@@ -324,10 +324,10 @@ describe('the static files of a plugin', () => {
         expect((await ask(path)).status, path).to.equal(404);
     });
 
-    it('answers 404 to a file that it may not read', async () => {
+    it('responds with 404 to a file that it may not read', async () => {
       await writeFile(inStatic('locked.txt'), secret);
       await chmod(inStatic('locked.txt'), 0);
-      // Who is root may read everything, and so is nobody in particular for the moment.
+      // Root may read everything, so the test runs as another user for the moment.
       const isRoot = process.getuid?.() === 0;
       if (isRoot) process.seteuid?.(65_534);
       try {

@@ -175,7 +175,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get('/apis/api.widgets.example.com/v1/count')).body).to.equal(0);
   });
 
-  it('answer 503 until it is started, and 404 when it has stopped', async () => {
+  it('respond with 503 until it is started, and with 404 when it has stopped', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => (release = resolve));
     let context: PluginContext | undefined;

@@ -278,7 +278,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['abort', 'stop']);
     });
 
-    it('a dependency that failed: its dependents fail, nobody else', async () => {
+    it('a dependency that failed: its dependents fail, and no other plugin', async () => {
       add('bad', { start: rejecting('no') });
       add('dependent', { models: [widgetModel()] }, ['bad']);
       add('further', {}, ['dependent']);

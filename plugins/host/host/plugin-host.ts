@@ -25,6 +25,7 @@ import type { DesiredPlugin } from '../objects/plugin-objects.ts';
 import { identityOf } from '../objects/plugin-report.ts';
 import type { PluginReport } from '../objects/plugin-report.ts';
 import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
+import { removeRoles } from '../lifecycle/plugin-roles.ts';
 import type { PluginRunParts } from '../lifecycle/plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 import type { PluginPhase } from '../lifecycle/plugin-state.ts';
@@ -62,7 +63,7 @@ export interface PluginStatus {
 /** Phases that do not end by themselves. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
-/** How often is counted what the finalizers of plugins that do not run hold back. */
+/** The interval at which the deletions that wait for finalizers of stopped plugins are counted. */
 const recountMs = 30_000;
 
 /** The message of objects whose plugin the host does not have. */
@@ -213,7 +214,7 @@ export class PluginHost {
     return this.#started !== undefined && parts.every((part) => part.isIdle());
   }
 
-  /** What runs the controllers of each plugin that runs. */
+  /** The managers of the running plugins' controllers. */
   managers(): PluginManagers {
     return new Map(
       this.#fleet.instances.flatMap(({ manifest, state }) =>
@@ -307,7 +308,7 @@ export class PluginHost {
     checkFits(manifest, { version: hostVersion(), serviceDomain });
   }
 
-  /** A plugin that was installed while the host runs, or repaired. */
+  /** Adds a plugin that was installed, or repaired, while the host runs. */
   async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
     if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;
@@ -325,6 +326,7 @@ export class PluginHost {
 
   /** A plugin that does not run and whose folder was taken away is forgotten with its object. */
   async #onDeleted(name: string): Promise<boolean> {
+    if (this.#fleet.get(name) === undefined) await removeRoles(name, this.#parts);
     if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
     if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
     if (this.#fleet.get(name)?.hasEnded === false) return false;
@@ -333,6 +335,7 @@ export class PluginHost {
     this.#refused.delete(name);
     this.#settings.remove(name);
     this.#fleet.remove(name);
+    await removeRoles(name, this.#parts);
     return true;
   }
 

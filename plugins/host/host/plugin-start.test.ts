@@ -69,7 +69,7 @@ describe('the start of a plugin', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Leaves widgets in the store, of a kind that nobody serves any more; answers the kind's number. */
+  /** Leaves widgets in the store, of a kind that is no longer served; returns the kind's number. */
   async function storeWidgets(widgets: readonly { readonly name: string; readonly code?: string }[]): Promise<number> {
     const Widget = widgetModel();
     server.schemeManager.register(Widget, undefined, { owner: 'before' });
@@ -127,7 +127,7 @@ describe('the start of a plugin', () => {
       ['delete of the collection', 'DELETE', '/widgets'],
     ];
 
-    it('its kind answers 503 with Retry-After on every verb', async () => {
+    it('its kind responds with 503 and Retry-After to every verb', async () => {
       for (const [what, method, path, body] of verbs) {
         const answer = await call(method, group + path, body);
         expect(answer.status, what).to.equal(503);

@@ -1,6 +1,6 @@
 import semver from 'semver';
 import { isPackageName, isRegistryRange } from './registry-range.ts';
-import { isMapping } from '../text/yaml-mapping.ts';
+import { isJsonObject } from '../text/yaml-mapping.ts';
 
 /** Keys that say which package an entry is and when it is installed. Those that say where it comes from are dropped. */
 const keptKeys: readonly string[] = [
@@ -34,8 +34,8 @@ const rangeKeys = ['dependencies', 'optionalDependencies', 'peerDependencies'] a
  * links, has versions or ranges that the registry does not have, or is older than npm 7.
  */
 export function cleanLock(lock: unknown, asked: object): object {
-  const packages = isMapping(lock) ? lock['packages'] : undefined;
-  if (!isMapping(packages)) throw new Error('the lock file has no "packages": write it by npm 7 or newer');
+  const packages = isJsonObject(lock) ? lock['packages'] : undefined;
+  if (!isJsonObject(packages)) throw new Error('the lock file has no "packages": write it by npm 7 or newer');
   const entries = Object.entries(packages).filter(([path]) => path !== '');
   return {
     lockfileVersion: 3,
@@ -47,7 +47,7 @@ export function cleanLock(lock: unknown, asked: object): object {
 function cleanEntry(path: string, entry: unknown): object {
   const shown = `the lock file: packages: ${JSON.stringify(path)}`;
   if (!isPlace(path)) throw new Error(`${shown}: is no package below node_modules`);
-  if (!isMapping(entry) || entry['link'] === true)
+  if (!isJsonObject(entry) || entry['link'] === true)
     throw new Error(`${shown}: is a link, not a package of the registry`);
   checkIdentity(shown, entry);
   for (const key of rangeKeys) checkRanges(`${shown}: ${key}`, entry[key]);
@@ -70,7 +70,7 @@ function checkIdentity(shown: string, { name, version }: Readonly<Record<string,
 
 function checkRanges(shown: string, ranges: unknown): void {
   if (ranges === undefined) return;
-  if (!isMapping(ranges)) throw new Error(`${shown}: must map names of packages to ranges of versions`);
+  if (!isJsonObject(ranges)) throw new Error(`${shown}: must map names of packages to ranges of versions`);
   for (const [name, range] of Object.entries(ranges)) {
     if (!isPackageName(name)) throw new Error(`${shown}: ${JSON.stringify(name)} is no name of a package`);
     if (typeof range === 'string' && isRegistryRange(range)) continue;

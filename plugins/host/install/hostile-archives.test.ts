@@ -3,34 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import semver from 'semver';
-import { errorText } from '../text/error-text.ts';
-import { installPlugin } from './install-plugin.ts';
 import { PluginServer } from '../commands/plugin-command.fixture.ts';
 import type { Finished } from '../commands/run-command.fixture.ts';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { TestRegistry } from './registry.fixture.ts';
-import { npmTarball, tarball, tarEntry } from './tarball.fixture.ts';
+import { npmTarball, pluginFiles } from './tarball.fixture.ts';
 
 const secret = 'the-secret-of-the-operator';
 
-/** A plugin that imports what it depends on. */
-function pluginFiles(dependencies: Readonly<Record<string, unknown>> = {}, more: object = {}): Record<string, string> {
-  const imports = Object.keys(dependencies).map((name) => `import '${name}';\n`);
-  return {
-    'plugin.yaml': 'name: demo\nversion: 1.0.0\n',
-    'package.json': JSON.stringify({ name: 'demo', version: '1.0.0', type: 'module', dependencies, ...more }),
-    'dist/index.js': `${imports.join('')}export default {};\n`,
-  };
-}
-
-/** Skips where npm is older than plugins with dependencies need, and says so; with `CI=true` it fails. */
+/** Skips where npm is older than plugins with dependencies need. */
 function requireNpm(context: Mocha.Context): void {
   const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
   if (semver.gte(version, '11.14.0')) return;
-  const why = `hostile archives need npm 11.14.0 or newer, not ${version}: npm install -g npm@11`;
-  if (process.env['CI'] === 'true') throw new Error(why);
-  process.stderr.write(`skipped: ${why}\n`);
-  context.skip();
+  context.skipBecause(`hostile archives need npm 11.14.0 or newer, not ${version}: npm install -g npm@11`);
 }
 
 describe('homeostat plugin install of a hostile archive', () => {
@@ -90,19 +75,6 @@ describe('homeostat plugin install of a hostile archive', () => {
     expect(foreign.seen).to.deep.equal([]);
   };
 
-  /** The same without the command line, for what is refused before anything is asked for. */
-  const refusal = async (content: Uint8Array): Promise<string> => {
-    await writeFile(archive, content);
-    const environment = { PATH: process.env['PATH'], npm_config_registry: registry.url };
-    const message = await installPlugin(archive, plugins.pluginsDir, { runScripts: false, environment }).then(
-      () => 'it is installed',
-      errorText,
-    );
-    expect(await plugins.installed()).to.deep.equal([]);
-    expect(registry.seen).to.deep.equal([]);
-    return message;
-  };
-
   /** Settings that send the secret away, run a program, and write elsewhere. */
   const hostileSettings = (): string =>
     [
@@ -127,82 +99,6 @@ describe('homeostat plugin install of a hostile archive', () => {
         await writeFile(archive, npmTarball({ ...pluginFiles({ helper: '1' }), '.npmrc': text }));
         await expectRefused(await install(), 'package/.npmrc: is a configuration of npm');
         expect(registry.seen).to.deep.equal([]);
-      });
-    }
-
-    for (const path of ['.NPMRC', 'lib/.npmrc', 'node_modules/other/.npmrc', './/.npmrc']) {
-      it(`a configuration of npm at ${path}`, async () => {
-        const message = `package/${path}: is a configuration of npm, which an archive may not bring`;
-        expect(await refusal(npmTarball({ ...pluginFiles(), [path]: 'force=true\n' }))).to.include(message);
-      });
-    }
-
-    for (const path of ['node_modules/.bin/node-gyp', 'node_modules/a/node_modules/.bin/tsc', 'Node_Modules/.BIN/x']) {
-      it(`a program at ${path}`, async () => {
-        const message = `package/${path}: is a folder of programs, which npm makes itself`;
-        expect(await refusal(npmTarball({ ...pluginFiles(), [path]: '#!/bin/sh\n' }))).to.include(message);
-      });
-    }
-
-    const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
-    for (const second of again) {
-      it(`a second entry ${second}`, async () => {
-        const entries = Object.entries(pluginFiles()).map(([path, content]) =>
-          tarEntry(`package/${path}`, { content }),
-        );
-        const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
-        expect(await refusal(content)).to.include(`${second}: is there twice`);
-      });
-    }
-
-    const notOfTheRegistry: Readonly<Record<string, string>> = {
-      repository: 'git+ssh://git@127.0.0.1/x.git',
-      'repository of a host': 'github:someone/x',
-      folder: 'file:../../elsewhere',
-      URL: 'http://127.0.0.1:9/x.tgz',
-      link: 'link:../elsewhere',
-      tarball: 'helper.tgz',
-    };
-    for (const [what, range] of Object.entries(notOfTheRegistry)) {
-      it(`a dependency that is a ${what}`, async () => {
-        const message = `package.json: dependencies: helper: "${range}" is no range of versions of the registry`;
-        expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
-      });
-    }
-
-    it('a dependency whose name leads out', async () => {
-      const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
-      const message = 'package.json: dependencies: "../../plugin.yaml" is no name of a package';
-      expect(await refusal(content)).to.include(message);
-    });
-
-    const locked: Readonly<Record<string, readonly [entry: object, message: string]>> = {
-      '../outside': [{ version: '1.0.0' }, '"../outside": is no package below node_modules'],
-      'node_modules/../../outside': [{}, '"node_modules/../../outside": is no package below node_modules'],
-      'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is no package below'],
-      'node_modules/helper': [{ resolved: '../../outside', link: true }, '"node_modules/helper": is a link'],
-    };
-    const url = 'http://127.0.0.1:9/x.tgz';
-    const entries: readonly (readonly [entry: object, message: string])[] = [
-      [{ version: url }, `version: "${url}" is no version`],
-      [{ version: 'file:../../outside' }, 'version: "file:../../outside" is no version'],
-      [{ resolved: url }, 'version: undefined is no version'],
-      [{ name: url, version: '1.0.0' }, `name: "${url}" is no name of a package`],
-      [{ name: 1, version: '1.0.0' }, 'name: 1 is no name of a package'],
-      ...['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((key) => [
-        [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is no range of versions`] as const,
-        [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is no range of versions`] as const,
-        [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is no range`] as const,
-        [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is no name of a package`] as const,
-        [{ version: '1.0.0', [key]: ['x'] }, `${key}: must map names of packages to ranges`] as const,
-      ]),
-    ];
-    const lockCases = [...Object.entries(locked), ...entries.map((entry) => ['node_modules/helper', entry] as const)];
-    for (const [path, [entry, message]] of lockCases) {
-      it(`a lock with ${path} ${JSON.stringify(entry)}`, async () => {
-        const lock = JSON.stringify({ lockfileVersion: 3, packages: { [path]: entry } });
-        const content = npmTarball({ ...pluginFiles({ helper: '1' }), 'npm-shrinkwrap.json': lock });
-        expect(await refusal(content)).to.include(message);
       });
     }
   });

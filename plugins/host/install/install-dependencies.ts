@@ -4,7 +4,7 @@ import semver from 'semver';
 import type { IsolatedNpm } from './run-npm.ts';
 import { cleanLock } from './clean-lock.ts';
 import { isPackageName, isRegistryRange } from './registry-range.ts';
-import { isMapping } from '../text/yaml-mapping.ts';
+import { isJsonObject } from '../text/yaml-mapping.ts';
 
 export interface DependencyOptions {
   readonly npm: IsolatedNpm;
@@ -18,7 +18,7 @@ export interface DependencyOptions {
 
 type Dependencies = Readonly<Record<string, string>>;
 
-/** What a plugin gets from the host that runs it, of which there is one copy. */
+/** The packages that a plugin gets from its host, in one copy. */
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
 /** In `node_modules`, of what a plugin brings: what is the host's, programs, and what npm noted of another folder. */
@@ -35,13 +35,15 @@ export async function installDependencies(folder: string, options: DependencyOpt
   const isBrought = await broughtBy(folder);
   const missing = pick(dependencies, (name) => !isBrought(name));
   if (Object.keys(missing).length === 0) return;
-  await requireNpm(options.npm);
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
-  const lock = isWhole ? await readLock(folder, options.locks) : undefined;
+  const given = isWhole ? await readLock(folder, options.locks) : undefined;
+  // A lock that is refused is refused before npm is run.
+  const lock = given === undefined ? undefined : cleanLock(given, asked);
+  await requireNpm(options.npm);
   const { project } = options;
   await writeJson(join(project, 'package.json'), { private: true, ...asked });
-  if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), cleanLock(lock, asked));
+  if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), lock);
   // An added package gets its own dependencies below it, so that packages already there do not change.
   await runInstall(options, isWhole ? [] : ['--install-strategy=nested']);
   await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
@@ -108,7 +110,7 @@ async function readDependencies(folder: string): Promise<ReadDependencies> {
 function checkDependencies(value: unknown, key: string): Dependencies {
   const field = `package.json: ${key}`;
   if (value === undefined) return {};
-  if (!isMapping(value)) throw new Error(`${field}: must map names of packages to ranges of versions`);
+  if (!isJsonObject(value)) throw new Error(`${field}: must map names of packages to ranges of versions`);
   for (const [name, range] of Object.entries(value)) {
     if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
@@ -131,7 +133,7 @@ async function readLock(folder: string, names: readonly string[]): Promise<unkno
 export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!(await isThere(file))) return {};
   const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-  return isMapping(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 async function writeJson(file: string, value: object): Promise<void> {

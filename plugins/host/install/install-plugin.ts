@@ -11,7 +11,7 @@ import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
 import type { StageOptions } from './stage-plugin.ts';
 
-/** What was installed, and what it took the place of. */
+/** The installed plugin, and the one that it replaced. */
 export interface InstalledPlugin {
   readonly manifest: PluginManifest;
   readonly replaced: PluginManifest | undefined;

@@ -2,7 +2,7 @@ import { mkdir, rename, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What plugins import of the program that runs them. */
+/** The packages that plugins import from the program that runs them. */
 const packages = ['homeostat', '@homeostat/apiserver', '@homeostat/controller-runtime'];
 
 /**

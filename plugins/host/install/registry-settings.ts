@@ -1,4 +1,4 @@
-/** Where packages come from and how to get at them: all that is taken over of the settings that npm has on this machine. */
+/** The registries and their credentials: the only settings of this machine's npm that reach an installation. */
 const ofRegistries =
   /^(?:registry|@[^:]+:registry|\/\/.+|ca|ca\[\]|cafile|(?:https?-)?proxy|no-?proxy|strict-ssl|local-address|fetch-[a-z-]+|maxsockets|cache|before|min-release-age(?:-exclude(?:\[\])?)?)$/;
 

@@ -41,7 +41,7 @@ export async function stagePlugin(source: string, work: string, options: StageOp
   }
 }
 
-/** Where npm puts what it made. */
+/** The folder in which npm puts its result. */
 interface NpmParts {
   readonly npm: IsolatedNpm;
   /** Empty at first. */
@@ -81,7 +81,7 @@ function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
 }
 
-/** What is run later must be what was installed: a link that leads elsewhere is refused. */
+/** The installed files are the ones that run later, so a link that leads elsewhere is refused. */
 async function checkLinks(folder: string): Promise<void> {
   for (const path of await readdir(folder, { recursive: true })) {
     const found = await lstat(join(folder, path));

@@ -27,3 +27,16 @@ export function tarball(...entries: readonly Buffer[]): Buffer {
 export function npmTarball(files: Readonly<Record<string, string>>): Buffer {
   return tarball(...Object.entries(files).map(([path, content]) => tarEntry(`package/${path}`, { content })));
 }
+
+/** A plugin that imports what it depends on. */
+export function pluginFiles(
+  dependencies: Readonly<Record<string, unknown>> = {},
+  more: object = {},
+): Record<string, string> {
+  const imports = Object.keys(dependencies).map((name) => `import '${name}';\n`);
+  return {
+    'plugin.yaml': 'name: demo\nversion: 1.0.0\n',
+    'package.json': JSON.stringify({ name: 'demo', version: '1.0.0', type: 'module', dependencies, ...more }),
+    'dist/index.js': `${imports.join('')}export default {};\n`,
+  };
+}

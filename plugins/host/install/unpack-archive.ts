@@ -2,7 +2,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { maxArchiveBytes, readTarball } from './read-tarball.ts';
 
-/** What `npm pack` never packs, and why an archive with it is refused; paths in lower case, with `/`. */
+/** Files that `npm pack` never packs, with the reason why an archive with them is refused; paths in lower case, with `/`. */
 const refused: readonly (readonly [path: RegExp, why: string])[] = [
   [/(?:^|\/)\.npmrc(?:\/|$)/, 'is a configuration of npm, which an archive may not bring'],
   [/(?:^|\/)node_modules\/\.bin(?:\/|$)/, 'is a folder of programs, which npm makes itself'],

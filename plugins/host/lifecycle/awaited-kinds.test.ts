@@ -97,7 +97,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('answers 503 while its plugin starts, whatever takes the time', async () => {
+  it('responds with 503 while its plugin starts, whatever takes the time', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {
@@ -122,7 +122,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('answers 503 while its plugin is reloaded', async () => {
+  it('responds with 503 while its plugin is reloaded', async () => {
     const starting = newGate();
     const next = definePlugin({
       start: async ({ schemeManager }) => {
@@ -138,7 +138,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('answers 503 while its plugin is disabled, or Failed', async () => {
+  it('responds with 503 while its plugin is disabled, or Failed', async () => {
     const kind = pluginKind(server.schemeManager.serviceDomain);
     await server.client.patch(kind, 'widgets', { type: 'merge', patch: { spec: { enabled: false } } });
     await eventually(() => host?.isIdle() === true && host.statuses()[0]?.phase === 'Stopped');
@@ -155,7 +155,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(notYetServed);
   });
 
-  it('is gone once its plugin is uninstalled, whatever other plugins do: 404', async () => {
+  it('is 404 once its plugin is uninstalled, whatever other plugins do', async () => {
     await restart();
     const group = 'gadgets.example.com';
     const failed = { ...pluginSource('gadgets', {}), load: () => Promise.reject(new Error('it is broken')) };
@@ -183,7 +183,7 @@ describe('homeostat serve [slow]', () => {
       export default {};`,
     );
     const port = await freePort();
-    const args = ['serve', '--port', String(port), '--database', 'memory:', '--plugin', folder];
+    const args = ['serve', '--auth', 'open', '--port', String(port), '--database', 'memory:', '--plugin', folder];
     const child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
     const exited = new Promise((resolve) => child.once('close', resolve));
     const statuses: number[] = [];

@@ -2,7 +2,7 @@ import type { ApiServerOptions, SchemeManager } from '@homeostat/apiserver';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import type { PluginPhase } from './plugin-state.ts';
 
-/** What identifies a kind in all its versions. */
+/** The identity of a kind in all its versions. */
 export interface KindNames {
   readonly group: string;
   readonly plural: string;

@@ -13,7 +13,7 @@ import { widgetModel } from '../widget.fixture.ts';
 const kind = pluginKind('homeostat.internal');
 const finalizer = 'widgets.example.com/guard';
 
-describe('what the finalizers of a plugin hold back while it does not run', () => {
+describe('deletions that wait for the finalizers of a plugin that does not run', () => {
   const model = widgetModel();
   const guard = controller(model, { name: 'guard', reconcile: async () => undefined, cleanup: async () => undefined });
   let server: ApiServer;
@@ -91,7 +91,7 @@ describe('what the finalizers of a plugin hold back while it does not run', () =
     expect(await held()).to.equal(undefined);
   });
 
-  it('is counted again also when nobody has served the kind for a while', async () => {
+  it('is counted again even after no plugin has served the kind for a while', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);

@@ -8,7 +8,7 @@ import type {
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { PluginManager } from './controllers-page.ts';
 
-/** How long a replica that is gone keeps the others waiting; see {@link LeaderElectionOptions}. */
+/** The time for which a replica that is gone delays the others; see {@link LeaderElectionOptions}. */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
 export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics'> {

@@ -83,7 +83,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['base', 'slow', 'slow']);
   });
 
-  it('has a plugin Stopped that is disabled, at whatever moment it fails for want of another', async () => {
+  it('stops a disabled plugin, even at the moment when it fails because a dependency is missing', async () => {
     // One more turn of the microtask queue between the failure and the order, each time.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();

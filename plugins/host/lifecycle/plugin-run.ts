@@ -8,11 +8,12 @@ import type {
   PluginClient,
 } from '@homeostat/apiserver';
 import type { ControllerDefinition } from '@homeostat/controller-runtime';
-import { apiVersionOf } from '@homeostat/controller-runtime/api';
-import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
+import { apiVersionOf, descriptorOf } from '@homeostat/controller-runtime/api';
+import type { Clock, GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { applyDeclaredObjects } from '../declared/apply-declared-objects.ts';
 import { orAbort, withDeadline } from '../text/deadline.ts';
+import { isDeclaredObject } from '../declared/declared-object.ts';
 import { createdByKey } from '../declared/declared-mark.ts';
 import { ElectedControllers } from './elected-controllers.ts';
 import type { LeaseTimes } from './elected-controllers.ts';
@@ -21,6 +22,8 @@ import type { EventBus, OwnedEvents } from '../exchange/event-bus.ts';
 import type { ExtensionTable, OwnedExtensions } from '../exchange/extension-table.ts';
 import { BlockedDeletions } from './blocked-deletions.ts';
 import { withModelPlace } from '../text/model-place.ts';
+import { PluginPermissions } from './plugin-permissions.ts';
+import { applyRoles } from './plugin-roles.ts';
 import type { PluginManager } from './controllers-page.ts';
 import { isPluginClass } from '../sdk/plugin.ts';
 import type { Plugin, PluginContext, PluginDefinition, PluginSchemeManager } from '../sdk/plugin.ts';
@@ -31,7 +34,7 @@ import type { KindProgress } from './served-kinds.ts';
 import type { SettingsObjects } from '../settings/settings-objects.ts';
 import type { SettingsRun } from '../settings/settings-run.ts';
 
-/** How long `start` and `stop` of a plugin, and the loading of its module, may take. */
+/** The time limit of a plugin's `start` and `stop`, and of loading its module. */
 export const pluginDeadlineMs = 30_000;
 
 export interface PluginRunParts {
@@ -41,6 +44,7 @@ export interface PluginRunParts {
     | 'endpoints'
     | 'admissions'
     | 'assets'
+    | 'client'
     | 'createPluginClient'
     | 'metrics'
     | 'whenReady'
@@ -72,6 +76,7 @@ export class PluginRun {
   readonly #extensions: OwnedExtensions;
   readonly #events: OwnedEvents;
   readonly #admission: OwnedAdmission;
+  readonly #permissions: PluginPermissions;
   readonly #client: PluginClient;
   readonly #manager: ElectedControllers;
   readonly #controllers: ControllerDefinition[] = [];
@@ -96,7 +101,11 @@ export class PluginRun {
     this.#settings = parts.settings.forRun(name, parts.logger);
     this.#extensions = parts.extensions.forPlugin(source.manifest, parts.logger);
     this.#events = parts.events.forPlugin(parts.logger);
-    this.#client = parts.server.createPluginClient(name);
+    this.#permissions = new PluginPermissions({
+      manifest: source.manifest,
+      registered: () => this.#registeredModels(),
+    });
+    this.#client = parts.server.createPluginClient(name, this.#permissions);
     this.#admission = parts.server.admissions.forOwner(name, {
       client: this.#client,
       dependencies: dependencies.map((each) => each.name),
@@ -124,6 +133,7 @@ export class PluginRun {
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
+    await orAbort(applyRoles(this.#source.manifest, this.#parts), this.#signal);
     await orAbort(this.#settings.refresh(), this.#signal);
     await this.#awaitServed(this.#registered());
     await this.#callStart();
@@ -156,12 +166,12 @@ export class PluginRun {
     return this.#contested;
   }
 
-  /** What its finalizers hold back, counted when it stops. */
+  /** The deletions that wait for its finalizers, counted when it stops. */
   get held(): BlockedDeletions {
     return this.#held;
   }
 
-  /** What runs its controllers. */
+  /** The manager of its controllers. */
   get manager(): PluginManager {
     return this.#manager;
   }
@@ -281,6 +291,7 @@ export class PluginRun {
 
   #addController(definition: ControllerDefinition): void {
     this.#signal.throwIfAborted();
+    this.#permissions.addRead(kindsOf(definition).map(descriptorOf));
     this.#manager.add(definition);
     this.#controllers.push(definition);
     this.#held.add(definition);
@@ -297,6 +308,10 @@ export class PluginRun {
   }
 
   #registered(): readonly GroupVersionKind[] {
+    return this.#registeredModels();
+  }
+
+  #registeredModels(): readonly ModelDescriptor[] {
     return this.#scheme.registered().map(({ descriptor }) => descriptor);
   }
 
@@ -306,9 +321,12 @@ export class PluginRun {
 
   async #applyObjects(): Promise<void> {
     const { schemeManager } = this.#parts.server;
-    this.#contested = await applyDeclaredObjects(await this.#source.declaredObjects(), {
+    const lookup = (gvk: GroupVersionKind): ModelDescriptor | undefined => schemeManager.lookup(gvk)?.descriptor;
+    const declared = await this.#source.declaredObjects();
+    this.#permissions.addApplied(declared.flatMap((each) => (isDeclaredObject(each) ? (lookup(each.gvk) ?? []) : [])));
+    this.#contested = await applyDeclaredObjects(declared, {
       client: this.#client,
-      lookup: (gvk) => schemeManager.lookup(gvk)?.descriptor,
+      lookup,
       createdBy: createdByKey(schemeManager.serviceDomain),
       plugin: this.#source.manifest.name,
       signal: this.#stopping.signal,
@@ -317,7 +335,7 @@ export class PluginRun {
 
   async #startControllers(): Promise<void> {
     for (const definition of this.#controllers) {
-      const kinds = [definition.model, ...definition.owns, ...definition.watches.map(({ model }) => model)];
+      const kinds = kindsOf(definition);
       for (const kind of kinds) this.#requireRegistered(definition.name, kind);
       await this.#awaitServed(kinds);
     }
@@ -346,4 +364,9 @@ export class PluginRun {
         }
       });
   }
+}
+
+/** The kinds that a controller reads. */
+function kindsOf({ model, owns, watches }: ControllerDefinition): ControllerDefinition['owns'] {
+  return [model, ...owns, ...watches.map((watch) => watch.model)];
 }

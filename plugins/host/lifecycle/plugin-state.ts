@@ -11,7 +11,7 @@ export interface PluginWishes {
   readonly reload?: string;
 }
 
-/** Where a plugin stands in its life, with what is valid there. */
+/** The state of a plugin, with the values that are valid in it. */
 export type PluginState =
   /** Its manifest has been read. */
   | { readonly phase: 'Created' }
@@ -22,7 +22,7 @@ export type PluginState =
   | { readonly phase: 'Stopped' }
   | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
 
-/** What a plugin failed at. */
+/** The step at which a plugin failed. */
 export type PluginFailure =
   /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
   | 'Refused'

@@ -3,7 +3,7 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger } from '@homeostat/controller-runtime/api';
 import { orAbort } from '../text/deadline.ts';
 
-/** How far a kind is that is being indexed. */
+/** The progress of a kind that is being indexed. */
 export interface KindProgress {
   readonly apiVersion: string;
   readonly kind: string;
@@ -21,7 +21,7 @@ export interface AwaitServedOptions {
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
-/** How often the progress of a large kind is logged. */
+/** The interval at which the progress of a large kind is logged. */
 const progressMs = 5000;
 
 /**

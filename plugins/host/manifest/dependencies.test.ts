@@ -27,7 +27,7 @@ describe('dependencies of plugins', () => {
     });
   });
 
-  it('fail all of a cycle, each with its way, and nobody who only depends on it', () => {
+  it('fail all of a cycle, each with its path, and no plugin that only depends on it', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

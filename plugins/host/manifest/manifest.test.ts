@@ -59,7 +59,8 @@ description: Of persons.
       '    mail: { type: object, properties: {',
       '      port: { type: text } } }',
     ].join('\n');
-    const keys = 'name, version, requires, revision, group, dependencies, main, settings, displayName, description';
+    const keys =
+      'name, version, requires, revision, group, dependencies, main, settings, permissions, roles, displayName, description';
     expect(() => parseManifest(yaml))
       .to.throw()
       .with.property('message')
@@ -107,6 +108,75 @@ description: Of persons.
     const manifest = parseManifest('name: a\nversion: 1.0.0\nrequires: ^2.0.0\n');
     expect(() => checkRequires(manifest, '0.1.0')).to.throw('requires homeostat ^2.0.0, and this is 0.1.0');
     expect(() => checkRequires(manifest, '2.3.0')).not.to.throw();
+  });
+
+  it('holds permissions and roles, in the form of rules of RBAC', () => {
+    const { permissions, roles } = parseManifest(`
+name: people
+version: 1.2.3
+permissions:
+  - { apiGroups: ['', people.example.com], resources: [persons], resourceNames: [ada], verbs: ['*'] }
+roles:
+  - name: reader
+    aggregateTo: [view]
+    rules:
+      - { apiGroups: [people.example.com], resources: [persons], verbs: [get, list, watch] }
+      - { nonResourceURLs: [/apis/people.example.com/v1/hello], verbs: [get] }
+`);
+    expect(permissions).to.deep.equal([
+      { apiGroups: ['', 'people.example.com'], resources: ['persons'], resourceNames: ['ada'], verbs: ['*'] },
+    ]);
+    expect(roles?.[0])
+      .to.include({ name: 'reader' })
+      .and.to.deep.include({ aggregateTo: ['view'] });
+    expect(roles?.[0]?.rules[1]).to.deep.equal({
+      nonResourceURLs: ['/apis/people.example.com/v1/hello'],
+      verbs: ['get'],
+    });
+  });
+
+  it('says which permission or role is wrong, with its line', () => {
+    const yaml = [
+      'name: people',
+      'version: 1.0.0',
+      'permissions:',
+      '  - apiGroups: people.example.com',
+      '    resources: [persons]',
+      '  - apiGroups: [x.example.com]',
+      '    resource: [a]',
+      '    resources: []',
+      '    verbs: [get]',
+      '  - get',
+      '  - { nonResourceURLs: [/x], verbs: [get] }',
+      'roles:',
+      '  - name: Reader',
+      '    rules: []',
+      '    aggregateTo: [viewer]',
+      '  - name: b',
+      '  - name: b',
+      '    rules: {}',
+    ].join('\n');
+    expect(() => parseManifest(yaml))
+      .to.throw()
+      .with.property('message')
+      .that.satisfies((message: string) => {
+        expect(message.split('; ').map((each) => each.replace(/(must consist of).*/, '$1'))).to.deep.equal([
+          'plugin.yaml:4: permissions[0]: verbs: is missing',
+          'plugin.yaml:4: permissions[0].apiGroups: must be a list of texts, and not empty',
+          'plugin.yaml:7: permissions[1]: unknown key "resource". Did you mean "resources"?',
+          'plugin.yaml:8: permissions[1].resources: must be a list of texts, and not empty',
+          'plugin.yaml:10: permissions[2]: must be a rule with apiGroups, resources and verbs',
+          'plugin.yaml:11: permissions[3]: unknown key "nonResourceURLs". The keys are apiGroups, resources, resourceNames, verbs.',
+          'plugin.yaml:11: permissions[3]: apiGroups: is missing',
+          'plugin.yaml:11: permissions[3]: resources: is missing',
+          'plugin.yaml:13: roles[0].name: a name must consist of',
+          'plugin.yaml:15: roles[0].aggregateTo: must be a list of view, edit, admin',
+          'plugin.yaml:16: roles[1]: rules: is missing',
+          'plugin.yaml:18: roles[2].rules: must be a list of rules with apiGroups, resources and verbs',
+          'plugin.yaml:17: roles[2].name: there is another role of the name "b"',
+        ]);
+        return true;
+      });
   });
 
   it('says where the schema of settings is wrong, once', () => {

@@ -1,9 +1,11 @@
 import { compileValueSchema, readYamlDocuments, serviceOwner } from '@homeostat/apiserver';
 import type { LocatedYamlDocument } from '@homeostat/apiserver';
-import { checkDnsSubdomain, checkName, unknownKeyOf } from '@homeostat/controller-runtime/api';
+import { checkDnsSubdomain, checkName, unknownKeyOf, isJsonObject } from '@homeostat/controller-runtime/api';
 import { posix } from 'node:path';
 import semver from 'semver';
-import { isMapping, yamlLimits } from '../text/yaml-mapping.ts';
+import { checkPermissions, checkRoles } from './permission-rules.ts';
+import type { PermissionRule, PluginRole } from './permission-rules.ts';
+import { yamlLimits } from '../text/yaml-mapping.ts';
 
 /** Another plugin that this one needs. */
 interface PluginDependency {
@@ -31,17 +33,21 @@ export interface PluginManifest {
   readonly main: string;
   /** JSON Schema of its settings, an object, in the dialect of models. Default: it has none. */
   readonly settings?: object;
+  /** What its client may do. Default: everything in its own groups, reading what its controllers read, and namespaces. */
+  readonly permissions?: readonly PermissionRule[];
+  /** The roles that it offers to people. */
+  readonly roles?: readonly PluginRole[];
   readonly displayName?: string;
   readonly description?: string;
 }
 
-/** What is wrong, and the field that it is about: the manifest's, or one below it. */
+/** A problem, and its field: the manifest's, or one below it. */
 interface Mistake {
   readonly field: string;
   readonly message: string;
 }
 
-/** What is wrong with the value of a key. */
+/** Returns the problem of a key's value. */
 type Check = (value: unknown, key: string) => readonly Mistake[];
 
 /** A check that finds one mistake at most, in words that follow the key. */
@@ -65,6 +71,8 @@ const checks: Readonly<Record<keyof PluginManifest, Check>> = {
   dependencies: checkDependencies,
   main: single((value) => text(value) ?? checkMain(String(value))),
   settings: checkSettings,
+  permissions: checkPermissions,
+  roles: checkRoles,
   displayName: single(text),
   description: single(text),
 };
@@ -77,7 +85,7 @@ const required: readonly string[] = ['name', 'version'];
  */
 export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
   const { value, lineOf } = readDocument(yaml, file);
-  if (!isMapping(value)) throw new Error(`${file}:${lineOf('')}: must be a mapping of keys to values`);
+  if (!isJsonObject(value)) throw new Error(`${file}:${lineOf('')}: must be a mapping of keys to values`);
   const problems = [
     ...required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${file}: ${key}: is missing`),
     ...mistakesOf(value).map(({ field, message }) => `${file}:${lineOf(field)}: ${message}`),
@@ -110,7 +118,7 @@ function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake
   });
 }
 
-/** What a manifest is judged by besides its own rules. */
+/** The context in which a manifest is checked. */
 export interface HostFacts {
   readonly version: string;
   /** The domain of the service's own groups. */
@@ -144,14 +152,14 @@ function checkGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }
 
-/** What links and the real file say is checked when the folder is opened. */
+/** Links and the real file are checked when the folder is opened. */
 function checkMain(main: string): string | undefined {
   const isInside = !posix.isAbsolute(main) && !posix.normalize(main).startsWith('..') && !/[\\\0]/.test(main);
   return isInside ? undefined : "must be a file inside the plugin's folder";
 }
 
 function checkSettings(value: unknown, key: string): readonly Mistake[] {
-  if (!isMapping(value) || value['type'] !== 'object')
+  if (!isJsonObject(value) || value['type'] !== 'object')
     return [{ field: key, message: `${key}: must be the JSON Schema of an object` }];
   try {
     compileValueSchema(key, value);
@@ -170,7 +178,7 @@ function schemaFieldOf(message: string, key: string): string {
 }
 
 function checkDependencies(value: unknown, key: string): readonly Mistake[] {
-  if (!isMapping(value)) return [{ field: key, message: `${key}: must map names of plugins to ranges of versions` }];
+  if (!isJsonObject(value)) return [{ field: key, message: `${key}: must map names of plugins to ranges of versions` }];
   return Object.entries(value).flatMap(([name, range]) => {
     const problem = checkName(name.replace(/\?$/, ''), 'label')[0] ?? checkRange(range);
     return problem === undefined ? [] : [{ field: `${key}.${name}`, message: `${key}: ${name}: ${problem}` }];

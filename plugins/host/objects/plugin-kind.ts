@@ -4,7 +4,7 @@ import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
-/** What the manifest says of a plugin. */
+/** The part of a plugin's manifest that its object shows. */
 export interface PluginIdentity {
   /** semver. */
   readonly version?: string;
@@ -27,7 +27,7 @@ export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
   return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
 
-/** What the host observes. */
+/** The state that the host observes. */
 export interface PluginObserved {
   readonly phase: PluginPhase;
   /** Why it is Failed, or Stopped while the host runs: one CamelCase word. */

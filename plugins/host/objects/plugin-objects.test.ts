@@ -419,7 +419,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('hold up nobody when their kind cannot be served', async () => {
+  it('delay no other plugin when their kind cannot be served', async () => {
     const squatter = { ...kind, kind: 'Squatter', schemaName: 'Plugin' };
     server.schemeManager.register(squatter);
     add('a');

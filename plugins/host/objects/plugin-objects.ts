@@ -11,17 +11,17 @@ import { writePluginObject } from './plugin-object-write.ts';
 import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
 
-export interface PluginObjectsOptions {
+export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What an object wants: for each at first, and after each change. Never twice at once for one name. */
+  /** Called for each object at first, and after each change. Never twice at once for one name. */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /** An object is gone. Whether its plugin is gone as well, so that the object does not come back. */
   readonly onDeleted: (name: string) => Promise<boolean>;
 }
 
-/** What an object wants. */
+/** The wishes of an object. */
 export interface DesiredPlugin extends PluginWishes {
   readonly name: string;
 }
@@ -31,7 +31,7 @@ export interface DesiredPlugin extends PluginWishes {
  * want. Nothing that fails here, or takes long, fails or delays a plugin. Lives once: open, follow, close.
  */
 export class PluginObjects {
-  readonly #options: PluginObjectsOptions;
+  readonly #parts: PluginObjectsParts;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #manager: Manager;
   readonly #writers = new Map<string, PluginObjectWriter>();
@@ -43,9 +43,9 @@ export class PluginObjects {
   #followed: Promise<void> | undefined;
   #isServed = false;
 
-  constructor(options: PluginObjectsOptions) {
-    const { server, clock, logger } = options;
-    this.#options = options;
+  constructor(parts: PluginObjectsParts) {
+    const { server, clock, logger } = parts;
+    this.#parts = parts;
     this.#kind = pluginKind(server.schemeManager.serviceDomain);
     const reconcile = async (request: ReconcileRequest): Promise<void> => this.#reconcile(request);
     const definition = controller(this.#kind, { name: 'plugins', reconcile: { reconcile } });
@@ -84,14 +84,14 @@ export class PluginObjects {
     if (!this.#isServed) return;
     this.#isServed = false;
     try {
-      this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
+      this.#parts.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'could not unregister the kind of plugins');
+      this.#parts.logger.error({ err }, 'could not unregister the kind of plugins');
     }
   }
 
   async #open(): Promise<readonly DesiredPlugin[]> {
-    const { server, logger } = this.#options;
+    const { server, logger } = this.#parts;
     try {
       server.schemeManager.register(this.#kind);
       await server.whenReady(this.#kind);
@@ -108,10 +108,10 @@ export class PluginObjects {
 
   async #reconcile({ name, client }: ReconcileRequest): Promise<void> {
     const object = await client.get(this.#kind, name).catch(ignoreNotFound);
-    if (object === undefined) this.#forget(name, await this.#options.onDeleted(name));
+    if (object === undefined) this.#forget(name, await this.#parts.onDeleted(name));
     else {
       this.#generations.set(name, object.metadata.generation);
-      await this.#options.onDesired({ name, ...wishesOf(object.spec) });
+      await this.#parts.onDesired({ name, ...wishesOf(object.spec) });
     }
     // Someone may have changed the host's fields, or deleted the object.
     this.#writers.get(name)?.refresh();
@@ -125,7 +125,7 @@ export class PluginObjects {
   #writer(name: string): PluginObjectWriter {
     const present = this.#writers.get(name);
     if (present !== undefined) return present;
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#parts;
     const write = async (report: PluginReport): Promise<void> => this.#write(name, report);
     const writer = new PluginObjectWriter({ name, clock, logger, write, closing: this.#closing.signal });
     this.#writers.set(name, writer);
@@ -136,7 +136,7 @@ export class PluginObjects {
   async #write(name: string, report: PluginReport): Promise<void> {
     const observedGeneration = this.#generations.get(name);
     await writePluginObject(report, {
-      client: this.#options.server.client,
+      client: this.#parts.server.client,
       kind: this.#kind,
       name,
       observedGeneration,

@@ -6,11 +6,11 @@ import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
 import type { PluginFailure, PluginPhase } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
-/** What the host says of a plugin at one moment. */
+/** The host's report about a plugin at one moment. */
 export interface PluginReport {
   /** Absent for one that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** What an object that has to be made says; one that is there keeps its own. */
+  /** The spec of a new object; a present object keeps its own. */
   readonly enabled: boolean;
   readonly phase: PluginPhase;
   /** Absent where the phase says it all. */
@@ -19,7 +19,7 @@ export interface PluginReport {
   readonly indexing: readonly KindProgress[];
   /** Fields of its declared objects that others have changed. */
   readonly contested: readonly string[];
-  /** What its finalizers hold back while it does not run; absent where that is not known. */
+  /** The deletions that wait for its finalizers while it does not run; absent when they are not known. */
   readonly held?: readonly BlockedKind[];
   /** When it was so, in ms of the clock. */
   readonly atMs: number;

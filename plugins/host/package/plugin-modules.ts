@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { placeInFolder, usualFrames } from '../text/error-stack.ts';
 import { buildQuery } from './plugin-modules-hooks.ts';
 
-/** What Node loads as a module; other files are read from disk each time. */
+/** Files that Node loads as modules; other files are read from disk each time. */
 const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
 
-/** Where npm says which packages are installed, each with a digest of its content. */
+/** The file in which npm lists the installed packages, each with a digest of its content. */
 const installedPackages = join('node_modules', '.package-lock.json');
 
 /** Node keeps modules for as long as the process lives, and so does this: the build of each folder that it loaded first. */
@@ -41,7 +41,7 @@ export async function importPluginModule(folder: string, file: string): Promise<
   }
 }
 
-/** Frames that are kept of an error while a plugin is loaded: a model is checked many calls below the line that declares it. */
+/** The number of stack frames kept of an error while a plugin is loaded: a model is checked many calls below the line that declares it. */
 const loadingFrames = 60;
 let loads = 0;
 

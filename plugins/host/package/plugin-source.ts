@@ -1,14 +1,14 @@
 import type { Declaration } from '../declared/declared-object.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 
-/** Where a plugin comes from. */
+/** The source of a plugin. */
 export interface PluginSource {
   readonly manifest: PluginManifest;
   /** Real path; absent for a plugin that is no folder. */
   readonly folder?: string;
   /** Runs the plugin's module, and returns what it exports; not yet checked. */
   load(): Promise<unknown>;
-  /** What its files declare, and what is wrong with them. */
+  /** The declarations of its files, and their mistakes. */
   declaredObjects(): Promise<readonly Declaration[]>;
   /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
   assets(): Promise<string | undefined>;
@@ -16,7 +16,10 @@ export interface PluginSource {
   reopen?(): Promise<PluginSource>;
 }
 
-/** A plugin that is in the program already: in tests, and where a program brings its own. */
+/** The permissions of a program's own code. */
+const everything = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+
+/** A plugin that is in the program already: in tests, and where a program brings its own. It may do what the program may. */
 export function pluginSource(name: string, plugin: unknown): PluginSource {
   const manifest: PluginManifest = {
     name,
@@ -25,6 +28,7 @@ export function pluginSource(name: string, plugin: unknown): PluginSource {
     revision: '2.15',
     dependencies: [],
     main: 'dist/index.js',
+    permissions: everything,
   };
   return { manifest, load: async () => plugin, declaredObjects: async () => [], assets: async () => undefined };
 }

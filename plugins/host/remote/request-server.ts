@@ -1,21 +1,25 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { trustingFetch } from '@homeostat/controller-runtime';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 
 /** Most bytes read of a response that is no export: a Status has a few lines, but a proxy's page may be long. */
 const maxRefusalBytes = 64 * 1024;
 
 export interface ServerAddress {
   readonly server: string;
-  readonly token: string | undefined;
+  readonly token?: string;
+  /** PEM of the authorities that vouch for the server. */
+  readonly ca?: string;
 }
 
 /** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
 export function requestServer(
-  { server, token }: ServerAddress,
+  { server, token, ca }: ServerAddress,
   path: string,
   init: Pick<RequestInit, 'method' | 'signal'> & { readonly json?: object },
 ): Promise<Response> {
   const { json, ...rest } = init;
-  return fetch(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
+  const send = ca === undefined ? fetch : trustingFetch(ca);
+  return send(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
     ...rest,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -29,7 +33,7 @@ export function requestServer(
 
 /** The error of a response that refuses: `what` asked for it, the server says why. */
 export async function refusalError(what: string, response: Response): Promise<Error> {
-  const message = `${what} answered ${response.status}: ${await refusalOf(response)}`;
+  const message = `${what} returned ${response.status}: ${await refusalOf(response)}`;
   return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);
 }
 
@@ -44,8 +48,8 @@ async function refusalOf(response: Response): Promise<string> {
   }
   const text = Buffer.concat(pieces).toString('utf8');
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    return typeof message === 'string' ? message : response.statusText;
+    const answer: unknown = JSON.parse(text);
+    return isJsonObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : response.statusText;
   } catch {
     return response.statusText;
   }

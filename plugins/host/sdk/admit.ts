@@ -24,7 +24,7 @@ export function admit<T extends ApiObject>(
   return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(bound) });
 }
 
-/** What else an instance of a class has is its own affair. */
+/** Other fields of a class's instance are allowed. */
 function strangersOf(hooks: object): readonly string[] {
   const prototype: unknown = Object.getPrototypeOf(hooks);
   if (prototype !== Object.prototype) return [];

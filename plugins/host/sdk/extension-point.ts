@@ -10,7 +10,7 @@ export interface ExtensionPoint<T> {
 }
 
 export interface ExtensionPointOptions {
-  /** What values have to be, in the dialect of models. What it says nothing of may be anything, functions too. Default: anything. */
+  /** The schema of the values, in the dialect of models. Fields that it does not name may hold anything, also functions. Default: anything. */
   readonly schema?: object;
 }
 
@@ -31,7 +31,7 @@ export interface Contribution<T> {
   readonly value: T;
 }
 
-/** What plugins contribute to a point. */
+/** The contributions of plugins to a point. */
 export interface Contributions<T> {
   /**
    * The contributions of Started plugins: those of plugins that others depend on first, each plugin's in the order it made them.
@@ -40,7 +40,7 @@ export interface Contributions<T> {
   list(): readonly Contribution<T>[];
   /**
    * Calls the handler with the new list, each time that it changes, until the plugin stops. What a handler throws, or
-   * rejects with, is logged. Answers what ends it.
+   * rejects with, is logged. Returns a function that ends it.
    */
   onChange(handler: (contributions: readonly Contribution<T>[]) => unknown): () => void;
 }
@@ -55,7 +55,7 @@ export interface PluginExtensions {
   declare<T>(point: ExtensionPoint<T>): Contributions<T>;
   /**
    * Adds a value to a point of this plugin, or of one that it depends on. It is seen when this plugin is Started, and at
-   * once after that; where the dependency is optional and not Started, when it is. Answers what takes it back.
+   * once after that; where the dependency is optional and not Started, when it is. Returns a function that takes it back.
    * @throws Error that names plugin and point: one that this plugin does not depend on, that has no such point, or whose
    * schema the value breaks; once the plugin has stopped.
    */

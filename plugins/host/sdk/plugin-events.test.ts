@@ -111,7 +111,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal([]);
   });
 
-  it('of one emission are heard by those who listened when it began, and still do', async () => {
+  it('of one emission reach the listeners that listened when it began and still do', async () => {
     await host.start();
     let endSecond = (): void => undefined;
     shop.on(ordered, ({ id }) => {

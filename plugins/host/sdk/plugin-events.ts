@@ -26,7 +26,7 @@ export interface PluginEvents {
   emit<T>(event: SharedEvent<T>, payload: NoInfer<T>): void;
   /**
    * Listens until the plugin stops. What a listener throws, or rejects with, is logged, and the others hear the event
-   * all the same. Answers what ends it.
+   * all the same. Returns a function that ends it.
    * @throws Error once the plugin has stopped.
    */
   on<T>(event: SharedEvent<T>, listener: (payload: T) => unknown): () => void;

@@ -114,7 +114,7 @@ describe('the settings of a plugin', () => {
     expect([seen[0], seen[0]?.tls].every((each) => Object.isFrozen(each))).to.equal(true);
   });
 
-  it('are the defaults alone where nobody has set any, and nothing where its manifest has no schema', async () => {
+  it('are the defaults alone when none is set, and empty when the manifest has no schema', async () => {
     add('mail', { type: 'object', properties: { port: { type: 'integer', default: 25 } } });
     add('plain', null);
     await started();
@@ -301,7 +301,7 @@ describe('the settings of a plugin', () => {
       ]);
     });
 
-    it('are heard by nobody who has ended that, or whose plugin has stopped', async () => {
+    it('do not reach a listener that has ended, or whose plugin has stopped', async () => {
       add('mail', mailSettings, ({ settings }) => {
         heard = [];
         const end = settings.onChange((next) => void heard.push(next));

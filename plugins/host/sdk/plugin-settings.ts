@@ -2,7 +2,7 @@
 export type SettingsValues = Readonly<Record<string, unknown>>;
 
 /**
- * What an operator has set for a plugin: the spec of the PluginSettings object of its name, checked by the schema in its
+ * The operator's settings of a plugin: the spec of the PluginSettings object of its name, checked by the schema in its
  * manifest, with that schema's defaults. Without such an object, the defaults alone.
  */
 export interface PluginSettings<S extends object = SettingsValues> {
@@ -10,7 +10,7 @@ export interface PluginSettings<S extends object = SettingsValues> {
   get(): S;
   /**
    * Calls the handler with new settings, each time that a value has changed, until the plugin stops. What a handler
-   * throws, or rejects with, is logged. Answers what ends it.
+   * throws, or rejects with, is logged. Returns a function that ends it.
    */
   onChange(handler: (settings: S) => unknown): () => void;
 }

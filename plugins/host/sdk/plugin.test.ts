@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { BasePlugin, checkPlugin, definePlugin } from './plugin.ts';
 
 describe('definePlugin', () => {
-  it('answers a frozen plugin', () => {
+  it('returns a frozen plugin', () => {
     const plugin = definePlugin({ models: [], start: () => undefined });
     expect(Object.isFrozen(plugin)).to.equal(true);
     expect(checkPlugin(plugin)).to.equal(plugin);

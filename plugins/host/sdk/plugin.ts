@@ -5,7 +5,7 @@ import type { PluginExtensions } from './extension-point.ts';
 import type { PluginEvents } from './plugin-events.ts';
 import type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 
-/** Where a plugin registers its kinds (spec 1 and 2.8). What it registered is taken back when it stops. */
+/** Registers a plugin's kinds (spec 1 and 2.8). Its registrations are removed when it stops. */
 export interface PluginSchemeManager {
   /**
    * Registers a model; `callback` declares its indexes, synchronously. The same model again changes nothing.
@@ -14,7 +14,7 @@ export interface PluginSchemeManager {
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
   /** Takes a kind back, its objects stay stored; false when it is not registered. @throws ModelError when it is another's. */
   unregister(model: Model | GroupVersionKind): boolean;
-  /** What this plugin has registered and not taken back, in order. */
+  /** The present registrations of this plugin, in order. */
   registered(): readonly Registration[];
 }
 
@@ -36,7 +36,7 @@ export interface PluginEndpoints {
   add(endpoint: Endpoint): void;
 }
 
-/** What a plugin has to say in the writes of kinds: its own, and those of plugins that it depends on. */
+/** The admission hooks of a plugin, for its own kinds and for those of plugins that it depends on. */
 export interface PluginAdmission {
   /**
    * Adds hooks, from now on until the plugin has stopped. Hooks of plugins that this one depends on come first.
@@ -45,7 +45,7 @@ export interface PluginAdmission {
   add(admission: Admission): void;
 }
 
-/** What the host gives a plugin; `S` are its settings, as the schema in its manifest says. */
+/** The host's interface for a plugin; `S` is the type of its settings, as the schema in its manifest says. */
 export interface PluginContext<S extends object = SettingsValues> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
@@ -72,7 +72,7 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
-  /** What `admit` returns. In force before the first write to a kind of `models`. */
+  /** Hooks made by `admit`. They apply before the first write to a kind of `models`. */
   readonly admission?: readonly Admission[];
   /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
   start?(context: PluginContext<S>): unknown;
@@ -121,7 +121,7 @@ Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 // Settings of any type: what they are is between a plugin and its manifest.
 export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
-/** What the main file of a plugin exports by default. */
+/** The default export of a plugin's main file. */
 export type Plugin = PluginDefinition<never> | PluginClass;
 
 /** Declares a plugin without a class. Frozen. Throws TypeError that names every part that is wrong. */
@@ -133,12 +133,12 @@ export function isPluginClass(plugin: unknown): plugin is PluginClass {
   return typeof plugin === 'function' && Reflect.get(plugin, pluginSymbol) === true;
 }
 
-/** Answers what a module exported as a plugin. Throws TypeError when it is none. */
+/** Returns what a module exported as a plugin. Throws TypeError when it is none. */
 export function checkPlugin(exported: unknown): Plugin {
   if (isPluginClass(exported)) return exported;
   if (typeof exported === 'function') throw new TypeError(`the class ${exported.name} must extend BasePlugin`);
   if (typeof exported !== 'object' || exported === null)
-    throw new TypeError('a plugin is a class that extends BasePlugin, or what definePlugin answers');
+    throw new TypeError('a plugin is a class that extends BasePlugin, or what definePlugin returns');
   const problems = Object.entries(exported).flatMap(([key, value]) => problemOf(key, value) ?? []);
   if (problems.length > 0) throw new TypeError(`not a plugin: ${problems.join('; ')}`);
   return exported;

@@ -10,10 +10,10 @@ const unknownAuthority: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What a user can do where a server cannot be trusted, or does not let the command in; undefined for all other errors. */
+/** Returns the cure for a server that cannot be trusted, or that refuses the command's credentials; undefined for all other errors. */
 export function accessCure(error: unknown): string | undefined {
   if (isApiError(error) && error.reason === 'Unauthorized')
-    return `give the server's token: --token, or better ${environmentName('token')}`;
+    return `give the server's token: --token, or better ${environmentName('token')}, or name its kubeconfig in HOMEOSTAT_KUBECONFIG`;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? cause.code : undefined;
     if (unknownAuthority.has(code))

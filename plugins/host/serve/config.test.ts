@@ -21,12 +21,25 @@ describe('the configuration of serve', () => {
       plugins: [],
       hostNames: [],
       serviceDomain: 'homeostat.internal',
+      auth: 'required',
+      adminKubeconfig: 'data/admin.kubeconfig',
       insecure: false,
       retention: {},
       logLevel: 'info',
       hints: false,
       strict: false,
     });
+  });
+
+  it('keeps the administrator beside the database, and lets everybody in by default only where that is safe', () => {
+    expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
+    expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
+    const authOf = (flags: Readonly<Record<string, unknown>>): string =>
+      readConfig({ flags, environment: {}, isOpenByDefault: true }).auth;
+    expect(authOf({})).to.equal('open');
+    expect(authOf({ auth: 'required' })).to.equal('required');
+    expect(authOf({ token: 'sixteen-letters!' })).to.equal('required');
+    expect(authOf({ host: '0.0.0.0', insecure: true })).to.equal('required');
   });
 
   it('takes a flag before the environment, the environment before the file, the file before the default', async () => {
@@ -62,12 +75,22 @@ describe('the configuration of serve', () => {
     }
   });
 
+  it('reads the limits of one user and of one address, within bounds', () => {
+    const limits = { maxWatchesPerUser: 5, maxUnknownConnectionsPerAddress: 7 };
+    const flags = { 'max-watches-per-user': '5', 'max-unknown-connections-per-address': '7' };
+    expect(read(flags)).to.deep.include(limits);
+    expect(read({})).not.to.have.any.keys(...Object.keys(limits));
+    for (const option of Object.keys(flags)) {
+      expect(() => read({ [option]: '0' })).to.throw(`--${option}: must be a whole number from 1 to 1000000`);
+    }
+  });
+
   it('splits lists of the environment at commas, and switches on with true', () => {
     const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
-  it('tells a switch that is off from one that nobody set, where the default is not off', () => {
+  it('tells a switch that is off from one that is not set, where the default is not off', () => {
     expect(read({})).not.to.have.property('leaderElection');
     expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
     expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
@@ -100,7 +123,7 @@ describe('the configuration of serve', () => {
       .that.includes('config: is not an option');
   });
 
-  it('refuses a file that is not there or no YAML, naming who named it', async () => {
+  it('refuses a file that is missing or no YAML, and names the option that names it', async () => {
     const folder = await makeFolder({ 'bad.yaml': 'a: [\n' });
     expect(() => read({ config: '/nowhere.yaml' })).to.throw('--config: /nowhere.yaml: ENOENT');
     expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
@@ -174,7 +197,7 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('listens beyond this machine only when told that it is insecure', () => {
+  it('listens beyond this machine only with --insecure', () => {
     expect(() => read({ host: '0.0.0.0' })).to.throw(
       '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
     );
@@ -182,7 +205,7 @@ describe('the configuration of serve', () => {
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
   });
 
-  it('keeps the authority beside the SQLite file, where there is one, unless told otherwise', () => {
+  it('keeps the authority beside the SQLite file, if there is one and no option says otherwise', () => {
     const folderOf = (flags: object): unknown => read({ tls: true, ...flags }).tls;
     expect(folderOf({})).to.deep.equal({ directory: 'data/tls' });
     expect(folderOf({ database: 'sqlite:h.db' })).to.deep.equal({ directory: 'tls' });

@@ -1,15 +1,17 @@
-import { checkProxy, checkServiceDomain, checkToken } from '@homeostat/apiserver';
-import type { Retention, TlsOptions } from '@homeostat/apiserver';
-import { readFileSync, statSync } from 'node:fs';
+import { checkIssuer, checkProxy, checkServiceDomain, checkToken } from '@homeostat/apiserver';
+import type { ApiServerOptions, AuditOptions, AuthMode, Retention, TlsOptions } from '@homeostat/apiserver';
+import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
+import { holdsSecret, secretFileProblem } from '../text/secret-file.ts';
+import { present } from '../text/present.ts';
 import { parseYamlMapping } from '../text/yaml-mapping.ts';
 
-/** How `homeostat serve` runs. */
-export interface ServeConfig {
+/** The configuration of `homeostat serve`. */
+export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   readonly database: string;
-  /** Where the database was named, for messages: `--database`, say. */
+  /** The option that names the database, for messages: `--database`, say. */
   readonly databaseOrigin: string;
   readonly host: string;
   readonly port: number;
@@ -19,17 +21,30 @@ export interface ServeConfig {
   readonly pluginsDir?: string;
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
-  /** A secret: it stands in no message. Absent: no authentication. */
+  readonly auth: AuthMode;
+  /** The administrator's token. A secret: it stands in no message. Absent: that of {@link adminKubeconfig}. */
   readonly token?: string;
+  /** The file of the administrator's kubeconfig, beside the database. */
+  readonly adminKubeconfig: string;
+  /** Absolute path. */
+  readonly tokenFile?: string;
+  /** Absolute path. Absent: the server makes a key. */
+  readonly encryptionConfig?: string;
+  /** Absolute path. */
+  readonly authenticationConfig?: string;
+  readonly serviceAccountIssuer?: string;
+  readonly clientCa?: string;
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. Absent: none. */
   readonly trustedProxies?: readonly string[];
-  /** What is absent has the server's default. */
+  /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
   /** Absent: the server's default. */
   readonly eventTtlMs?: number;
+  /** Absent: requests are not audited. */
+  readonly audit?: AuditOptions;
   /** Absent: where the database may be shared. */
   readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
@@ -40,12 +55,14 @@ export interface ServeConfig {
 
 export type LogLevel = (typeof logLevels)[number];
 
+const authModes = ['required', 'open'] as const;
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const unitsMs: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
   ['m', 60_000],
   ['h', 3_600_000],
 ]);
+const userLimit = { least: 1, most: 1_000_000 };
 const maxDurationMs = 365 * 24 * 3_600_000;
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
@@ -58,6 +75,8 @@ export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** On loopback addresses, the mode `open` is the default where there is no token. */
+  readonly isOpenByDefault?: boolean;
 }
 
 /** A value, where it came from, and the folder that its relative paths are relative to. */
@@ -84,33 +103,74 @@ export function readConfig(sources: ConfigSources): ServeConfig {
       `"${host.value}" is not a loopback address: add --tls, or --insecure to listen there in the clear`,
     );
   }
-  const token = values.token();
-  const eventTtlMs = values.durationMs('event-ttl');
-  const leaderElection = values.switch('leader-elect');
-  const pluginsDir = values.path('plugins-dir');
+  const token = values.checked('token', checkToken);
+  const tokenFile = values.path('token-file');
+  const authenticationConfig = values.path('authentication-config');
+  const clientCa = readClientCa(values, tls);
+  const { isOpenByDefault } = sources;
+  const credentials = token ?? tokenFile ?? authenticationConfig ?? clientCa;
+  const auth = readAuth(values, { host: host.value, token: credentials, isOpenByDefault });
   const trustedProxies = values.proxies();
+  const optional = {
+    pluginsDir: values.path('plugins-dir'),
+    encryptionConfig: values.path('encryption-config'),
+    serviceAccountIssuer: values.checked('service-account-issuer', checkIssuer),
+    eventTtlMs: values.durationMs('event-ttl'),
+    audit: readAudit(values),
+    maxWatchesPerUser: values.wholeNumber('max-watches-per-user', userLimit),
+    maxUnknownConnectionsPerAddress: values.wholeNumber('max-unknown-connections-per-address', userLimit),
+    leaderElection: values.switch('leader-elect'),
+  };
   const config: ServeConfig = {
+    ...present({ ...optional, token, tokenFile, authenticationConfig, clientCa, tls }),
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
     port: values.wholeNumber('port', { least: 0, most: 65_535 }) ?? 8700,
     plugins: values.list('plugin').map(({ value, folder }) => resolve(folder, value)),
-    ...(pluginsDir === undefined ? {} : { pluginsDir }),
     hostNames: values.list('host-name').map(({ value }) => value),
-    serviceDomain: values.domain() ?? 'homeostat.internal',
-    ...(token === undefined ? {} : { token }),
-    ...(tls === undefined ? {} : { tls }),
+    serviceDomain: values.checked('service-domain', checkServiceDomain) ?? 'homeostat.internal',
+    auth,
+    adminKubeconfig: join(folderOf(database.value), 'admin.kubeconfig'),
     insecure,
     ...(trustedProxies.length === 0 ? {} : { trustedProxies }),
     retention: readRetention(values),
-    ...(eventTtlMs === undefined ? {} : { eventTtlMs }),
-    ...(leaderElection === undefined ? {} : { leaderElection }),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
     strict: values.isOn('strict'),
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;
+}
+
+const auditOptions: readonly ServeOptionName[] = [
+  'audit-policy',
+  'audit-log-max-size',
+  'audit-log-max-age',
+  'audit-log-max-backups',
+  'audit-required',
+];
+
+/** The other options of the audit log need the file: without it, nothing is recorded, and no message would say so. */
+function readAudit(values: ConfigValues): AuditOptions | undefined {
+  const logFile = values.path('audit-log');
+  const policyFile = values.path('audit-policy');
+  const mebibytes = values.wholeNumber('audit-log-max-size', { least: 1, most: 102_400 });
+  const days = values.wholeNumber('audit-log-max-age', { least: 1, most: 3650 });
+  const maxBackups = values.wholeNumber('audit-log-max-backups', { least: 0, most: 10_000 });
+  const required = values.isOn('audit-required');
+  if (logFile === undefined) {
+    for (const option of auditOptions) values.needs(option, 'audit-log');
+    return undefined;
+  }
+  return {
+    logFile,
+    ...(policyFile === undefined ? {} : { policyFile }),
+    ...(mebibytes === undefined ? {} : { maxBytes: mebibytes * 1024 * 1024 }),
+    ...(days === undefined ? {} : { maxAgeMs: days * 86_400_000 }),
+    ...(maxBackups === undefined ? {} : { maxBackups }),
+    required,
+  };
 }
 
 /** A week, ten million changes and 16 GiB are the most: all of it is kept in memory. */
@@ -138,13 +198,42 @@ function readTls(values: ConfigValues, database: string): TlsOptions | undefined
   if (cert !== undefined) return values.refuse(cert, 'needs its private key: --tls-key');
   if (key !== undefined) return values.refuse(key, 'needs its certificate: --tls-cert');
   if (!on && folder === undefined) return undefined;
-  return { directory: folder?.value ?? defaultFolder(database) };
+  return { directory: folder?.value ?? join(folderOf(database), 'tls') };
 }
 
-/** Where the objects are, so that what belongs together is kept, and moved, together. */
-function defaultFolder(database: string): string {
+function readClientCa(values: ConfigValues, tls: TlsOptions | undefined): string | undefined {
+  const found = values.text('client-ca');
+  if (found !== undefined && tls === undefined) return values.refuse(found, 'needs TLS: add --tls');
+  return values.path('client-ca');
+}
+
+/** Returns the folder of the database, so that files that belong together are kept, and moved, together. */
+function folderOf(database: string): string {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(database)?.[1];
-  return join(file === undefined ? 'data' : dirname(file), 'tls');
+  return file === undefined ? 'data' : dirname(file);
+}
+
+interface AuthParts {
+  readonly host: string;
+  /** The token, or the file of tokens or of issuers. */
+  readonly token: string | undefined;
+  readonly isOpenByDefault: boolean | undefined;
+}
+
+/** A token asks for credentials, so the mode `open` beside it is a mistake. */
+function readAuth(values: ConfigValues, { host, token, isOpenByDefault }: AuthParts): AuthMode {
+  const found = values.auth();
+  if (found === undefined)
+    return isOpenByDefault === true && token === undefined && loopback.includes(host) ? 'open' : 'required';
+  if (found.value === 'open' && !loopback.includes(host)) {
+    values.refuse(
+      found,
+      `"open" lets everybody in, so it is for loopback addresses only, and "${host}" is none: leave it out`,
+    );
+  } else if (found.value === 'open' && token !== undefined) {
+    values.refuse(found, `"open" lets everybody in without the token: leave out "open", or the token`);
+  }
+  return found.value;
 }
 
 function given(value: string): Given & { readonly value: string } {
@@ -167,6 +256,14 @@ class ConfigValues {
 
   refuse({ origin }: Given, problem: string): undefined {
     this.problems.push(`${origin}: ${problem}`);
+  }
+
+  /** Refuses an option that has no effect without another one. */
+  needs(option: ServeOptionName, other: ServeOptionName): void {
+    const found = this.#find(option);
+    if (found !== undefined && found.value !== false && found.value !== 'false') {
+      this.refuse(found, `has no effect without --${other}`);
+    }
   }
 
   text(
@@ -236,10 +333,11 @@ class ConfigValues {
         );
   }
 
-  domain(): string | undefined {
-    const found = this.text('service-domain');
+  /** A text that the check finds no problem in. */
+  checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
+    const found = this.text(option);
     if (found === undefined) return undefined;
-    const [problem] = checkServiceDomain(found.value);
+    const [problem] = check(found.value);
     return problem === undefined ? found.value : this.refuse(found, problem);
   }
 
@@ -252,11 +350,13 @@ class ConfigValues {
     return found.map(({ value }) => value);
   }
 
-  token(): string | undefined {
-    const found = this.text('token');
+  auth(): (Given & { readonly value: AuthMode }) | undefined {
+    const found = this.text('auth');
     if (found === undefined) return undefined;
-    const [problem] = checkToken(found.value);
-    return problem === undefined ? found.value : this.refuse(found, problem);
+    const value = authModes.find((each) => each === found.value);
+    return value === undefined
+      ? this.refuse(found, `must be one of ${authModes.join(', ')}, not ${JSON.stringify(found.value)}`)
+      : { ...found, value };
   }
 
   logLevel(): LogLevel | undefined {
@@ -294,29 +394,7 @@ class ConfigValues {
   }
 }
 
-/** `scheme://user:password@…` and `…?password=…`. */
-const passwords = [/^[^/]*:\/\/[^/@]*:[^/]*@/, /[?&]password=/];
-
-/** A token, or the URL of a database with a password. */
-function holdsSecret({ token, database }: Readonly<Record<string, unknown>>): boolean {
-  return token !== undefined || (typeof database === 'string' && passwords.some((password) => password.test(database)));
-}
-
 /** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */
 function withoutQuotes(error: unknown): string {
   return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
-}
-
-/**
- * Returns what is wrong with the mode of a file that holds a secret; undefined when nothing is. Only the owner may have
- * access; the group may read a file that root owns, so that a service can mount a secret.
- */
-function secretFileProblem(path: string): string | undefined {
-  // Windows has no such modes.
-  if (process.platform === 'win32') return undefined;
-  const { mode, uid } = statSync(path);
-  const forbidden = uid === 0 ? 0o037 : 0o077;
-  if ((mode & forbidden) === 0) return undefined;
-  const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  return `others than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
 }

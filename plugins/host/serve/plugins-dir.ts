@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { ConfigError } from './config.ts';
 import type { ServerApi } from '../remote/server-api.ts';
 
-/** What `/debug/plugins-dir` says of the server's folder of plugins. */
+/** The content of `/debug/plugins-dir`, about the server's folder of plugins. */
 interface ServedFolder {
   /** Absolute path, as the server has it; null for a server without such a folder. */
   readonly path: string | null;

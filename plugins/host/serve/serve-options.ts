@@ -15,17 +15,31 @@ export type ServeOptionName =
   | 'config'
   | 'host-name'
   | 'service-domain'
+  | 'auth'
   | 'token'
+  | 'token-file'
+  | 'encryption-config'
+  | 'authentication-config'
+  | 'service-account-issuer'
   | 'tls'
   | 'tls-cert'
   | 'tls-key'
   | 'tls-dir'
+  | 'client-ca'
   | 'insecure'
   | 'trusted-proxy'
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
   | 'event-ttl'
+  | 'audit-log'
+  | 'audit-policy'
+  | 'audit-log-max-size'
+  | 'audit-log-max-age'
+  | 'audit-log-max-backups'
+  | 'audit-required'
+  | 'max-watches-per-user'
+  | 'max-unknown-connections-per-address'
   | 'leader-elect'
   | 'log-level'
   | 'strict'
@@ -60,18 +74,46 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'host-name': {
     kind: 'list',
     value: '<name>',
-    description: 'host name to answer to, besides the loopback names and --host; may be repeated',
+    description: 'host name that requests may use, besides the loopback names and --host; may be repeated',
   },
   'service-domain': {
     kind: 'text',
     value: '<domain>',
     description: "domain of the service's own kinds, which plugins may not use (default: homeostat.internal)",
   },
+  auth: {
+    kind: 'text',
+    value: '<mode>',
+    description:
+      'required: requests need a credential; open: all requests from this machine may do everything (default: required; of dev: open)',
+  },
   token: {
     kind: 'text',
     value: '<secret>',
     description:
-      'bearer token that every request but health must send; better in HOMEOSTAT_TOKEN, since flags show in ps (default: none)',
+      "the administrator's token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: one of the server's making, in admin.kubeconfig beside the database)",
+  },
+  'encryption-config': {
+    kind: 'text',
+    value: '<file>',
+    description:
+      'YAML file of kind EncryptionConfiguration: what is encrypted in the database, and the keys (default: Secrets, by encryption.key beside the SQLite file, else in ./data)',
+  },
+  'token-file': {
+    kind: 'text',
+    value: '<file>',
+    description: 'YAML file of further tokens, by their SHA-256, with user and groups; readable by its owner only',
+  },
+  'authentication-config': {
+    kind: 'text',
+    value: '<file>',
+    description:
+      'YAML file of foreign issuers of tokens (OpenID Connect): an AuthenticationConfiguration; readable by its owner only',
+  },
+  'service-account-issuer': {
+    kind: 'text',
+    value: '<url>',
+    description: "issuer of service accounts' tokens (default: https://<service domain>)",
   },
   tls: {
     kind: 'switch',
@@ -87,6 +129,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<folder>',
     description: "folder of the server's own authority (default: tls beside the SQLite file, else ./data/tls)",
+  },
+  'client-ca': {
+    kind: 'text',
+    value: '<file>',
+    description: "PEM file of the authorities of clients' certificates (default: the server's own authority)",
   },
   insecure: {
     kind: 'switch',
@@ -117,6 +164,47 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<time>',
     description: 'events are deleted so long after they last occurred: 90s, 30m or 24h, say (default: 1h)',
+  },
+  'audit-log': {
+    kind: 'text',
+    value: '<file>',
+    description: 'record each request in this file, which only its owner can read (default: none)',
+  },
+  'audit-policy': {
+    kind: 'text',
+    value: '<file>',
+    description: 'YAML file with a Policy of audit.k8s.io/v1 (default: each request, without bodies)',
+  },
+  'audit-log-max-size': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'the audit log is rotated at this size, in MiB (default: 100)',
+  },
+  'audit-log-max-age': {
+    kind: 'whole number',
+    value: '<number>',
+    description:
+      'the audit log is rotated at this age, in days, and rotated files of this age are deleted (default: at no age)',
+  },
+  'audit-log-max-backups': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'so many rotated audit logs are kept (default: 10)',
+  },
+  'audit-required': {
+    kind: 'switch',
+    description: 'refuse a write (503) when its audit entry cannot be written',
+  },
+  'max-watches-per-user': {
+    kind: 'whole number',
+    value: '<number>',
+    description: 'concurrent watches of one user; further ones get 429 (default: 1000; with --auth open no limit)',
+  },
+  'max-unknown-connections-per-address': {
+    kind: 'whole number',
+    value: '<number>',
+    description:
+      'connections from one address without a valid credential yet; requests on further ones get 429 (default: 256; with --auth open no limit)',
   },
   'leader-elect': {
     kind: 'switch',

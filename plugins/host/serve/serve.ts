@@ -1,8 +1,10 @@
-import { startApiServer } from '@homeostat/apiserver';
+import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
+import { AdminKubeconfig } from './admin-kubeconfig.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { ConfigSources, ServeConfig } from './config.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
@@ -10,6 +12,7 @@ import { createLogger } from './create-logger.ts';
 import { errorText } from '../text/error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
+import { reachableName } from '../text/kubeconfig-text.ts';
 import { stderr } from '../text/line-output.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
@@ -88,10 +91,36 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   }
 }
 
-async function startServer(config: ServeConfig, parts: Partial<ApiServerOptions>): Promise<ApiServer> {
+async function startServer(
+  config: ServeConfig,
+  parts: Partial<ApiServerOptions> & { readonly logger: Logger },
+): Promise<ApiServer> {
+  const { auth, token, adminKubeconfig } = config;
+  if (auth === 'open' || token !== undefined) return listen({ ...config, ...parts }, config);
+  const file = new AdminKubeconfig(adminKubeconfig);
+  const server = await listen({ ...config, ...parts, administratorFile: file }, config);
   try {
-    return await startApiServer({ ...config, ...parts });
+    await file.update({ url: reachableUrl(server.url, config), ca: server.ca });
   } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  const kubectl = server.url.startsWith('http:') ? { kubectl: 'needs --tls: it sends no token over plain HTTP' } : {};
+  if (file.read() !== undefined) parts.logger.info({ file: file.path, ...kubectl }, "the administrator's kubeconfig");
+  return server;
+}
+
+function reachableUrl(listening: string, { host, hostNames }: ServeConfig): URL {
+  const { protocol, port } = new URL(listening);
+  const name = reachableName(host, hostNames);
+  return new URL(`${protocol}//${isIPv6(name) ? `[${name}]` : name}:${port}`);
+}
+
+async function listen(options: ApiServerOptions, config: ServeConfig): Promise<ApiServer> {
+  try {
+    return await startApiServer(options);
+  } catch (error) {
+    if (error instanceof SettingsFileError) throw new ConfigError(error.message);
     // The server decides which URLs are valid; it throws RangeError for all others.
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
     throw error;
@@ -121,6 +150,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   server.addDebugPage(controllersPage(() => host.managers()));
   server.addDebugPage(pluginsDirPage(config.pluginsDir));
   logger.info({ url: server.url }, 'listening');
+  if (config.auth === 'open') logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
@@ -142,9 +172,9 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await stop(server, host);
 }
 
-function hintOptions({ token, tls }: ServeConfig): HintOptions {
+function hintOptions({ auth, tls }: ServeConfig): HintOptions {
   const caFile = tls !== undefined && 'directory' in tls ? join(tls.directory, 'ca.crt') : undefined;
-  return { token: token !== undefined, caFile };
+  return { token: auth === 'required', caFile };
 }
 
 /** Requests are refused first; the database closes last, since reconcilers that end may still write. */

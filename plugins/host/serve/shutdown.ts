@@ -17,8 +17,8 @@ type ShutdownSignal = keyof typeof exitCodes;
 /**
  * Listens to what ends the process, and decides what does. A signal asks for an orderly stop, a second one exits at once.
  *
- * A rejection that nobody handled is logged, and the process goes on: some asynchronous work of a plugin came to
- * nothing, its stack had been left already, and no state of the host is half changed by it. An exception that nobody
+ * An unhandled rejection is logged, and the process goes on: some asynchronous work of a plugin came to
+ * nothing, its stack had been left already, and no state of the host is half changed by it. An exception that no code
  * caught is different: it cut short whatever was on the stack. Where all of that was a plugin's (a timer of its own, say), the
  * plugin is failed, and the process goes on. Else it was perhaps the host's own: it is logged and asks for an orderly
  * stop, with exit code 1: all acknowledged writes are stored, and a supervisor brings a sound process back.

@@ -3,11 +3,11 @@ import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/cont
 
 /** The settings of a plugin as an object; its name is the plugin's. */
 export interface SettingsObject extends ApiObject {
-  /** What the schema in the plugin's manifest says; without the defaults, which are the plugin's to change. */
+  /** The schema in the plugin's manifest, without the defaults, which the plugin may change. */
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What a plugin's manifest has against settings. */
+/** Returns the violations of settings by the schema of the plugin's manifest. */
 export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => readonly FieldViolation[];
 
 const spec = {

@@ -15,7 +15,7 @@ class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-export interface SettingsObjectsOptions {
+export interface SettingsObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,7 +32,7 @@ const noVersion = 'none';
  * run. Lives once: add, open, follow, close.
  */
 export class SettingsObjects {
-  readonly #options: SettingsObjectsOptions;
+  readonly #parts: SettingsObjectsParts;
   readonly #kind: ModelDescriptor<SettingsObject>;
   readonly #manager: Manager;
   /** The schema of every plugin that the host has; undefined if its manifest has none. */
@@ -44,9 +44,9 @@ export class SettingsObjects {
   #isServed = false;
   #followed: Promise<void> | undefined;
 
-  constructor(options: SettingsObjectsOptions) {
-    const { server, clock, logger } = options;
-    this.#options = options;
+  constructor(parts: SettingsObjectsParts) {
+    const { server, clock, logger } = parts;
+    this.#parts = parts;
     this.#kind = settingsKind(server.schemeManager.serviceDomain, (name, spec) => this.#violations(name, spec));
     const reconcile = async ({ name }: { readonly name: string }): Promise<void> => this.#reconcile(name);
     const definition = controller(this.#kind, { name: 'plugin-settings', reconcile: { reconcile } });
@@ -66,7 +66,7 @@ export class SettingsObjects {
 
   /** Registers the kind. Never rejects: plugins without settings start all the same. */
   async open(): Promise<void> {
-    const { server, logger } = this.#options;
+    const { server, logger } = this.#parts;
     try {
       server.schemeManager.register(this.#kind);
       await server.whenReady(this.#kind);
@@ -93,9 +93,9 @@ export class SettingsObjects {
     if (!this.#isServed) return;
     this.#isServed = false;
     try {
-      this.#options.server.schemeManager.unregister(this.#kind, serviceOwner);
+      this.#parts.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#options.logger.error({ err }, 'could not unregister the kind of settings');
+      this.#parts.logger.error({ err }, 'could not unregister the kind of settings');
     }
   }
 
@@ -149,13 +149,13 @@ export class SettingsObjects {
       await this.#runs.get(name)?.refresh();
     } catch (err) {
       if (!(err instanceof SettingsError)) throw err;
-      this.#options.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps those before');
+      this.#parts.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps those before');
     }
-    this.#options.onChange(name);
+    this.#parts.onChange(name);
   }
 
   #find(name: string): Promise<SettingsObject | undefined> {
-    return this.#options.server.client.get(this.#kind, name).catch(ignoreNotFound);
+    return this.#parts.server.client.get(this.#kind, name).catch(ignoreNotFound);
   }
 }
 

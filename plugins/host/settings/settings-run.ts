@@ -27,7 +27,7 @@ export class SettingsRun {
     });
   }
 
-  /** What the plugin is given. */
+  /** The part that the plugin receives. */
   settings(): PluginSettings {
     return Object.freeze<PluginSettings>({
       get: () => this.#value,

@@ -10,6 +10,7 @@ export {
   createTestKit,
   eventually,
   FakeClock,
+  testPatienceMs,
 } from '@homeostat/controller-runtime/testing';
 export type {
   ClientFault,

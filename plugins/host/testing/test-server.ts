@@ -50,7 +50,7 @@ export interface TestServer {
  * nothing left behind, when one of them cannot start.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { plugins = [], models = [], controllers = [], leaderElection, ...rest } = options;
+  const { plugins: _p, models: _m, controllers: _c, leaderElection, ...rest } = options;
   const { clock, logger = errorLogger, token } = options;
   const made: { host?: PluginHost } = {};
   const own = { database: 'memory:', port: 0, ...pluginHostOptions(() => made.host) };
@@ -67,11 +67,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     await host.stop();
     await server.stop();
   };
-  for (const [index, plugin] of plugins.entries()) {
-    if (typeof plugin === 'string') await host.addFolder(plugin);
-    else host.add(pluginSource(`plugin-${index + 1}`, plugin));
-  }
-  if (models.length + controllers.length > 0) host.add(pluginSource('test', { models, controllers }));
+  await addAll(host, options);
   await host.start();
   const failed = host.statuses().filter(({ phase }) => phase === 'Failed');
   if (failed.length > 0) {
@@ -95,4 +91,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     settle: (settleOptions) => settle(participants, settleOptions),
     stop,
   };
+}
+
+async function addAll(
+  host: PluginHost,
+  { plugins = [], models = [], controllers = [] }: TestServerOptions,
+): Promise<void> {
+  for (const [index, plugin] of plugins.entries()) {
+    if (typeof plugin === 'string') await host.addFolder(plugin);
+    else host.add(pluginSource(`plugin-${index + 1}`, plugin));
+  }
+  if (models.length + controllers.length > 0) host.add(pluginSource('test', { models, controllers }));
 }

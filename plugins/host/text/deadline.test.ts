@@ -10,7 +10,7 @@ describe('withDeadline', () => {
       (error: unknown) => (error as Error).message,
     );
 
-  it('answers what the work answers, and leaves no timer', async () => {
+  it('returns what the work returns, and leaves no timer', async () => {
     const clock = new FakeClock();
     expect(await withDeadline(() => 7, { what: 'x', timeoutMs: 1000, clock })).to.equal(7);
     expect(clock.pendingTimers).to.equal(0);

@@ -32,7 +32,7 @@ export function isBegunInFolder(stack: string, folder: string): boolean {
   return isWhole ? isLineOf(outermost, folder) : others.every((line) => isLineOf(line, folder));
 }
 
-/** Where in the folder an error was thrown, as far as its stack tells: `dist/index.js:7`. */
+/** Returns the place in the folder where an error was thrown, from its stack: `dist/index.js:7`. */
 export function placeInFolder({ stack = '' }: Pick<Error, 'stack'>, folder: string): string | undefined {
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
   for (const line of stack.split('\n')) {

@@ -1,6 +1,6 @@
 import { placeInFolder } from './error-stack.ts';
 
-/** What an error says, with what caused it where that says more; for people who see no stack. */
+/** Returns an error's message, with its cause if that says more; for people who see no stack. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message === '' ? error.name : error.message;

@@ -33,7 +33,7 @@ function dependenciesOf(folder: string): readonly string[] {
   return names.flatMap((name) => resolveFolder(folder, name) ?? []);
 }
 
-/** Where Node finds a package. */
+/** Returns the place where Node finds a package. */
 function resolveFolder(from: string, name: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);

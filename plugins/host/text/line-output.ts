@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-/** How long the first line may wait for a reader that is slow. It is then dropped; later lines do not wait until one is written. */
+/** The time that the first line may wait for a slow reader. It is then dropped; later lines do not wait until one is written. */
 const maxWaitMs = 50;
 const pauseMs = 5;
 const newline = 0x0a;

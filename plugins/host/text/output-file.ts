@@ -16,7 +16,11 @@ export async function checkAbsent(path: string): Promise<void> {
  * Writes a file that only its owner can read, as a whole: under another name beside it, and renamed once everything is on
  * the disk. Rejects with what the pieces reject with, and leaves nothing behind then.
  */
-export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+export async function writeWhole(
+  path: string,
+  pieces: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<void> {
   const temporary = `${path}.${randomUUID()}.partial`;
   try {
     await writeDurably(temporary, pieces, signal);
@@ -28,7 +32,11 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
   }
 }
 
-async function writeDurably(path: string, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+async function writeDurably(
+  path: string,
+  pieces: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  signal: AbortSignal,
+): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
     for await (const piece of pieces) {

@@ -1,4 +1,7 @@
 import { parseYamlDocuments } from '@homeostat/apiserver';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+
+export { isJsonObject };
 
 /** Nothing that people write by hand nests deeper than objects may. */
 export const yamlLimits = { maxDepth: 64 } as const;
@@ -11,10 +14,6 @@ export function parseYamlMapping(text: string): Readonly<Record<string, unknown>
   const documents = parseYamlDocuments(text, yamlLimits);
   if (documents.length > 1) throw new Error(`holds ${documents.length} documents, and must hold one`);
   const value = documents[0]?.value ?? {};
-  if (!isMapping(value)) throw new Error('must be a mapping of keys to values');
+  if (!isJsonObject(value)) throw new Error('must be a mapping of keys to values');
   return value;
-}
-
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

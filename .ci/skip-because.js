@@ -1,0 +1,11 @@
+// `this.skipBecause(why, cause)` of a test or a hook. The types are in mocha-context.d.ts.
+import Mocha from 'mocha';
+
+export function addSkipBecause() {
+  Mocha.Context.prototype.skipBecause = function skipBecause(why, cause) {
+    if (process.env.CI === 'true') throw new Error(why, { cause });
+    const skipped = this.test?.fullTitle().replace(/ "before all" hook.*/, '');
+    process.stderr.write(`skipped: ${skipped}: ${why}\n`);
+    return this.skip();
+  };
+}

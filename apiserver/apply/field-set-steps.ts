@@ -1,0 +1,96 @@
+import type { Pace } from '../turns/pace.ts';
+import type { Steps } from '../turns/steps.ts';
+import { difference, intersection, isEmptySet, isMember, leaf, memberOf, union } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+
+// The operations of field-set.ts, in steps, for sets of any size.
+
+/** Nodes of a set that an operation goes through in one step: a millisecond or two. */
+const nodesPerStep = 4_000;
+
+/** Returns the members of `a` that are not in `b`; `a` itself when those are all. */
+export function* differenceSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
+  let rest = a;
+  for (const part of partsOf(b)) {
+    rest = difference(rest, part);
+    yield;
+  }
+  return rest;
+}
+
+/** Returns the members of either set; `a` itself when `b` adds none. */
+export function* unionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
+  let all = a;
+  for (const part of partsOf(b)) {
+    all = union(all, part);
+    yield;
+  }
+  return all;
+}
+
+/** Returns the members of both sets. */
+export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
+  let both = leaf;
+  for (const part of partsOf(a)) {
+    both = union(both, intersection(part, b));
+    yield;
+  }
+  return both;
+}
+
+/** Returns the members of all sets, in time in proportion to their sizes, however many sets there are. */
+export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldSet> {
+  const nodes = new Map<string, FieldSet[]>();
+  for (const set of sets) {
+    for (const element in set) {
+      if (pace.isStepOver()) yield;
+      if (element === '.') continue;
+      const same = nodes.get(element);
+      if (same === undefined) nodes.set(element, [set[element] as FieldSet]);
+      else same.push(set[element] as FieldSet);
+    }
+  }
+  const united: Record<string, FieldSet> = {};
+  for (const [element, same] of nodes) {
+    if (pace.isStepOver()) yield;
+    const [first = leaf] = same;
+    if (same.length === 1) united[element] = first;
+    else if (same.every(isEmptySet)) united[element] = leaf;
+    else {
+      const below = yield* unionOfAll(same, pace);
+      united[element] = same.some(isMember) ? memberOf(below) : below;
+    }
+  }
+  return united;
+}
+
+/** Splits a set into sets of a few thousand nodes, whose union it is. */
+export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Generator<FieldSet> {
+  let part: Record<string, FieldSet> = {};
+  let nodes = 0;
+  for (const element in set) {
+    const node = set[element] as FieldSet;
+    const size = sizeUpTo(node, maxNodes);
+    if (size > maxNodes) {
+      for (const below of partsOf(node, maxNodes)) yield { [element]: below };
+      continue;
+    }
+    if (nodes + size > maxNodes) {
+      yield part;
+      [part, nodes] = [{}, 0];
+    }
+    part[element] = node;
+    nodes += size;
+  }
+  if (nodes > 0) yield part;
+}
+
+/** Returns the number of nodes; for a larger set, a number above the maximum. */
+function sizeUpTo(set: FieldSet, maxNodes: number): number {
+  let size = 1;
+  for (const element in set) {
+    size += sizeUpTo(set[element] as FieldSet, maxNodes - size);
+    if (size > maxNodes) break;
+  }
+  return size;
+}

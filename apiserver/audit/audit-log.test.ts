@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { AuditLog } from './audit-log.ts';
+import { LogFile, rotatedFiles } from './log-file.ts';
+
+const dayMs = 86_400_000;
+
+/** An entry as far as the file looks at it. */
+function lineAt(ms: number): string {
+  return `{"stageTimestamp":"${new Date(ms).toISOString()}"}\n`;
+}
+
+describe('an audit log file', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'audit-log-'));
+    path = join(folder, 'audit.log');
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is rotated when its first entry is too old, also after a restart; rotated files of that age are deleted', async () => {
+    const options = { path, maxBytes: 1_000_000, maxAgeMs: dayMs, maxBackups: 10 };
+    const file = new LogFile(options);
+    await file.append(Buffer.from(lineAt(0)), 0);
+    await file.close();
+    const again = new LogFile(options);
+    await again.append(Buffer.from(lineAt(dayMs)), dayMs);
+    expect(await rotatedFiles(path)).to.have.length(0);
+    await again.append(Buffer.from(lineAt(dayMs + 1)), dayMs + 1);
+    expect((await rotatedFiles(path)).map(({ rotatedMs }) => rotatedMs)).to.deep.equal([dayMs + 1]);
+    expect(await readFile(path, 'utf8')).to.equal(lineAt(dayMs + 1));
+    await again.append(Buffer.from(lineAt(3 * dayMs)), 3 * dayMs);
+    expect((await rotatedFiles(path)).map(({ rotatedMs }) => rotatedMs)).to.deep.equal([3 * dayMs]);
+    await again.close();
+  });
+
+  it('keeps every rotated file of one moment', async () => {
+    const file = new LogFile({ path, maxBytes: 10, maxBackups: 10 });
+    for (let index = 0; index < 4; index += 1) await file.append(Buffer.from('a line here\n'), 5);
+    expect((await rotatedFiles(path)).map(({ rotatedMs }) => rotatedMs)).to.deep.equal([5, 6, 7]);
+    await file.close();
+  });
+
+  it('gets entries in batches, all of them before it is closed', async () => {
+    const clock = new FakeClock();
+    const file = new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 });
+    const metrics = new Metrics();
+    const log = new AuditLog({ file, clock, logger: silentLogger, metrics });
+    await log.open();
+    for (let index = 0; index < 1000; index += 1) log.add(`${index}\n`);
+    expect(await readFile(path, 'utf8')).to.equal('');
+    await log.close();
+    expect((await readFile(path, 'utf8')).split('\n')).to.have.length(1001);
+    expect(metrics.text()).to.include('apiserver_audit_event_total 1000\n');
+  });
+
+  it('loses entries, and counts them, rather than fill the memory', async () => {
+    const lines: string[] = [];
+    const note = (_fields: object, message: string): void => void lines.push(message);
+    const logger = { ...silentLogger, error: note, info: note };
+    const metrics = new Metrics();
+    const file = new LogFile({ path, maxBytes: 1_000_000_000, maxBackups: 1 });
+    const log = new AuditLog({ file, clock: new FakeClock(), logger, metrics });
+    await log.open();
+    const line = 'x'.repeat(1024 * 1024);
+    for (let index = 0; index < 20; index += 1) log.add(line);
+    const refusal = await log.addNow(line).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+    expect(refusal).to.include('too many entries');
+    expect(metrics.text()).to.include('apiserver_audit_error_total 5\n');
+    await log.addNow('y\n').catch(() => undefined);
+    await log.close();
+    expect(lines).to.deep.equal(['audit entries cannot be written, and are lost', 'audit entries are written again']);
+  });
+});

@@ -1,0 +1,140 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Counter, Metrics } from '@homeostat/controller-runtime/telemetry';
+import type { LogFile } from './log-file.ts';
+
+/** Entries wait this long for others at most, so that one write takes many of them. */
+const gatherMs = 50;
+
+/** Entries that are written at once. */
+const enoughBytes = 256 * 1024;
+
+/** Entries that wait for the disk; further ones are lost. */
+const maxWaitingBytes = 16 * 1024 * 1024;
+
+export interface AuditLogParts {
+  readonly file: LogFile;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Writes entries in batches, one at a time. Entries that cannot be written are counted, and logged once. */
+export class AuditLog {
+  readonly #parts: AuditLogParts;
+  readonly #written: Counter;
+  readonly #lost: Counter;
+  #lines: string[] = [];
+  #bytes = 0;
+  #waiters: Waiter[] = [];
+  #timer: Timer | undefined;
+  #isSoon = false;
+  #writing: Promise<void> | undefined;
+  #isFailing = false;
+
+  constructor(parts: AuditLogParts) {
+    this.#parts = parts;
+    const { metrics } = parts;
+    this.#written = metrics
+      .counter({ name: 'apiserver_audit_event_total', help: 'Audit entries that were written.' })
+      .of();
+    this.#lost = metrics
+      .counter({ name: 'apiserver_audit_error_total', help: 'Audit entries that could not be written, and are lost.' })
+      .of();
+  }
+
+  /** Opens the file. Rejects when it cannot be written. */
+  async open(): Promise<void> {
+    await this.#parts.file.open();
+    await this.#parts.file.prune(this.#parts.clock.now());
+  }
+
+  /** Adds an entry, which is written soon. Returns false when it is lost, because too many entries wait for the disk. */
+  add(line: string): boolean {
+    if (this.#bytes + line.length > maxWaitingBytes) {
+      this.#lose(1, new Error('the disk is too slow: too many entries wait for it'));
+      return false;
+    }
+    this.#lines.push(line);
+    this.#bytes += line.length;
+    if (this.#bytes >= enoughBytes) this.#writeSoon();
+    else this.#timer ??= this.#startTimer();
+    return true;
+  }
+
+  /** Adds an entry, and resolves once the file has it. Rejects when it cannot be written. */
+  addNow(line: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!this.add(line)) return reject(new Error('too many entries wait for the disk'));
+      this.#waiters.push({ resolve, reject });
+      this.#writeSoon();
+    });
+  }
+
+  /** Writes what waits, and closes the file. */
+  async close(): Promise<void> {
+    while (this.#writing !== undefined || this.#lines.length > 0) {
+      this.#write();
+      await this.#writing;
+    }
+    this.#parts.clock.clearTimeout(this.#timer);
+    await this.#parts.file.close();
+  }
+
+  #startTimer(): Timer {
+    const timer = this.#parts.clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.#write();
+    }, gatherMs);
+    timer.unref?.();
+    return timer;
+  }
+
+  /** Writes at the end of the turn: the entries of all requests that were read in it share one write. */
+  #writeSoon(): void {
+    if (this.#isSoon) return;
+    this.#isSoon = true;
+    setImmediate(() => {
+      this.#isSoon = false;
+      this.#write();
+    });
+  }
+
+  #write(): void {
+    if (this.#writing !== undefined || this.#lines.length === 0) return;
+    const lines = this.#lines;
+    const waiters = this.#waiters;
+    this.#lines = [];
+    this.#waiters = [];
+    this.#bytes = 0;
+    this.#writing = this.#writeBatch(lines, waiters).finally(() => {
+      this.#writing = undefined;
+      if (this.#waiters.length > 0 || this.#bytes >= enoughBytes) this.#write();
+      else if (this.#lines.length > 0) this.#timer ??= this.#startTimer();
+    });
+  }
+
+  async #writeBatch(lines: readonly string[], waiters: readonly Waiter[]): Promise<void> {
+    const { file, clock, logger } = this.#parts;
+    try {
+      await file.append(Buffer.from(lines.join('')), clock.now());
+      this.#written.inc(lines.length);
+      if (this.#isFailing) logger.info({}, 'audit entries are written again');
+      this.#isFailing = false;
+      for (const { resolve } of waiters) resolve();
+    } catch (error) {
+      this.#lose(lines.length, error);
+      for (const { reject } of waiters) reject(error);
+    }
+  }
+
+  #lose(count: number, err: unknown): void {
+    this.#lost.inc(count);
+    if (!this.#isFailing) this.#parts.logger.error({ err }, 'audit entries cannot be written, and are lost');
+    this.#isFailing = true;
+  }
+}

@@ -1,0 +1,77 @@
+import { parseSettings, readSettingsText } from '../identity/settings/settings-file.ts';
+import type { SettingsText } from '../identity/settings/settings-file.ts';
+import type { Fields } from '../identity/settings/fields.ts';
+import { auditLevels, auditStages } from './audit-policy.ts';
+import type { AuditPolicy, AuditRule, AuditStage, AuditedResources } from './audit-policy.ts';
+
+const apiVersion = 'audit.k8s.io/v1';
+const policyKeys = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'];
+const listKeys = ['users', 'userGroups', 'verbs', 'nonResourceURLs'] as const;
+const ruleKeys = ['level', ...listKeys, 'resources', 'namespaces', 'omitStages', 'omitManagedFields'];
+
+/** Reads the file of `--audit-policy`. Rejects with SettingsFileError, naming file and line. */
+export async function readAuditPolicy(path: string): Promise<AuditPolicy> {
+  return parseAuditPolicy(await readSettingsText(path));
+}
+
+/** @throws SettingsFileError that names file and line */
+export function parseAuditPolicy(file: SettingsText): AuditPolicy {
+  const fields = parseSettings(file).withKeys(policyKeys);
+  if (fields.text('apiVersion') !== apiVersion) throw fields.mistake('apiVersion', `must be ${apiVersion}`);
+  if (fields.text('kind') !== 'Policy') throw fields.mistake('kind', 'must be Policy');
+  const rules = fields.items('rules').map(readRule);
+  if (rules.length === 0) throw fields.mistake('rules', 'must have a rule, or nothing is recorded');
+  return { rules, omitStages: stagesIn(fields), omitManagedFields: fields.flag('omitManagedFields') ?? false };
+}
+
+function readRule(fields: Fields): AuditRule {
+  fields.withKeys(ruleKeys);
+  const named = fields.text('level');
+  const level = auditLevels.find((each) => each === named);
+  if (level === undefined) throw fields.mistake('level', `must be one of ${auditLevels.join(', ')}`);
+  const [users, userGroups, verbs, nonResourceURLs] = listKeys.map((key) => fields.texts(key));
+  const resources = fields.items('resources').map(readResources);
+  const namespaces = fields.texts('namespaces', { mayBeEmpty: true });
+  if (nonResourceURLs !== undefined) checkPaths(fields, nonResourceURLs, resources.length + namespaces.length > 0);
+  return {
+    level,
+    users: users ?? [],
+    userGroups: userGroups ?? [],
+    verbs: verbs ?? [],
+    nonResourceURLs: nonResourceURLs ?? [],
+    resources,
+    namespaces,
+    omitStages: stagesIn(fields),
+    omitManagedFields: fields.flag('omitManagedFields'),
+  };
+}
+
+function readResources(fields: Fields): AuditedResources {
+  fields.withKeys(['group', 'resources', 'resourceNames']);
+  const resources = fields.texts('resources');
+  const resourceNames = fields.texts('resourceNames');
+  if (resourceNames.length > 0 && resources.length === 0) {
+    throw fields.mistake('resourceNames', 'needs resources: name the plurals that these objects are of');
+  }
+  return { group: fields.optionalText('group') ?? '', resources, resourceNames };
+}
+
+function checkPaths(fields: Fields, paths: readonly string[], hasResources: boolean): void {
+  if (paths.length > 0 && hasResources) {
+    throw fields.mistake('nonResourceURLs', 'cannot stand beside resources or namespaces: make it a rule of its own');
+  }
+  for (const [index, path] of paths.entries()) {
+    const isPath = path === '*' || (path.startsWith('/') && !path.slice(0, -1).includes('*'));
+    if (!isPath) {
+      throw fields.mistake(`nonResourceURLs[${index}]`, 'must be * or begin with /, with a * at the end at most');
+    }
+  }
+}
+
+function stagesIn(fields: Fields): readonly AuditStage[] {
+  return fields.texts('omitStages').map((name, index) => {
+    const stage = auditStages.find((each) => each === name);
+    if (stage === undefined) throw fields.mistake(`omitStages[${index}]`, `must be one of ${auditStages.join(', ')}`);
+    return stage;
+  });
+}

@@ -1,0 +1,53 @@
+import { CompiledRule } from './compiled-rule.ts';
+import { Grants } from './grants.ts';
+import type { PolicyRule } from '../builtin/rbac-objects.ts';
+
+const allowed = { allowed: true, reason: '' };
+
+/** Returns one rule for each permission of a rule: with one verb, and one path or one group, resource and name. */
+export function permissionsOf({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: PolicyRule): readonly PolicyRule[] {
+  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+  const ofResources = apiGroups.flatMap((group) =>
+    resources.flatMap((resource) =>
+      names.map((name) => ({
+        apiGroups: [group],
+        resources: [resource],
+        ...(name === undefined ? {} : { resourceNames: [name] }),
+      })),
+    ),
+  );
+  const places = [...ofResources, ...nonResourceURLs.map((url) => ({ nonResourceURLs: [url] }))];
+  return places.flatMap((place) => verbs.map((verb) => ({ ...place, verbs: [verb] })));
+}
+
+/** Returns the number of permissions of a rule. */
+export function permissionCount({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number {
+  const named = Math.max(1, resourceNames?.length ?? 0);
+  const ofResources = (apiGroups?.length ?? 0) * (resources?.length ?? 0) * named;
+  return verbs.length * (ofResources + (nonResourceURLs?.length ?? 0));
+}
+
+/** True when grants include one permission, a rule from {@link permissionsOf}. */
+export function includesPermission(
+  grants: Grants,
+  { verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule,
+): boolean {
+  const [verb = ''] = verbs;
+  const [path] = nonResourceURLs ?? [];
+  if (path !== undefined) return grants.ofPath(verb, path) !== undefined;
+  const [group = ''] = apiGroups ?? [];
+  const [resource = ''] = resources ?? [];
+  return grants.ofResource({ verb, group, resource, name: resourceNames?.[0] }) !== undefined;
+}
+
+/** True when rules include every permission of a rule. */
+export function covers(rules: readonly PolicyRule[], rule: PolicyRule): boolean {
+  const grants = new Grants(rules.map((each) => ({ rule: new CompiledRule(each), decision: allowed })));
+  return permissionsOf(rule).every((permission) => includesPermission(grants, permission));
+}

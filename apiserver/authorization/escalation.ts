@@ -1,0 +1,68 @@
+import type { UserInfo } from '../identity/user-info.ts';
+import { permissionCount, permissionsOf } from './cover-rules.ts';
+import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { RbacAuthorizer } from './rbac-authorizer.ts';
+
+/**
+ * The permissions of one role that can be compared with those of its writer: beyond it, the comparison would take long. A
+ * permission is one verb on one resource of one group, or on one path.
+ */
+const maxPermissions = 10_000;
+
+/** Permissions that one message names: it is for people. */
+const maxNamed = 100;
+
+/**
+ * Returns why a user may not grant these rules, in Kubernetes' words: the permissions that the user does not have. undefined
+ * when the user has all of them.
+ */
+export function escalationOf(
+  authorizer: RbacAuthorizer,
+  { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
+): string | undefined {
+  const held = new Set(authorizer.rulesFor(user, namespace));
+  // The rules of a role that the user has as a whole are the same objects.
+  const open = rules.filter((rule) => !held.has(rule));
+  const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
+  const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;
+  if (count > maxPermissions)
+    return `${who} is attempting to grant ${count} RBAC permissions, and at most ${maxPermissions} can be compared with the permissions of a user: divide the role, or use a rule with "*"`;
+  const missing = open.flatMap((rule) =>
+    permissionsOf(rule).filter((permission) => !authorizer.holds(user, namespace, permission)),
+  );
+  if (missing.length === 0) return undefined;
+  const lines = [...new Set(compact(missing).map(describe))].sort();
+  const more = lines.length > maxNamed ? [`… and ${lines.length - maxNamed} more`] : [];
+  const named = [...lines.slice(0, maxNamed), ...more].join('\n');
+  return `${who} is attempting to grant RBAC permissions not currently held:\n${named}`;
+}
+
+/** Joins permissions that differ in their verb alone. */
+function compact(permissions: readonly PolicyRule[]): readonly PolicyRule[] {
+  const joined = new Map<string, PolicyRule & { readonly verbs: string[] }>();
+  for (const { verbs, ...place } of permissions) {
+    const key = JSON.stringify(place);
+    const known = joined.get(key);
+    if (known === undefined) joined.set(key, { ...place, verbs: [...verbs] });
+    else known.verbs.push(...verbs.filter((verb) => !known.verbs.includes(verb)));
+  }
+  return [...joined.values()];
+}
+
+function describe({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
+  const parts = Object.entries({
+    APIGroups: apiGroups,
+    Resources: resources,
+    NonResourceURLs: nonResourceURLs,
+    ResourceNames: resourceNames,
+    Verbs: verbs,
+  });
+  const named = parts.flatMap(([name, texts]) =>
+    texts === undefined || texts.length === 0 ? [] : [`${name}:${quoteAll(texts)}`],
+  );
+  return `{${named.join(', ')}}`;
+}
+
+function quoteAll(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
+}

@@ -1,0 +1,166 @@
+import type { Decision } from './authorizer.ts';
+import type { CompiledRule } from './compiled-rule.ts';
+import type { PolicyRule } from '../builtin/rbac-objects.ts';
+
+/** A question about an object or a collection. */
+export interface ResourceQuestion {
+  readonly verb: string;
+  readonly group: string;
+  /** The plural, and for a subresource `<plural>/<subresource>`. */
+  readonly resource: string;
+  /** undefined when the request names no object. */
+  readonly name: string | undefined;
+}
+
+/** A rule that a binding grants. */
+export interface Grant {
+  readonly rule: CompiledRule;
+  /** The decision about requests that the rule allows. */
+  readonly decision: Decision;
+}
+
+/** Fewer rules than this are compared one by one. */
+const fewRules = 4;
+
+/** Decisions that are remembered; beyond it, all are forgotten. Reviews may ask for any verb and resource. */
+const maxRemembered = 2000;
+
+type Remembered = Map<string, Map<string, Map<string, Decision | null>>>;
+
+/**
+ * The rules that one user or group has in one scope: the cluster, or a namespace. Indexed by resource, by name and by path,
+ * so that a decision reads few of them, however many there are; its memory is proportional to the rules.
+ */
+export class Grants {
+  readonly #byResource = new Map<string, Grant[]>();
+  readonly #byName = new Map<string, Grant[]>();
+  readonly #byPath = new Map<string, Grant[]>();
+  readonly #byPrefix = new Map<string, Grant[]>();
+  readonly #prefixLengths: readonly number[];
+  readonly #rules: PolicyRule[] = [];
+  readonly #remembered: Remembered = new Map();
+  #rememberedCount = 0;
+
+  constructor(grants: Iterable<Grant>) {
+    for (const grant of grants) this.#add(grant);
+    this.#prefixLengths = [...new Set([...this.#byPrefix.keys()].map(({ length }) => length))];
+  }
+
+  /** Returns the decision of a rule that allows the request; undefined when none does. */
+  ofResource(question: ResourceQuestion): Decision | undefined {
+    const found = this.#ofAnyName(question);
+    if (found !== undefined || question.name === undefined || this.#byName.size === 0) return found;
+    const { verb, group, resource, name } = question;
+    const anyParent = anyParentOf(resource);
+    const named = this.#byName.get(name);
+    return named?.find(({ rule }) => rule.hasVerbAndGroup(verb, group) && rule.hasResource(resource, anyParent))
+      ?.decision;
+  }
+
+  /** The same for a path; a path that ends with `*` is covered by rules that cover all paths below it. */
+  ofPath(verb: string, path: string): Decision | undefined {
+    const found = firstWithVerb(this.#byPath.get(path), verb);
+    if (found !== undefined) return found;
+    for (const length of this.#prefixLengths) {
+      const prefix = path.slice(0, length);
+      const below = length > path.length ? undefined : this.#byPrefix.get(prefix);
+      const isCovered = prefix !== discoveryPrefix || isDiscovery(path);
+      const decision = isCovered ? firstWithVerb(below, verb) : undefined;
+      if (decision !== undefined) return decision;
+    }
+    return undefined;
+  }
+
+  /** All rules, those of several bindings several times. */
+  rules(): readonly PolicyRule[] {
+    return this.#rules;
+  }
+
+  #ofAnyName(question: ResourceQuestion): Decision | undefined {
+    const { resource } = question;
+    const anyParent = anyParentOf(resource);
+    const lists = [
+      this.#byResource.get(resource),
+      this.#byResource.get('*'),
+      anyParent === undefined ? undefined : this.#byResource.get(anyParent),
+    ];
+    const count = lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
+    if (count === 0) return undefined;
+    if (count < fewRules) return search(lists, question);
+    return this.#remember(question, () => search(lists, question));
+  }
+
+  #remember({ verb, group, resource }: ResourceQuestion, decide: () => Decision | undefined): Decision | undefined {
+    const known = this.#remembered.get(resource)?.get(group)?.get(verb);
+    if (known !== undefined) return known ?? undefined;
+    const decision = decide();
+    if (this.#rememberedCount === maxRemembered) {
+      this.#remembered.clear();
+      this.#rememberedCount = 0;
+    }
+    this.#rememberedCount += 1;
+    const ofResource = getOrAdd(this.#remembered, resource, () => new Map<string, Map<string, Decision | null>>());
+    getOrAdd(ofResource, group, () => new Map<string, Decision | null>()).set(verb, decision ?? null);
+    return decision;
+  }
+
+  #add(grant: Grant): void {
+    const { names, resources, urls, rule } = grant.rule;
+    this.#rules.push(rule);
+    for (const url of new Set(urls)) {
+      if (url.endsWith('*')) push(this.#byPrefix, withoutStars(url), grant);
+      else push(this.#byPath, url, grant);
+    }
+    const index = names.length > 0 ? this.#byName : this.#byResource;
+    for (const key of new Set(names.length > 0 ? names : resources)) push(index, key, grant);
+  }
+}
+
+/** The pattern of all documents of discovery, which all users may read. */
+const discoveryPrefix = '/apis/';
+
+/**
+ * True for `/apis/<group>` and `/apis/<group>/<version>`. Below these are endpoints of plugins, which no other server has:
+ * the pattern for discovery must not open them.
+ */
+function isDiscovery(path: string): boolean {
+  const segments = path.slice(discoveryPrefix.length).split('/');
+  return segments.length <= 2 && (!path.endsWith('*') || path === `${discoveryPrefix}*`);
+}
+
+/** Returns the form in which a rule names a subresource of all resources; undefined when it is no subresource. */
+function anyParentOf(resource: string): string | undefined {
+  const slash = resource.indexOf('/');
+  return slash < 0 ? undefined : `*${resource.slice(slash)}`;
+}
+
+function withoutStars(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '*') end -= 1;
+  return url.slice(0, end);
+}
+
+function search(lists: readonly (readonly Grant[] | undefined)[], question: ResourceQuestion): Decision | undefined {
+  for (const list of lists) {
+    const found = list?.find(({ rule }) => rule.hasVerbAndGroup(question.verb, question.group));
+    if (found !== undefined) return found.decision;
+  }
+  return undefined;
+}
+
+function firstWithVerb(grants: readonly Grant[] | undefined, verb: string): Decision | undefined {
+  return grants?.find(({ rule }) => rule.hasVerb(verb))?.decision;
+}
+
+function push(index: Map<string, Grant[]>, key: string, grant: Grant): void {
+  getOrAdd(index, key, () => []).push(grant);
+}
+
+/** Returns the value of a key, which is made when it is absent. */
+export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

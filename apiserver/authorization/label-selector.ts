@@ -1,0 +1,28 @@
+import type { Requirement } from '@homeostat/controller-runtime/api';
+import type { LabelSelector } from '../builtin/rbac-objects.ts';
+
+/** The requirements that labels must meet, all of them. */
+export type LabelMatcher = readonly Requirement[];
+
+const operators: Readonly<Record<string, Requirement['operator']>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: 'absent',
+};
+
+/** Returns the requirements of a label selector that is valid. An empty one selects everything. */
+export function selectorOf({ matchLabels, matchExpressions }: LabelSelector): LabelMatcher {
+  const equal = Object.entries(matchLabels ?? {}).map(([key, value]): Requirement => ({
+    key,
+    operator: 'in',
+    values: [value],
+  }));
+  const others = (matchExpressions ?? []).map(({ key, operator, values }): Requirement => ({
+    key,
+    // An operator that does not exist selects nothing.
+    operator: operators[operator] ?? 'in',
+    values: values ?? [],
+  }));
+  return [...equal, ...others];
+}

@@ -1,0 +1,109 @@
+import type { UserInfo } from '../identity/user-info.ts';
+import type { Attributes, ResourceAttributes } from './attributes.ts';
+import type { Authorizer, Decision } from './authorizer.ts';
+import { BindingTable } from './binding-table.ts';
+import { includesPermission } from './cover-rules.ts';
+import { fullAuthority, isMaster, mastersAuthorizer } from './masters-authorizer.ts';
+import type { PolicyRule, RoleRef } from '../builtin/rbac-objects.ts';
+import type { BindingContent, RoleContent } from './role-content.ts';
+import { referredRole, RoleTable } from './role-table.ts';
+
+const refused: Decision = { allowed: false, reason: '' };
+
+/** Verbs of requests that name no object: a rule for certain names does not cover them. */
+const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
+
+/**
+ * Decides by roles and bindings, which it has in memory. Whatever they say, members of `system:masters` may do everything.
+ */
+export class RbacAuthorizer implements Authorizer {
+  readonly #roles = new RoleTable();
+  readonly #bindings = new BindingTable(this.#roles);
+  readonly #listeners = new Set<() => void>();
+  readonly #reach: () => Promise<void> | undefined;
+
+  /** @param reach returns what has to be awaited until memory has all writes that are acknowledged; default: nothing */
+  constructor(reach: () => Promise<void> | undefined = () => undefined) {
+    this.#reach = reach;
+  }
+
+  /** No role can take anything from masters, so they wait for nothing. */
+  reach(user: UserInfo): Promise<void> | undefined {
+    return isMaster(user) ? undefined : this.#reach();
+  }
+
+  decide(user: UserInfo, attributes: Attributes): Decision {
+    if (isMaster(user)) return mastersAuthorizer.decide(user, attributes);
+    if (attributes.isResource) return this.#decideResource(user, attributes);
+    const { verb, path } = attributes;
+    return this.#bindings.first(user, undefined, (grants) => grants.ofPath(verb, path)) ?? refused;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  setRole(role: RoleContent): void {
+    this.#bindings.onRoles(this.#roles.set(role));
+    this.#changed();
+  }
+
+  removeRole(role: Pick<RoleContent, 'name' | 'namespace'>): void {
+    this.#bindings.onRoles(this.#roles.remove(role));
+    this.#changed();
+  }
+
+  setBinding(binding: BindingContent): void {
+    this.#bindings.set(binding);
+    this.#changed();
+  }
+
+  removeBinding(binding: Pick<BindingContent, 'name' | 'namespace'>): void {
+    this.#bindings.remove(binding);
+    this.#changed();
+  }
+
+  /** Returns the rules of a role to which a binding in this namespace refers; undefined when there is no such role. */
+  rulesOfRole(roleRef: RoleRef, namespace: string | undefined): readonly PolicyRule[] | undefined {
+    return this.#roles.rulesOf(referredRole(roleRef, namespace));
+  }
+
+  /** The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the latter. */
+  outdatedRoles(): readonly { readonly name: string; readonly rules: readonly PolicyRule[] }[] {
+    return this.#roles.outdated();
+  }
+
+  /** Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster. */
+  rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
+    if (isMaster(user)) return fullAuthority;
+    const rules = new Set<PolicyRule>();
+    this.#bindings.first(user, namespace, (grants) => {
+      for (const rule of grants.rules()) rules.add(rule);
+      return undefined;
+    });
+    return [...rules];
+  }
+
+  /** True when the user's rules include one permission of a rule. */
+  holds(user: UserInfo, namespace: string | undefined, permission: PolicyRule): boolean {
+    return (
+      this.#bindings.first(user, namespace, (grants) => includesPermission(grants, permission) || undefined) === true
+    );
+  }
+
+  #decideResource(user: UserInfo, attributes: ResourceAttributes): Decision {
+    const { verb, group, resource: plural, subresource, namespace } = attributes;
+    const question = {
+      verb,
+      group,
+      resource: subresource === undefined ? plural : `${plural}/${subresource}`,
+      name: verbsWithoutName.includes(verb) ? undefined : attributes.name,
+    };
+    return this.#bindings.first(user, namespace, (grants) => grants.ofResource(question)) ?? refused;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

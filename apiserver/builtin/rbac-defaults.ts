@@ -1,0 +1,42 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
+
+/** The group of roles and bindings. */
+export const rbacGroup = 'rbac.authorization.k8s.io';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The rules of bindings: the group of roles, users and groups may be left out. */
+export const bindingStrategy: KindStrategy = {
+  completeNew: complete,
+  completeNext: (next) => complete(next),
+  isHeld: () => false,
+  declareDeleted: (object) => object,
+  finalize: (stored) => stored,
+  checkDelete: () => undefined,
+};
+
+/** Values of wrong types stay as they are: the schema refuses them. */
+function complete(object: ApiObject): ApiObject {
+  const { roleRef, subjects } = object as ApiObject & Fields;
+  return {
+    ...object,
+    ...(isFields(roleRef) ? { roleRef: withGroup(roleRef) } : {}),
+    ...(Array.isArray(subjects) ? { subjects: subjects.map(completeSubject) } : {}),
+  };
+}
+
+function completeSubject(subject: unknown): unknown {
+  return isFields(subject) && (subject['kind'] === 'User' || subject['kind'] === 'Group')
+    ? withGroup(subject)
+    : subject;
+}
+
+function withGroup(fields: Fields): Fields {
+  const { apiGroup } = fields;
+  return apiGroup === undefined || apiGroup === null || apiGroup === '' ? { ...fields, apiGroup: rbacGroup } : fields;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

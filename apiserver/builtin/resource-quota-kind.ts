@@ -1,0 +1,101 @@
+import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+
+type Amounts = Readonly<Record<string, string | number>>;
+
+/** A bound on the number of objects in a namespace. */
+export interface ResourceQuotaObject extends ApiObject {
+  readonly spec?: { readonly hard?: Amounts };
+  readonly status?: {
+    readonly hard?: Amounts;
+    readonly used?: Amounts;
+    /** The replica that may create objects under this quota. */
+    readonly counter?: string;
+  };
+}
+
+/** `count/persons.people.example.com`; without a group for the core group, as in `count/secrets`. */
+const keyForm = /^count\/[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
+
+const units: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['k', 1e3],
+  ['M', 1e6],
+  ['Ki', 1024],
+  ['Mi', 1024 ** 2],
+]);
+
+/** Returns the number of an amount such as `5`, `"5"` or `"2k"`; undefined when it is no whole number. */
+export function countOf(amount: unknown): number | undefined {
+  const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (units.get(unit) ?? Number.NaN);
+}
+
+const amounts = {
+  type: 'object',
+  maxProperties: 100,
+  additionalProperties: { 'x-kubernetes-int-or-string': true },
+} as const;
+
+/** The index of the replica that counts. */
+export const counterIndex = 'counter';
+
+/** Returns the value that a creation under a quota requires: this replica counts, and by these bounds. */
+export function counterValue({ uid, generation }: ApiObject['metadata'], counter: string): string {
+  return `${uid}/${generation}/${counter}`;
+}
+
+/**
+ * A quota claims the replica that counts, and its generation. When another replica counts, or the bounds change, the claim is
+ * removed; creations that require it are refused then, and decided again.
+ */
+const counterOfQuota = new IndexSpec<ResourceQuotaObject>({
+  name: counterIndex,
+  unique: true,
+  indexFunc: {
+    multiValued: false,
+    valuesOf: ({ metadata, status: { counter } = {} }) =>
+      counter === undefined || metadata.uid === undefined ? [] : [counterValue(metadata, counter)],
+  },
+});
+
+/** `v1 ResourceQuota`, for the number of objects of a kind in a namespace. */
+export const resourceQuotaKind: ModelDescriptor = defineModel({
+  gvk: 'v1/ResourceQuota',
+  plural: 'resourcequotas',
+  singular: 'resourcequota',
+  shortNames: ['quota'],
+  scope: 'Namespaced',
+  nameFormat: 'subdomain',
+  printerColumns: [
+    { name: 'Hard', type: 'string', jsonPath: '.status.hard' },
+    { name: 'Used', type: 'string', jsonPath: '.status.used' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  schema: {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: { hard: amounts } },
+      status: {
+        type: 'object',
+        properties: {
+          hard: amounts,
+          used: amounts,
+          counter: { type: 'string', description: 'The replica of the server that counts at the moment.' },
+        },
+      },
+    },
+  },
+  indexes: [counterOfQuota],
+  validate: ({ spec }) => Object.entries(spec?.hard ?? {}).flatMap(problemsOf),
+});
+
+function problemsOf([key, amount]: readonly [string, unknown]): readonly { field: string; message: string }[] {
+  const field = `spec.hard[${JSON.stringify(key)}]`;
+  if (!keyForm.test(key)) {
+    const message = 'Invalid value: this server counts objects only: must be count/<plural>.<group>, or count/<plural>';
+    return [{ field, message }];
+  }
+  if (countOf(amount) !== undefined) return [];
+  return [{ field, message: 'Invalid value: must be a whole number that is not negative, such as 5 or 2k' }];
+}

@@ -1,0 +1,31 @@
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ResourceAttributes } from '../authorization/attributes.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+
+/** Decides about each call of a client in the server's process. */
+export interface ClientGuard {
+  /** The user of its calls. */
+  readonly user: UserInfo;
+  /** @throws ApiError Forbidden */
+  check(attributes: ResourceAttributes): void;
+  /** Calls the listener after each change of what the user may do; returns a function that ends this. */
+  onChange(listener: () => void): () => void;
+}
+
+/** A call, apart from the kind that it is about. */
+export interface GuardedCall {
+  readonly verb: string;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly subresource?: string | undefined;
+}
+
+/** Returns what a call asks for. */
+export function attributesOf(
+  { group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>,
+  call: GuardedCall,
+): ResourceAttributes {
+  // As in Kubernetes, a Namespace is in itself.
+  const namespace = call.namespace ?? (group === '' && plural === 'namespaces' ? call.name : undefined);
+  return { isResource: true, group, version, resource: plural, ...call, namespace };
+}

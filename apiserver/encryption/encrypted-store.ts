@@ -1,0 +1,166 @@
+import { keyPrefixOf, kindNameOf, kindOfKey } from '../store/object-key.ts';
+import type { Change, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store/store.ts';
+import type { Encryption, KindEncryption } from './encryption.ts';
+
+/** Finds the keys, once the database is open and before anything is read from it. */
+export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promise<Encryption>;
+
+/** A row that has to be written again. Its data can be read unless it has a problem. */
+export interface OutdatedRow extends Row {
+  /** The number of its kind. */
+  readonly kind: number;
+}
+
+const plainText: KindEncryption = { key: undefined, readsPlain: true };
+
+/**
+ * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present objects,
+ * their log, and the states before. What cannot be decrypted comes as it is stored, with the problem.
+ */
+export class EncryptedStore implements Store {
+  /** The bytes as they are stored. */
+  readonly stored: Store;
+  readonly #openEncryption: OpenEncryption;
+  #encryption: Encryption | undefined;
+  /** By number of the kind. */
+  readonly #kinds = new Map<number, KindEncryption>();
+  #lastPrefix = ' ';
+  #last = plainText;
+
+  constructor(store: Store, openEncryption: OpenEncryption) {
+    this.stored = store;
+    this.#openEncryption = openEncryption;
+  }
+
+  get isShared(): boolean {
+    return this.stored.isShared;
+  }
+
+  async open(): Promise<OpenedStore> {
+    const opened = await this.stored.open();
+    this.#encryption = await this.#openEncryption(this.stored);
+    return opened;
+  }
+
+  commit(batch: readonly Operation[]): Promise<Committed> {
+    // Most batches have nothing to encrypt, and are passed on as they are.
+    const isPlain = batch.every(({ kind, key }) => this.#ofNumber(kind, key).key === undefined);
+    return this.stored.commit(isPlain ? batch : batch.map((operation) => this.#sealed(operation)));
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    for await (const page of this.stored.scan(kind)) yield page.map((row) => this.#readable(row, this.#ofKey(row.key)));
+  }
+
+  /** Returns a row of {@link stored} as {@link scan} does. */
+  readable(row: Row): Row {
+    return this.#readable(row, this.#ofKey(row.key));
+  }
+
+  /** The rows that are not stored as they would be written now, in pages by key: with another key, or in plain text. */
+  async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
+    for await (const page of this.stored.scan()) {
+      const rows = page.filter(({ key, data }) => this.#opened().isOutdated(this.#ofKey(key), data));
+      if (rows.length > 0) yield await Promise.all(rows.map((row) => this.#numbered(row)));
+    }
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    const changes = await this.stored.changes(after, limit);
+    return changes.map((change) => this.#readableChange(change));
+  }
+
+  currentRevision(): Promise<number> {
+    return this.stored.currentRevision();
+  }
+
+  checkSchema(): Promise<void> {
+    return this.stored.checkSchema();
+  }
+
+  subscribe(wake: (revision: number) => void): () => void {
+    return this.stored.subscribe(wake);
+  }
+
+  compact(upTo: number, maxRows: number): Promise<number> {
+    return this.stored.compact(upTo, maxRows);
+  }
+
+  numberOf(name: string): Promise<number> {
+    return this.stored.numberOf(name);
+  }
+
+  names(prefix: string): Promise<readonly string[]> {
+    return this.stored.names(prefix);
+  }
+
+  claims(kind: number): ReturnType<Store['claims']> {
+    return this.stored.claims(kind);
+  }
+
+  setClaims(kind: number, claims: KindClaims): ReturnType<Store['setClaims']> {
+    return this.stored.setClaims(kind, claims);
+  }
+
+  startHistory(revision: number): Promise<OpenedStore> {
+    return this.stored.startHistory(revision);
+  }
+
+  close(): Promise<void> {
+    return this.stored.close();
+  }
+
+  async #numbered(row: Row): Promise<OutdatedRow> {
+    const kind = kindOfKey(row.key);
+    if (kind === undefined) throw new Error(`${JSON.stringify(row.key)} is no key of an object`);
+    return { ...this.readable(row), kind: await this.stored.numberOf(kindNameOf(kind)) };
+  }
+
+  #opened(): Encryption {
+    if (this.#encryption === undefined) throw new Error('the store is not open');
+    return this.#encryption;
+  }
+
+  #ofNumber(kind: number, key: string): KindEncryption {
+    const known = this.#kinds.get(kind);
+    if (known !== undefined) return known;
+    const found = this.#ofKey(key);
+    this.#kinds.set(kind, found);
+    return found;
+  }
+
+  /** Rows come by key, so most are of the same kind as the one before. */
+  #ofKey(key: string): KindEncryption {
+    if (key.startsWith(this.#lastPrefix)) return this.#last;
+    const kind = kindOfKey(key);
+    // The mark of an import is no object.
+    if (kind === undefined) return plainText;
+    this.#lastPrefix = keyPrefixOf(kind);
+    this.#last = this.#opened().of(kind);
+    return this.#last;
+  }
+
+  #sealed(operation: Operation): Operation {
+    const { kind, key, data } = operation;
+    const encryption = this.#ofNumber(kind, key);
+    if (data === undefined || encryption.key === undefined) return operation;
+    return { ...operation, data: this.#opened().seal(encryption, key, data) };
+  }
+
+  /** The row itself when there is nothing to decrypt. */
+  #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
+    const { key, data } = row;
+    const unsealed = this.#opened().unseal(encryption, key, data);
+    if (unsealed.data === data) return row;
+    return unsealed.data === undefined ? { ...row, problem: unsealed.problem } : { ...row, data: unsealed.data };
+  }
+
+  #readableChange(change: Change): Change {
+    const { key, kind, previous } = change;
+    const encryption = this.#ofNumber(kind, key);
+    const readable = this.#readable(change, encryption);
+    if (previous === undefined) return readable;
+    const { key: _key, ...before } = this.#readable({ key, ...previous }, encryption);
+    return before.data === previous.data && !('problem' in before) ? readable : { ...readable, previous: before };
+  }
+}

@@ -1,0 +1,98 @@
+import type { StoredKind } from '../store/object-key.ts';
+import { vaultKind } from '../vault/vault-kind.ts';
+import { isSealed, seal, sealingKeyOf, unseal } from './sealed-bytes.ts';
+import type { EncryptionKey } from './sealed-bytes.ts';
+
+/** One way to store bytes: encrypted with a key, or as they are. */
+export type Provider = { readonly key: EncryptionKey } | { readonly key: undefined };
+
+/** How the objects of some kinds are stored. The first provider writes; all of them read. */
+export interface EncryptionEntry {
+  /** `secrets`, `persons.people.example.com`, `*.<group>`, `*.` for the core group, or `*.*`. */
+  readonly resources: readonly string[];
+  readonly providers: readonly Provider[];
+}
+
+/** How the objects of one kind are stored. */
+export interface KindEncryption {
+  /** Encrypts what is written; undefined: it is stored as it is. */
+  readonly key: EncryptionKey | undefined;
+  /** True when objects that are stored in plain text can be read. */
+  readonly readsPlain: boolean;
+}
+
+/** Decrypted bytes, or the reason why there are none. */
+export type Unsealed = { readonly data: Uint8Array } | { readonly data?: undefined; readonly problem: string };
+
+const plainText: KindEncryption = { key: undefined, readsPlain: true };
+
+/** Knows which kinds are encrypted and with which keys. The vault always is: with the first key, unless an entry names it. */
+export class Encryption {
+  readonly #entries: readonly EncryptionEntry[];
+  readonly #keys: ReadonlyMap<string, EncryptionKey>;
+  readonly #vault: KindEncryption;
+
+  /** @throws Error when no provider has a key. */
+  constructor(entries: readonly EncryptionEntry[]) {
+    this.#entries = entries;
+    const keys = entries.flatMap(({ providers }) => providers.flatMap(({ key }) => key ?? []));
+    this.#keys = new Map(keys.map((key) => [key.name, key]));
+    const named = entries.find(({ resources }) => resources.includes(`${vaultKind.plural}.${vaultKind.group}`));
+    const key = named?.providers[0]?.key ?? keys[0];
+    if (key === undefined) throw new Error('needs a key: the server encrypts its own secrets in any case');
+    this.#vault = { key, readsPlain: false };
+  }
+
+  /** The names of the keys that encrypt what is written. */
+  get writingKeys(): readonly string[] {
+    const first = this.#entries.flatMap(({ providers }) => providers[0]?.key?.name ?? []);
+    return [...new Set([...first, ...(this.#vault.key === undefined ? [] : [this.#vault.key.name])])];
+  }
+
+  hasKey(name: string): boolean {
+    return this.#keys.has(name);
+  }
+
+  /** How a kind is stored: by the first entry that names it, otherwise in plain text. */
+  of(kind: StoredKind): KindEncryption {
+    if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;
+    const entry = this.#entries.find(({ resources }) => resources.some((resource) => isNamed(kind, resource)));
+    if (entry === undefined) return plainText;
+    const [first] = entry.providers;
+    return { key: first?.key, readsPlain: entry.providers.some(({ key }) => key === undefined) };
+  }
+
+  /** True when bytes are stored otherwise than {@link seal} would return them now. */
+  isOutdated({ key }: KindEncryption, data: Uint8Array): boolean {
+    return isSealed(data) ? sealingKeyOf(data) !== key?.name : key !== undefined;
+  }
+
+  /** Returns the bytes to store. Bytes that are encrypted already, by an import, stay as they are. */
+  seal({ key }: KindEncryption, place: string, data: Uint8Array): Uint8Array {
+    return key === undefined || isSealed(data) ? data : seal(key, place, data);
+  }
+
+  /** Returns the bytes that were given to {@link seal}, with whichever key, or why they cannot be read. */
+  unseal({ readsPlain }: KindEncryption, place: string, data: Uint8Array): Unsealed {
+    if (!isSealed(data)) {
+      if (readsPlain) return { data };
+      return {
+        problem: 'it is stored in plain text, and the encryption configuration has no provider identity for it',
+      };
+    }
+    const name = sealingKeyOf(data);
+    if (name === undefined) return { problem: 'it is encrypted by a provider that this server does not know' };
+    const key = this.#keys.get(name);
+    if (key === undefined) return { problem: `it is encrypted with key "${name}", which this server does not have` };
+    const plain = unseal(key, place, data);
+    if (plain !== undefined) return { data: plain };
+    const problem = `it cannot be decrypted with key "${name}": the key has another secret, or the stored bytes were changed or moved`;
+    return { problem };
+  }
+}
+
+function isNamed({ group, plural }: StoredKind, resource: string): boolean {
+  const dot = resource.indexOf('.');
+  const [name, wanted] = dot < 0 ? [resource, ''] : [resource.slice(0, dot), resource.slice(dot + 1)];
+  return (name === '*' || name === plural) && (wanted === '*' || wanted === group);
+}

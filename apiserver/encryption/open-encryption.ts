@@ -1,0 +1,169 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseDatabaseUrl } from '../store/open/database-url.ts';
+import type { StoredKind } from '../store/object-key.ts';
+import type { Store } from '../store/store.ts';
+import { createPrivate, readPrivate } from '../tls/private-file.ts';
+import type { OpenEncryption } from './encrypted-store.ts';
+import { Encryption } from './encryption.ts';
+import { EncryptionConfigError, parseEncryptionConfig } from './encryption-config.ts';
+import type { Environment } from './encryption-config.ts';
+import { keyBytes } from './sealed-bytes.ts';
+
+/** The prefix of keys' names among the names that the database numbers: all keys that ever encrypted something in it. */
+const keyNamePrefix = 'encryption-key:';
+
+/**
+ * Reads the configuration at a path; without one, returns the other way to find keys. Rejects with EncryptionConfigError,
+ * naming the file and the line.
+ */
+export async function encryptionOf(path: string | undefined, otherwise: OpenEncryption): Promise<OpenEncryption> {
+  if (path === undefined) return otherwise;
+  const encryption = await readConfig(path, process.env).catch((cause: unknown) => {
+    throw isMissing(cause) ? new EncryptionConfigError(`${path}: there is no such file`, { cause }) : cause;
+  });
+  return async (store) => {
+    await noteKeys(store, encryption.writingKeys);
+    return encryption;
+  };
+}
+
+/**
+ * Reads the encryption configuration in the file `encryption.key` beside the database, and makes it with a new key at the
+ * first start. Rejects with EncryptionConfigError when the database was encrypted with keys that the file does not have.
+ */
+export function defaultEncryption(database: string): OpenEncryption {
+  const path = defaultKeyFile(database);
+  if (path === undefined) return processEncryption;
+  return async (store) => {
+    const known = await knownKeys(store);
+    const isNew = known.length === 0 && (await createKeyFile(path));
+    const encryption = await readConfig(path, process.env).catch((error: unknown) => {
+      throw isMissing(error) ? lostKeys(path, known) : error;
+    });
+    if (known.length > 0 && !known.some((name) => encryption.hasKey(name))) throw lostKeys(path, known);
+    await noteKeys(store, encryption.writingKeys);
+    if (isNew) await refuseSecondKey(store, encryption, path);
+    return encryption;
+  };
+}
+
+/** What an import has to know of a file. */
+export interface ExportedForm {
+  /** The names of the keys that encrypted objects of the file. */
+  readonly keys: readonly string[];
+  /** The kinds that have objects in plain text. */
+  readonly plainKinds: readonly StoredKind[];
+}
+
+/**
+ * Finds the keys for an import: those of `encryption.key` beside the database. When the file has no Secrets in plain text, none
+ * are needed, and no key is made: the key of the exported database will be copied.
+ */
+export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
+  const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));
+  return async (store) => {
+    const encryption = needsKey ? await defaultEncryption(database)(store) : withoutKeys;
+    await noteKeys(store, keys);
+    return encryption;
+  };
+}
+
+/** What the default configuration encrypts. Its key encrypts nothing. */
+const withoutKeys = new Encryption([
+  { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
+]);
+
+let keyOfProcess: Encryption | undefined;
+
+/** The key of this process, for databases that last no longer. */
+export const processEncryption: OpenEncryption = async () => {
+  const key = { name: 'process', secret: createSecretKey(randomBytes(keyBytes)) };
+  keyOfProcess ??= new Encryption([{ resources: ['secrets'], providers: [{ key }] }]);
+  return keyOfProcess;
+};
+
+/** The file beside a SQLite file, otherwise in `./data`; undefined for a database in memory. */
+function defaultKeyFile(database: string): string | undefined {
+  const location = parseDatabaseUrl(database);
+  if (location.engine === 'memory') return undefined;
+  return join(location.engine === 'sqlite' ? dirname(location.path) : 'data', 'encryption.key');
+}
+
+async function readConfig(path: string, environment: Environment): Promise<Encryption> {
+  const text = await readPrivate(path, { groupOfRoot: true, holds: 'file' }).catch((cause: unknown) => {
+    if (isMissing(cause)) throw cause;
+    throw new EncryptionConfigError(cause instanceof Error ? cause.message : String(cause), { cause });
+  });
+  return parseEncryptionConfig(text, path, environment);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** Returns false when there is a file already. */
+async function createKeyFile(path: string): Promise<boolean> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await createPrivate(path, newConfig());
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EncryptionConfigError(
+      `${path}: the key that encrypts Secrets cannot be stored: ${reason}; make the folder writable, or use --encryption-config`,
+      { cause },
+    );
+  }
+}
+
+function newConfig(): string {
+  const name = `key-${randomBytes(4).toString('hex')}`;
+  return `# The key that encrypts the Secrets of the database. Keep a copy apart from copies of the database: without the key, no one
+# can read them. To change the key, write a new one above it, restart the server, and run "homeostat reencrypt".
+apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+  - resources: [secrets]
+    providers:
+      - aesgcm:
+          keys:
+            - name: ${name}
+              secret: ${randomBytes(keyBytes).toString('base64')}
+      - identity: {}
+`;
+}
+
+type Names = Pick<Store, 'names' | 'numberOf'>;
+
+async function knownKeys(store: Names): Promise<readonly string[]> {
+  const names = await store.names(keyNamePrefix);
+  return names.map((name) => name.slice(keyNamePrefix.length)).sort();
+}
+
+/** Writes down, in the database, which keys encrypt its objects from now on. */
+async function noteKeys(store: Names, names: readonly string[]): Promise<void> {
+  for (const name of names) await store.numberOf(keyNamePrefix + name);
+}
+
+/** Two servers may have begun on the same new database, each with a key of its own: the first one stays. */
+async function refuseSecondKey(store: Names, encryption: Encryption, path: string): Promise<void> {
+  const known = await knownKeys(store);
+  const numbered = await Promise.all(
+    known.map(async (name) => ({ name, number: await store.numberOf(keyNamePrefix + name) })),
+  );
+  const [first] = numbered.sort((a, b) => a.number - b.number);
+  if (first === undefined || encryption.hasKey(first.name)) return;
+  // Nothing is encrypted with the new key yet.
+  await rm(path);
+  throw lostKeys(path, [first.name]);
+}
+
+function lostKeys(path: string, names: readonly string[]): EncryptionConfigError {
+  const keys = names.map((name) => `"${name}"`).join(', ');
+  return new EncryptionConfigError(
+    `${path}: objects of the database are encrypted with key ${keys}, which this file does not hold: copy encryption.key from the server that made it, or name the keys with --encryption-config`,
+  );
+}

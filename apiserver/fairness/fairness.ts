@@ -1,0 +1,88 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { Contention, PriorityLevel } from './priority-level.ts';
+import type { Seats } from './priority-level.ts';
+
+/** The levels: requests of one level never wait for those of another. */
+export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
+
+const unlimited = Number.POSITIVE_INFINITY;
+
+/**
+ * The seats of each level. A seat is a request in progress. More in progress do not make the server faster while several
+ * identities share it, and each of them waits for all: 32 take a few milliseconds. One identity alone gets more, since commits
+ * of many writes are cheaper.
+ */
+const seats: Readonly<Record<LevelName, { readonly shared: Seats; readonly alone: Seats }>> = {
+  // Leases wait for no other request: a controller that cannot renew its lease in time loses it.
+  system: { shared: { inAll: unlimited, ofOne: 64 }, alone: { inAll: unlimited, ofOne: 64 } },
+  people: { shared: { inAll: 32, ofOne: 16 }, alone: { inAll: 512, ofOne: 512 } },
+  bulk: { shared: { inAll: 8, ofOne: 6 }, alone: { inAll: 64, ofOne: 64 } },
+  // Endpoints of plugins may take long, as streams do, so they must not share seats with anything else.
+  endpoints: { shared: { inAll: unlimited, ofOne: 1000 }, alone: { inAll: unlimited, ofOne: 10_000 } },
+};
+
+/** The most seats of one request: an identity that shares the server must be able to have them. */
+export const maxCost = 6;
+
+/** Objects that a list may read without being bulk. */
+const smallList = 500;
+
+/** Objects of a seat, beyond a small list. */
+const objectsOfSeat = 1000;
+
+/** What a request is going to do, as far as fairness looks at it. */
+export interface Work {
+  readonly level: LevelName;
+  readonly cost: number;
+}
+
+const light: Work = { level: 'people', cost: 1 };
+
+/** Returns the level and the seats of a request that reads so many objects; `isLimited` when its client asked for so many. */
+export function workOfReading(objects: number, isLimited: boolean): Work {
+  if (objects <= smallList) return light;
+  const cost = Math.min(maxCost, Math.ceil(objects / objectsOfSeat));
+  return { level: isLimited ? 'people' : 'bulk', cost };
+}
+
+/** The levels of a server. */
+export class Fairness {
+  readonly contention: Contention;
+  readonly #levels: Readonly<Record<LevelName, PriorityLevel>>;
+
+  constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }) {
+    const contention = new Contention(clock);
+    const make = (name: LevelName): PriorityLevel => new PriorityLevel({ name, ...seats[name], contention, clock });
+    this.contention = contention;
+    this.#levels = { system: make('system'), people: make('people'), bulk: make('bulk'), endpoints: make('endpoints') };
+    this.#sample(metrics);
+  }
+
+  level(name: LevelName): PriorityLevel {
+    return this.#levels[name];
+  }
+
+  #sample(metrics: Metrics): void {
+    const labels = ['priority_level'];
+    const levels = Object.values(this.#levels);
+    const executing = {
+      name: 'apiserver_flowcontrol_current_executing_seats',
+      help: 'Seats of running requests.',
+      labels,
+    };
+    metrics.sample({ ...executing, type: 'gauge' }, () => levels.map(({ name, inUse }) => [[name], inUse]));
+    const queued = {
+      name: 'apiserver_flowcontrol_current_inqueue_requests',
+      help: 'Requests that wait for a seat.',
+      labels,
+    };
+    metrics.sample({ ...queued, type: 'gauge' }, () => levels.map((level) => [[level.name], level.queued]));
+    const refused = {
+      name: 'apiserver_flowcontrol_rejected_requests_total',
+      help: 'Requests that got 429, because too many of their user waited or they waited for too long.',
+      labels,
+    };
+    metrics.sample({ ...refused, type: 'counter' }, () => levels.map((level) => [[level.name], level.refused]));
+  }
+}

@@ -1,0 +1,253 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+
+/** Time after the last request of another identity for which the server counts as shared. */
+const sharedMs = 10_000;
+
+/** Knows whether several identities send requests at the moment. Notes cost nothing while one identity sends them. */
+export class Contention {
+  readonly #clock: Clock;
+  #last: string | undefined;
+  #untilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Notes a request. */
+  note(identity: string): void {
+    if (identity === this.#last) return;
+    if (this.#last !== undefined) this.#untilMs = this.#clock.monotonicMs() + sharedMs;
+    this.#last = identity;
+  }
+
+  isShared(): boolean {
+    return this.#clock.monotonicMs() < this.#untilMs;
+  }
+}
+
+/** How many seats a level has, and how many of them one identity may have. */
+export interface Seats {
+  readonly inAll: number;
+  readonly ofOne: number;
+}
+
+export interface PriorityLevelOptions {
+  readonly name: string;
+  /** While several identities send requests. */
+  readonly shared: Seats;
+  /** While one identity alone sends requests; more than it may have when it shares. */
+  readonly alone: Seats;
+  readonly contention: Contention;
+  readonly clock: Clock;
+}
+
+/** The waiting requests of one identity; a further one gets 429. */
+const maxQueuedOfOne = 4096;
+
+/** The waiting requests of all; beyond it the identity with most of them loses its last one. */
+const maxQueuedInAll = 10_000;
+
+/** A request that waits longer gets 429. */
+const maxWaitMs = 15_000;
+
+const sweepMs = 1000;
+
+/** Tells whether the client of a waiting request has gone. */
+export interface Reader {
+  readonly closed: boolean;
+}
+
+interface Waiting {
+  readonly cost: number;
+  readonly reader: Reader;
+  readonly sinceMs: number;
+  readonly resolve: (flow: Flow) => void;
+  readonly reject: (error: ApiError) => void;
+}
+
+/** The requests of one identity in one level. */
+export class Flow {
+  readonly identity: string;
+  /** Seats that its running requests have. */
+  inUse = 0;
+  /** In the order of arrival. */
+  readonly queue: Waiting[] = [];
+
+  constructor(identity: string) {
+    this.identity = identity;
+  }
+}
+
+/** Flows that are kept though nothing of them runs or waits, so that most requests create none. */
+const maxIdleFlows = 256;
+
+/**
+ * Shares seats among identities: a free seat goes to the waiting identity that has the fewest, and among equals to the one
+ * that has waited longest. The requests of one identity keep their order. So a client that sends more than its share
+ * waits behind itself.
+ */
+export class PriorityLevel {
+  readonly name: string;
+  readonly #options: PriorityLevelOptions;
+  readonly #flows = new Map<string, Flow>();
+  /** Flows with a queue; the one that was served last is the last. */
+  readonly #waiting = new Set<Flow>();
+  #inUse = 0;
+  #queued = 0;
+  #refused = 0;
+  /** True while a request waits for more seats than are free: no other one may take them. */
+  #isReserved = false;
+  #sweep: Timer | undefined;
+
+  constructor(options: PriorityLevelOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** The number of requests that were refused. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /**
+   * Takes seats for a request at once, or when it is its turn. Call {@link leave} with the flow and the same cost when the
+   * request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the identity wait.
+   */
+  enter(identity: string, cost: number, reader: Reader): Flow | Promise<Flow> {
+    let flow = this.#flows.get(identity);
+    if (flow === undefined) {
+      flow = new Flow(identity);
+      this.#flows.set(identity, flow);
+    }
+    if (!this.#isReserved && flow.queue.length === 0 && this.#fits(flow, cost)) return this.#take(flow, cost);
+    return this.#enqueue(flow, cost, reader);
+  }
+
+  /** Gives the seats of a request back. */
+  leave(flow: Flow, cost: number): void {
+    flow.inUse -= cost;
+    this.#inUse -= cost;
+    if (this.#queued > 0) this.#dispatch();
+    this.#forgetIdle(flow);
+  }
+
+  #take(flow: Flow, cost: number): Flow {
+    flow.inUse += cost;
+    this.#inUse += cost;
+    return flow;
+  }
+
+  #fits(flow: Flow, cost: number): boolean {
+    const { shared, alone, contention } = this.#options;
+    if (this.#inUse + cost <= shared.inAll && flow.inUse + cost <= shared.ofOne) return true;
+    if (contention.isShared()) return false;
+    return this.#inUse + cost <= alone.inAll && flow.inUse + cost <= alone.ofOne;
+  }
+
+  #enqueue(flow: Flow, cost: number, reader: Reader): Promise<Flow> {
+    if (flow.queue.length >= maxQueuedOfOne) throw this.#refusal();
+    if (this.#queued >= maxQueuedInAll) this.#dropFrom(this.#longest());
+    const sinceMs = this.#options.clock.monotonicMs();
+    const waited = new Promise<Flow>((resolve, reject) => flow.queue.push({ cost, reader, sinceMs, resolve, reject }));
+    this.#queued += 1;
+    this.#waiting.add(flow);
+    this.#sweepLater();
+    return waited;
+  }
+
+  #dispatch(): void {
+    this.#isReserved = false;
+    for (let flow = this.#next(); flow !== undefined; flow = this.#next()) {
+      const [first] = flow.queue;
+      if (first === undefined) return;
+      if (!this.#fits(flow, first.cost)) {
+        this.#isReserved = true;
+        return;
+      }
+      this.#shift(flow);
+      if (!first.reader.closed) first.resolve(this.#take(flow, first.cost));
+      else first.reject(this.#refusal());
+    }
+  }
+
+  /** Returns the waiting flow with the fewest seats among those that may have more. */
+  #next(): Flow | undefined {
+    const { shared, alone, contention } = this.#options;
+    const { ofOne } = contention.isShared() ? shared : alone;
+    let best: Flow | undefined;
+    for (const flow of this.#waiting) {
+      if (flow.inUse === 0) return flow;
+      const needed = flow.inUse + (flow.queue[0]?.cost ?? 0);
+      if (needed <= ofOne && (best === undefined || flow.inUse < best.inUse)) best = flow;
+    }
+    return best;
+  }
+
+  /** Removes the first request of a flow, whose turn is then the last. */
+  #shift(flow: Flow): void {
+    flow.queue.shift();
+    this.#queued -= 1;
+    this.#waiting.delete(flow);
+    if (flow.queue.length > 0) this.#waiting.add(flow);
+  }
+
+  #longest(): Flow | undefined {
+    let longest: Flow | undefined;
+    for (const flow of this.#waiting) if (flow.queue.length > (longest?.queue.length ?? 0)) longest = flow;
+    return longest;
+  }
+
+  #dropFrom(flow: Flow | undefined): void {
+    const last = flow?.queue.pop();
+    if (flow === undefined || last === undefined) return;
+    this.#queued -= 1;
+    if (flow.queue.length === 0) this.#waiting.delete(flow);
+    last.reject(this.#refusal());
+  }
+
+  #refusal(): ApiError {
+    this.#refused += 1;
+    const message = 'too many requests of this user are waiting, please try again later';
+    return new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 });
+  }
+
+  #sweepLater(): void {
+    if (this.#sweep !== undefined) return;
+    this.#sweep = this.#options.clock.setTimeout(() => {
+      this.#sweep = undefined;
+      this.#sweepQueues();
+    }, sweepMs);
+    this.#sweep.unref?.();
+  }
+
+  /** Removes requests that wait for too long, or whose client has gone. */
+  #sweepQueues(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const flow of this.#waiting) {
+      for (let [first] = flow.queue; first !== undefined; [first] = flow.queue) {
+        if (!first.reader.closed && nowMs - first.sinceMs < maxWaitMs) break;
+        flow.queue.shift();
+        this.#queued -= 1;
+        first.reject(this.#refusal());
+      }
+      if (flow.queue.length === 0) this.#waiting.delete(flow);
+      this.#forgetIdle(flow);
+    }
+    this.#dispatch();
+    if (this.#queued > 0) this.#sweepLater();
+  }
+
+  #forgetIdle(flow: Flow): void {
+    if (flow.inUse > 0 || flow.queue.length > 0 || this.#flows.size <= maxIdleFlows) return;
+    this.#flows.delete(flow.identity);
+  }
+}

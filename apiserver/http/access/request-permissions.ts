@@ -1,0 +1,168 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { Attributes } from '../../authorization/attributes.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import { forbidden } from '../../authorization/forbidden.ts';
+import type { Authenticator } from '../../identity/authenticator.ts';
+import type { UserInfo } from '../../identity/user-info.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { callerOf, noteForAudit } from '../request/caller.ts';
+import { credentialCheck } from './credential-check.ts';
+import type { CredentialCheck } from './credential-check.ts';
+import { noteCurrent } from './current.ts';
+import { addGrants, grantsOf } from './grant.ts';
+import type { Grant } from './grant.ts';
+
+/** How often it is checked whether credentials are still valid. */
+const checkMs = 2000;
+
+/** Requests that are decided again in one turn: about a millisecond. */
+const decidedAtOnce = 300;
+
+/** A request whose response goes on: a watch, a stream, an export. */
+interface OpenRequest {
+  readonly grants: readonly Grant[];
+  readonly isValid: CredentialCheck;
+  readonly end: (error: ApiError) => void;
+}
+
+export interface RequestPermissionsParts {
+  readonly authenticator: Pick<Authenticator, 'ofRequest'>;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+}
+
+/**
+ * Decides what requests may do, and ends open requests whose permission is withdrawn or whose credential is no longer
+ * valid: all in the same moment in which this server knows of it, or {@link checkMs} later.
+ */
+export class RequestPermissions {
+  readonly #parts: RequestPermissionsParts;
+  readonly #open = new Set<OpenRequest>();
+  #changes = 0;
+  #isChecking = false;
+  #timer: Timer | undefined;
+
+  constructor(parts: RequestPermissionsParts) {
+    this.#parts = parts;
+    parts.authorizer.onChange(() => void this.#checkAll());
+  }
+
+  /**
+   * Returns what has to be awaited before a decision about a user, so that it knows each role that was acknowledged before
+   * the request; undefined when there is nothing to wait for. When the database cannot be asked, decisions are made by what is known.
+   */
+  reach(context: Context): Promise<void> | undefined {
+    const reached = this.#parts.authorizer.reach(callerOf(context));
+    return reached?.then(
+      () => noteCurrent(context),
+      () => undefined,
+    );
+  }
+
+  /** Checks that the caller may do something, and notes it. @throws ApiError Forbidden */
+  require(context: Context, attributes: Attributes, user: UserInfo = callerOf(context)): void {
+    const decision = this.#parts.authorizer.decide(user, attributes);
+    noteForAudit(context, { decision });
+    if (!decision.allowed) throw forbidden(user, attributes);
+    addGrants(context, [{ user, attributes }]);
+  }
+
+  /**
+   * Calls `end` once with the reason, when the request may no longer go on: a permission was withdrawn, a credential is no
+   * longer valid, or {@link endOf} says so. Forgets the request when its response is closed.
+   * @throws ApiError Forbidden when that happened before
+   */
+  keepOpen(context: Context, end: (error: ApiError) => void): void {
+    const grants = grantsOf(context);
+    const isValid = credentialCheck(this.#parts.authenticator, context);
+    const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
+    if (problem !== undefined) throw problem;
+    const request: OpenRequest = { grants, isValid, end };
+    this.#open.add(request);
+    context.res.once('close', () => this.#forget(request));
+    this.#checkLater();
+  }
+
+  /** Ends all open requests of the selected users, and of those who act as another user. */
+  endOf(selects: (user: UserInfo) => boolean): void {
+    for (const request of this.#open) {
+      if (request.grants.some(({ user }) => selects(user))) this.#end(request, unauthorized());
+    }
+  }
+
+  #problemOf(grants: readonly Grant[]): ApiError | undefined {
+    const { authorizer } = this.#parts;
+    for (const { user, attributes } of grants) {
+      if (!authorizer.decide(user, attributes).allowed) return forbidden(user, attributes);
+    }
+    return undefined;
+  }
+
+  /** Decides about all open requests again, a few in each turn; once more when something changes meanwhile. */
+  async #checkAll(): Promise<void> {
+    this.#changes += 1;
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    for (let seen = -1; seen !== this.#changes;) {
+      seen = this.#changes;
+      await this.#checkOnce();
+    }
+    this.#isChecking = false;
+  }
+
+  async #checkOnce(): Promise<void> {
+    // Several objects of one request, or a whole file of them, arrive in one turn.
+    await nextTurn();
+    let decided = 0;
+    for (const request of this.#open) {
+      const problem = this.#problemOf(request.grants);
+      if (problem !== undefined) this.#end(request, problem);
+      decided += 1;
+      if (decided % decidedAtOnce === 0) await nextTurn();
+    }
+  }
+
+  #checkLater(): void {
+    if (this.#timer !== undefined || this.#open.size === 0) return;
+    const { clock } = this.#parts;
+    this.#timer = clock.setTimeout(() => {
+      this.#timer = undefined;
+      void this.#checkCredentials();
+    }, checkMs);
+    this.#timer.unref?.();
+  }
+
+  async #checkCredentials(): Promise<void> {
+    let checked = 0;
+    for (const request of this.#open) {
+      const isValid = request.isValid();
+      if (isValid instanceof Promise) isValid.then((still) => still || this.#end(request, unauthorized()), ignore);
+      else if (!isValid) this.#end(request, unauthorized());
+      checked += 1;
+      if (checked % decidedAtOnce === 0) await nextTurn();
+    }
+    this.#checkLater();
+  }
+
+  #end(request: OpenRequest, error: ApiError): void {
+    if (!this.#open.has(request)) return;
+    this.#forget(request);
+    request.end(error);
+  }
+
+  #forget(request: OpenRequest): void {
+    this.#open.delete(request);
+    if (this.#open.size > 0) return;
+    this.#parts.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** An authenticator that cannot be asked has said nothing about the credential. */
+function ignore(): void {}
+
+function unauthorized(): ApiError {
+  return new ApiError('Unauthorized', 'Unauthorized');
+}

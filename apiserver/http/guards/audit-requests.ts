@@ -1,0 +1,166 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import type { AuditedResponse, AuditMoment } from '../../audit/audit-event.ts';
+import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
+import type { AuditTrail } from '../../audit/audit-trail.ts';
+import { recordedUri } from '../../audit/secret-bodies.ts';
+import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
+import { askedOf } from '../request/request-verb.ts';
+import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
+import type { AuditNotes } from '../request/caller.ts';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
+import { recordedBodies } from './audit-bodies.ts';
+
+/** The verbs that change nothing. */
+const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+
+const key = 'auditedRequest';
+
+/** A request while it is audited. */
+interface AuditedRequest {
+  readonly notes: AuditNotes;
+  readonly receivedMs: number;
+  readonly sinceMs: number;
+}
+
+/** Records requests, except health checks and the files of the login page, in two middlewares: one around all of it, one behind authentication. */
+export class RequestAuditor {
+  readonly #trail: AuditTrail;
+  readonly #proxies: TrustedProxies;
+
+  constructor(trail: AuditTrail, proxies: TrustedProxies) {
+    this.#trail = trail;
+    this.#proxies = proxies;
+  }
+
+  /** Records the responses, refusals as well; it belongs inside of the middleware that turns errors into responses. */
+  responses(): Middleware {
+    return async (context, next): Promise<void> => {
+      if (!isAudited(context)) return next() as Promise<void>;
+      const { clock } = this.#trail;
+      const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
+      context.state[key] = request;
+      try {
+        await next();
+      } catch (error) {
+        this.#complete(context, request, refusalOf(error));
+        throw error;
+      }
+      if (context.respond === false && !context.res.closed) this.#follow(context, request);
+      else this.#complete(context, request, { code: context.status });
+    };
+  }
+
+  /**
+   * Records the arrival, where the policy wants that; it belongs behind authentication. Where entries are required, a write
+   * goes on only once this entry is written.
+   */
+  arrivals(): Middleware {
+    return (context, next): Promise<void> => {
+      const request = context.state[key] as AuditedRequest | undefined;
+      if (request === undefined) return next() as Promise<void>;
+      const decision = this.#decide(context);
+      if (decision.level === 'None') return next() as Promise<void>;
+      const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
+      const isOmitted = decision.omitStages.includes('RequestReceived');
+      if (isOmitted && !isNeeded) return next() as Promise<void>;
+      const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
+      if (isNeeded) return this.#recordFirst(moment, next);
+      this.#trail.record(moment);
+      return next() as Promise<void>;
+    };
+  }
+
+  async #recordFirst(moment: AuditMoment, next: () => Promise<unknown>): Promise<void> {
+    await this.#trail.recordNow(moment);
+    await next();
+  }
+
+  /** Records the beginning and the end of a stream, such as a watch. */
+  #follow(context: Context, request: AuditedRequest): void {
+    this.#record(context, request, { stage: 'ResponseStarted', response: { code: context.res.statusCode } });
+    context.res.once('close', () => this.#complete(context, request, { code: context.res.statusCode }));
+  }
+
+  #complete(context: Context, request: AuditedRequest, response: AuditedResponse): void {
+    this.#record(context, request, { stage: 'ResponseComplete', response });
+  }
+
+  #record(
+    context: Context,
+    request: AuditedRequest,
+    { stage, response }: { readonly stage: AuditStage; readonly response: AuditedResponse },
+  ): void {
+    const decision = this.#decide(context);
+    if (decision.level === 'None' || decision.omitStages.includes(stage)) return;
+    this.#trail.record(this.#momentOf(context, request, { decision, stage, response }));
+  }
+
+  /** The policy is applied to the sender, so that impersonation cannot avoid it. */
+  #decide(context: Context): AuditDecision {
+    return this.#trail.decide(impersonatorOf(context) ?? knownCaller(context), askedOf(context));
+  }
+
+  #momentOf(context: Context, { notes, receivedMs, sinceMs }: AuditedRequest, about: About): AuditMoment {
+    const { decision, stage, response } = about;
+    const { clock } = this.#trail;
+    const attributes = askedOf(context);
+    const isReceived = stage === 'RequestReceived';
+    const hasBodies = !isReceived && decision.level !== 'Metadata';
+    const bodies = hasBodies
+      ? recordedBodies(context, { attributes, decision, body: notes.body, response })
+      : undefined;
+    return {
+      level: decision.level,
+      stage,
+      auditId: String(context.state['requestId']),
+      uri: recordedUri(context.path, context.querystring),
+      userAgent: context.get('User-Agent'),
+      address: this.#proxies.addressOf(context),
+      attributes,
+      createdName: createdName(context, response),
+      ...usersOf(context, notes),
+      decision: isReceived ? undefined : notes.decision,
+      receivedMs,
+      stageMs: isReceived ? receivedMs : clock.now(),
+      latencyMs: clock.monotonicMs() - sinceMs,
+      response,
+      ...bodies,
+      annotations: { ...notes.annotations, ...bodies?.annotations },
+    };
+  }
+}
+
+const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
+
+/** Returns true for requests that need a credential, for logins and for logouts. */
+function isAudited({ path, method }: Context): boolean {
+  return !isOpenPath(path) || (method === 'POST' && sessionPaths.has(withoutTrailingSlash(path)));
+}
+
+interface About {
+  readonly decision: AuditDecision;
+  readonly stage: AuditStage;
+  readonly response?: AuditedResponse;
+}
+
+/** Returns the user who sent the request as `user`, as Kubernetes does. */
+function usersOf(context: Context, notes: AuditNotes): Pick<AuditMoment, 'user' | 'impersonatedUser'> {
+  const caller = knownCaller(context);
+  const impersonator = impersonatorOf(context);
+  return impersonator === undefined
+    ? { user: caller ?? notes.claimedUser }
+    : { user: impersonator, impersonatedUser: caller };
+}
+
+function refusalOf(error: unknown): AuditedResponse {
+  if (!isApiError(error)) return { code: 500, reason: 'InternalError', message: 'Internal error occurred' };
+  return { code: error.code, reason: error.reason, message: error.message };
+}
+
+/** The path of a creation does not have the name; its response does. */
+function createdName(context: Context, response: AuditedResponse | undefined): string | undefined {
+  if (response?.code !== 201) return undefined;
+  const location = context.res.getHeader('Location');
+  return typeof location === 'string' ? location.slice(location.lastIndexOf('/') + 1) : undefined;
+}

@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { RequestPermissions } from '../access/request-permissions.ts';
+import { exportMediaType } from '../../backup/export-format.ts';
+import type { RewriteProgress } from '../../registry/follow/rewrite-objects.ts';
+
+/** The time between two lines of progress. */
+const reportMs = 1000;
+
+export interface ReencryptHandlerParts {
+  readonly rewrite: () => AsyncGenerator<RewriteProgress, void, undefined>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly permissions: RequestPermissions;
+}
+
+/**
+ * `POST /reencrypt`: encrypts all objects with the present key that are stored otherwise. The response has a line of JSON each
+ * second, and a last one with `"done":true`; without it the rewrite has stopped, and the same request continues it. One runs at
+ * a time; further requests get 429.
+ */
+export class ReencryptHandler {
+  readonly #parts: ReencryptHandlerParts;
+  #response: ServerResponse | undefined;
+
+  constructor(parts: ReencryptHandlerParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts the rewrite and the response. The rewrite ends when the client goes away. */
+  handle(context: Context): void {
+    if (this.#response?.closed === false) {
+      throw new ApiError('TooManyRequests', 'objects are being encrypted again already, please try again later', {
+        retryAfterSeconds: 10,
+      });
+    }
+    const { res: response } = context;
+    this.#response = response;
+    this.#parts.permissions.keepOpen(context, () => response.destroy());
+    context.status = 200;
+    context.set('Content-Type', exportMediaType);
+    context.set('Cache-Control', 'no-store');
+    context.body = Readable.from(this.#report());
+  }
+
+  /** Cuts off the running rewrite. */
+  close(): void {
+    this.#response?.destroy();
+  }
+
+  async *#report(): AsyncGenerator<string, void, undefined> {
+    const { clock, logger, rewrite } = this.#parts;
+    let reportedMs = clock.monotonicMs();
+    let last: RewriteProgress | undefined;
+    try {
+      for await (const progress of rewrite()) {
+        last = progress;
+        if (clock.monotonicMs() - reportedMs < reportMs) continue;
+        reportedMs = clock.monotonicMs();
+        yield `${JSON.stringify(progress)}\n`;
+      }
+    } catch (err) {
+      logger.error({ err }, 'objects could not be encrypted again');
+      throw err;
+    }
+    logger.info({ ...last }, 'objects are encrypted with the present key');
+    yield `${JSON.stringify({ ...last, done: true })}\n`;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Status } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import type { AccountIssuer } from '../../identity/accounts/account-issuer.ts';
+import { discoveryDocument, discoveryPath, jwksPath, publicKeys } from '../../identity/accounts/issuer-metadata.ts';
+import { requireRead } from '../response/cacheable-answer.ts';
+import { withoutTrailingSlash } from './health.ts';
+
+const jwksType = 'application/jwk-set+json';
+
+/** The discovery document and the public keys, by which others verify tokens of service accounts. DELETE of the keys makes others. */
+export function issuerRoutes(issuer: AccountIssuer): Middleware {
+  const documents = new Map<string, { readonly type: string; readonly read: () => object | Promise<object> }>([
+    [discoveryPath, { type: 'application/json', read: () => discoveryDocument(issuer) }],
+    [jwksPath, { type: jwksType, read: async () => publicKeys(issuer) }],
+  ]);
+  return async function answerIssuer(context, next): Promise<void> {
+    const found = documents.get(withoutTrailingSlash(context.path));
+    if (found === undefined) {
+      await next();
+      return;
+    }
+    if (context.method === 'DELETE' && found.type === jwksType) return deleteKeys(context, issuer);
+    requireRead(context);
+    context.set('Content-Type', found.type);
+    // A verifier finds a new key within the hour.
+    context.set('Cache-Control', 'public, max-age=3600');
+    context.body = Buffer.from(JSON.stringify(await found.read()));
+  };
+}
+
+/** After a leak: every token of a service account is void from now on, and the next one is signed by a new key. */
+async function deleteKeys(context: Context, issuer: AccountIssuer): Promise<void> {
+  await issuer.keys.deleteAll();
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
+  context.set('Content-Type', 'application/json');
+  context.body = Buffer.from(JSON.stringify(status));
+}

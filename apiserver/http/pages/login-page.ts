@@ -1,0 +1,72 @@
+/** What the page shows. */
+export interface LoginPageState {
+  /** The path that the person wanted. */
+  readonly next: string;
+  /** Why the last try failed. */
+  readonly problem?: string;
+}
+
+/** The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be allowed. */
+export function loginPage({ next, problem }: LoginPageState): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Log in – Homeostat</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/login/login.css">
+    <script src="/login/login.js" defer></script>
+  </head>
+  <body>
+    <main>
+      <h1>Homeostat</h1>
+      <form method="post" action="/login">${problem === undefined ? '' : `\n        <p role="alert">${escapeHtml(problem)}</p>`}
+        <label>User <input name="user" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+        <input name="next" type="hidden" value="${escapeHtml(next)}">
+        <button>Log in</button>
+      </form>
+    </main>
+  </body>
+</html>
+`;
+}
+
+export const loginStyle = `:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; }
+main { width: min(20rem, 90vw); }
+h1 { font-size: 1.4rem; }
+form { display: grid; gap: 1rem; }
+label { display: grid; gap: 0.3rem; }
+input, button { font: inherit; padding: 0.5rem; border: 1px solid GrayText; border-radius: 0.3rem; }
+button { cursor: pointer; font-weight: 600; }
+p { margin: 0; padding: 0.5rem; border-left: 0.3rem solid crimson; }
+`;
+
+/** Browsers send no fragment, so the page adds it to the path that the person wanted. */
+export const loginScript = `const next = document.querySelector('input[name=next]');
+if (location.hash !== '' && !next.value.includes('#')) next.value += location.hash;
+`;
+
+export const loginPolicy: string = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Context, Middleware } from 'koa';
+import type { BodyMemory } from '../../decode/body-memory.ts';
+import { discardRest, readBody } from '../../decode/read-body.ts';
+import { TooManyLogins } from '../../people/login-throttle.ts';
+import type { People } from '../../people/people.ts';
+import { endedSessionCookie, readSessionCookie, sessionCookie } from '../../people/session-cookie.ts';
+import { addressBlock } from '../request/address-block.ts';
+import { noteForAudit, setCaller } from '../request/caller.ts';
+import { mediaTypeOf, unsupported } from '../request/object-body.ts';
+import { refuseMethod } from '../request/path-errors.ts';
+import type { RefusalLog } from '../request/refusal-log.ts';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
+import { sendCacheable } from '../response/cacheable-answer.ts';
+import { withoutTrailingSlash } from './health.ts';
+import { loginPolicy, loginScript, loginStyle } from './login-page.ts';
+import { localPath, sendLoginPage } from './send-login-page.ts';
+
+export interface LoginParts {
+  readonly people: People;
+  readonly proxies: TrustedProxies;
+  readonly refusals: RefusalLog;
+  readonly bodies: { readonly memory: BodyMemory };
+}
+
+/** Strangers send these bodies, so they are small. */
+const maxLoginBytes = 8192;
+
+const formType = 'application/x-www-form-urlencoded';
+
+const wrong = 'user or password is wrong';
+
+const files: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
+  '/login/login.css': { type: 'text/css; charset=utf-8', text: loginStyle },
+  '/login/login.js': { type: 'text/javascript; charset=utf-8', text: loginScript },
+};
+
+/**
+ * `/login` and `/logout`, which need no credential. POST of `{user, password}` begins a session and sets its cookie; a form is
+ * answered by a page, and JSON by a status.
+ */
+export function loginRoutes(parts: LoginParts): Middleware {
+  return async function answerLogin(context, next) {
+    const path = withoutTrailingSlash(context.path);
+    const file = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (file !== undefined) return sendFile(context, file);
+    if (path === '/login') return answerLoginPath(context, parts);
+    if (path === '/logout') return logOut(context, parts);
+    await next();
+    return undefined;
+  };
+}
+
+function sendFile(context: Context, { type, text }: { readonly type: string; readonly text: string }): void {
+  requireReadOr(context, []);
+  const bytes = Buffer.from(text);
+  context.set('Content-Security-Policy', loginPolicy);
+  sendCacheable(context, { bytes, type, tag: createHash('sha256').update(bytes).digest('hex') });
+}
+
+async function answerLoginPath(context: Context, parts: LoginParts): Promise<void> {
+  if (context.method === 'POST') {
+    await logIn(context, parts);
+    return;
+  }
+  requireReadOr(context, ['POST']);
+  const { next } = context.query;
+  sendLoginPage(context, 200, { next: localPath(typeof next === 'string' ? next : '') });
+}
+
+async function logIn(context: Context, parts: LoginParts): Promise<void> {
+  const { people, proxies, refusals } = parts;
+  const isForm = mediaTypeOf(context) === formType;
+  const { user, password, next } = await readLogin(context, parts, isForm);
+  noteForAudit(context, { claimedUser: { username: user, groups: [] } });
+  try {
+    const address = addressBlock(proxies.addressOf(context));
+    const secret = await people.logIn({ user, password, address });
+    if (secret === undefined) refusals.note(context, 'a login was refused');
+    else await noteUser(context, people, secret);
+    if (secret !== undefined)
+      succeed(context, { secret, isForm, next, isSecure: proxies.schemeOf(context) === 'https' });
+    else if (isForm) sendLoginPage(context, 401, { next, problem: 'User or password is wrong.' });
+    else throw new ApiError('Unauthorized', wrong);
+  } catch (error) {
+    if (!(error instanceof TooManyLogins)) throw error;
+    const { message, retryAfterSeconds } = error;
+    if (!isForm) throw new ApiError('TooManyRequests', message, { retryAfterSeconds });
+    context.set('Retry-After', String(retryAfterSeconds));
+    const problem = `Too many logins failed. Try again in ${retryAfterSeconds} s.`;
+    sendLoginPage(context, 429, { next, problem });
+  }
+}
+
+/** Makes the user of a session that of the request, for the audit log. */
+async function noteUser(context: Context, people: People, secret: string): Promise<void> {
+  const user = await people.ofSession(secret);
+  if (user !== undefined) setCaller(context, user);
+}
+
+interface Success {
+  readonly secret: string;
+  readonly isForm: boolean;
+  readonly next: string;
+  readonly isSecure: boolean;
+}
+
+function succeed(context: Context, { secret, isForm, next, isSecure }: Success): void {
+  context.set('Set-Cookie', sessionCookie(secret, isSecure));
+  context.set('Cache-Control', 'no-store');
+  leadOn(context, isForm ? next : undefined);
+}
+
+async function logOut(context: Context, { people, proxies }: LoginParts): Promise<void> {
+  if (context.method !== 'POST') refuseMethod(context, ['POST']);
+  const isForm = mediaTypeOf(context) === formType;
+  discardRest(context.req);
+  const isSecure = proxies.schemeOf(context) === 'https';
+  const secret = readSessionCookie(context.get('Cookie'), isSecure);
+  if (secret !== undefined) {
+    await noteUser(context, people, secret);
+    await people.logOut(secret);
+  }
+  context.set('Set-Cookie', endedSessionCookie(isSecure));
+  context.set('Cache-Control', 'no-store');
+  leadOn(context, isForm ? '/login' : undefined);
+}
+
+/** 303: the browser asks for the next page with GET. */
+function leadOn(context: Context, next: string | undefined): void {
+  if (next === undefined) {
+    context.status = 204;
+    return;
+  }
+  context.status = 303;
+  context.set('Location', next);
+  context.body = '';
+}
+
+interface ReadLogin {
+  readonly user: string;
+  readonly password: string;
+  readonly next: string;
+}
+
+async function readLogin(context: Context, { bodies }: LoginParts, isForm: boolean): Promise<ReadLogin> {
+  checkSize(context);
+  if (!isForm && mediaTypeOf(context) !== 'application/json') throw unsupported(['application/json', formType]);
+  const text = (await readBody(context, bodies.memory)).toString('utf8');
+  const fields = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJson(text);
+  const { user, password, next = '', ...unknown } = fields;
+  const [field] = Object.keys(unknown);
+  if (field !== undefined) throw new ApiError('BadRequest', 'the login has an unknown field: send user and password');
+  if (typeof user !== 'string' || typeof password !== 'string' || typeof next !== 'string')
+    throw new ApiError('BadRequest', 'user and password: must be texts');
+  return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
+}
+
+/** Refuses what is too large before it is read. */
+function checkSize(context: Context): void {
+  const length = Number(context.get('Content-Length') || 'NaN');
+  if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;
+  discardRest(context.req);
+  throw new ApiError('RequestEntityTooLarge', `a login needs a Content-Length of at most ${maxLoginBytes}`);
+}
+
+function parseJson(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // An error of JSON.parse quotes the text, which has the password.
+  }
+  throw new ApiError('BadRequest', 'the login must be a JSON object with user and password');
+}
+
+function requireReadOr(context: Context, others: readonly string[]): void {
+  if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context, ['GET', 'HEAD', ...others]);
+}

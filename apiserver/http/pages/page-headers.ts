@@ -1,0 +1,48 @@
+import type { Context, Middleware } from 'koa';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
+
+/** What a browser shows and runs no code of: these are most responses. */
+const inert = new Set([
+  '',
+  'application/json',
+  'application/yaml',
+  'application/problem+json',
+  'application/x-ndjson',
+  'text/event-stream',
+]);
+
+/** A page may use files of this server only: nothing inline runs, no other site is contacted, no page may frame it. */
+const pagePolicy = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A year. Not for names below this one, which may be other servers'. */
+const strictTransport = 'max-age=31536000';
+
+/** Loopback names are shared by all that a person runs on the machine, and perhaps without TLS. */
+const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i;
+
+/** Gives each page the headers that protect it, unless its route has set them. */
+export function pageHeaders(proxies: TrustedProxies): Middleware {
+  return async function protectPage(context, next) {
+    await next();
+    if (!inert.has(context.response.type)) protect(context, proxies);
+  };
+}
+
+function protect(context: Context, proxies: TrustedProxies): void {
+  setDefault(context, 'Content-Security-Policy', pagePolicy);
+  setDefault(context, 'Referrer-Policy', 'same-origin');
+  if (proxies.schemeOf(context) === 'https' && !loopback.test(context.get('Host')))
+    context.set('Strict-Transport-Security', strictTransport);
+}
+
+function setDefault(context: Context, header: string, value: string): void {
+  if (!context.res.hasHeader(header)) context.set(header, value);
+}

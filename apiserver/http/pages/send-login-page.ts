@@ -1,0 +1,37 @@
+import type { Context } from 'koa';
+import { loginPage, loginPolicy } from './login-page.ts';
+import type { LoginPageState } from './login-page.ts';
+
+/** The longest path to which a person comes back after the login. */
+const maxNextLength = 2000;
+
+/** Responds with the login page. */
+export function sendLoginPage(context: Context, status: number, state: LoginPageState): void {
+  context.status = status;
+  context.set('Content-Type', 'text/html; charset=utf-8');
+  context.set('Cache-Control', 'no-store');
+  context.set('Content-Security-Policy', loginPolicy);
+  // Not no-referrer: with it, browsers send `Origin: null` with the form.
+  context.set('Referrer-Policy', 'same-origin');
+  context.body = Buffer.from(loginPage(state));
+}
+
+/** True for a request that a person in a browser made, and not a script: its response is shown. */
+export function isPageRequest(context: Context): boolean {
+  const { method } = context;
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  const destination = context.get('Sec-Fetch-Dest');
+  if (destination !== '' && destination !== 'document') return false;
+  return context.get('Authorization') === '' && context.get('Accept').includes('text/html');
+}
+
+/** Returns a path of this server, with its query and fragment, in its normal form; `/docs` for all else, such as another site's URL. */
+export function localPath(next: string): string {
+  const origin = 'http://localhost';
+  if (next.length > maxNextLength || !next.startsWith('/') || !URL.canParse(next, origin)) return '/docs';
+  const url = new URL(next, origin);
+  const path = url.pathname + url.search + url.hash;
+  // `//example.com` is a URL of another site.
+  const isHere = url.origin === origin && !path.startsWith('//');
+  return isHere && !/^\/log(in|out)\b/.test(path) ? path : '/docs';
+}

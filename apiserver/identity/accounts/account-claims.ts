@@ -1,0 +1,68 @@
+import type { JWTPayload } from 'jose';
+import { isMapping } from '../settings/fields.ts';
+import type { AccountName, BoundObject } from './account-lookup.ts';
+
+/** The claim in which Kubernetes says whose token it is. */
+const privateClaim = 'kubernetes.io';
+
+/** The account of a token, and the object that the token is bound to. */
+export interface AccountClaims {
+  readonly account: AccountName & { readonly uid: string };
+  readonly bound: BoundObject | undefined;
+}
+
+/** The kinds whose claims have names of their own in Kubernetes. All others are in the claim `object`. */
+const namedKinds: ReadonlyMap<string, string> = new Map([
+  ['v1/Secret', 'secret'],
+  ['v1/Pod', 'pod'],
+  ['v1/Node', 'node'],
+]);
+
+export function userNameOf({ namespace, name }: AccountName): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+/** Returns the claims that say whose token it is. */
+export function writeClaims({ account, bound }: AccountClaims): JWTPayload {
+  const { namespace, name, uid } = account;
+  const claims = { namespace, serviceaccount: { name, uid }, ...(bound === undefined ? {} : boundClaim(bound)) };
+  return { sub: userNameOf(account), [privateClaim]: claims };
+}
+
+function boundClaim({ apiVersion, kind, name, uid }: BoundObject): object {
+  const claim = namedKinds.get(`${apiVersion}/${kind}`);
+  return claim === undefined ? { object: { apiVersion, kind, name, uid } } : { [claim]: { name, uid } };
+}
+
+/** Returns undefined for claims of another form: those of no token that this server has signed. */
+export function readClaims(payload: JWTPayload): AccountClaims | undefined {
+  const claims = payload[privateClaim];
+  if (!isMapping(claims)) return undefined;
+  const { namespace } = claims;
+  const account = named(claims['serviceaccount']);
+  if (typeof namespace !== 'string' || account === undefined) return undefined;
+  const bound = readBound(claims);
+  if (bound === 'malformed' || payload.sub !== userNameOf({ namespace, name: account.name })) return undefined;
+  return { account: { namespace, ...account }, bound };
+}
+
+function readBound(claims: Readonly<Record<string, unknown>>): BoundObject | 'malformed' | undefined {
+  const known = [...namedKinds].find(([, claim]) => claims[claim] !== undefined);
+  if (known !== undefined) {
+    const [apiVersion = '', kind = ''] = known[0].split('/');
+    const object = named(claims[known[1]]);
+    return object === undefined ? 'malformed' : { apiVersion, kind, ...object };
+  }
+  const { object } = claims;
+  if (object === undefined) return undefined;
+  const name = named(object);
+  if (name === undefined || !isMapping(object)) return 'malformed';
+  const { apiVersion, kind } = object;
+  return typeof apiVersion === 'string' && typeof kind === 'string' ? { apiVersion, kind, ...name } : 'malformed';
+}
+
+function named(value: unknown): { readonly name: string; readonly uid: string } | undefined {
+  if (!isMapping(value)) return undefined;
+  const { name, uid } = value;
+  return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
+}

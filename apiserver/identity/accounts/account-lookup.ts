@@ -1,0 +1,55 @@
+import { formatKey } from '@homeostat/controller-runtime/api';
+import { serviceAccountKind } from '../../builtin/service-account-kind.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
+import type { Resource } from '../../registry/kinds/resource.ts';
+
+/** An object that a token is bound to. It lives in the namespace of the account, or in none. */
+export interface BoundObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface AccountName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The part of {@link AccountLookup} that others use. */
+export type Accounts = Pick<AccountLookup, keyof AccountLookup>;
+
+/** Looks accounts, and the objects that tokens are bound to, up in memory. */
+export class AccountLookup {
+  readonly #table: ResourceTable;
+  readonly #accounts: () => Resource | undefined;
+
+  constructor(table: ResourceTable) {
+    this.#table = table;
+    this.#accounts = table.getterOf(serviceAccountKind);
+  }
+
+  /** Returns undefined for an account that is absent, or being deleted. */
+  uidOfAccount(account: AccountName): string | undefined {
+    return uidOf(this.#accounts()?.cache.get(formatKey(account)));
+  }
+
+  /** Returns undefined for an object that is absent, being deleted, or of a kind that is not served. */
+  uidOfObject({ apiVersion, kind, name }: Omit<BoundObject, 'uid'>, namespace: string): string | undefined {
+    const resource = this.kindOf(apiVersion, kind);
+    if (resource === undefined) return undefined;
+    const key = resource.model.scope === 'Namespaced' ? { namespace, name } : { name };
+    return uidOf(resource.cache.get(formatKey(key)));
+  }
+
+  /** Returns the kind of an object that a token can be bound to; undefined for one that is not served. */
+  kindOf(apiVersion: string, kind: string): Resource | undefined {
+    const [version = '', group = ''] = apiVersion.split('/', 2).reverse();
+    return this.#table.get({ group, version, kind });
+  }
+}
+
+function uidOf(entry: Entry | undefined): string | undefined {
+  return entry === undefined || entry.deletion !== undefined ? undefined : entry.uid;
+}

@@ -1,0 +1,7 @@
+/** Returns the problems of an issuer of service accounts' tokens: others ask it for the keys by HTTPS. */
+export function checkIssuer(issuer: string): readonly string[] {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  const isPlain = url !== undefined && url.username + url.password + url.search + url.hash === '';
+  if (isPlain && url.protocol === 'https:' && issuer.length <= 1024) return [];
+  return ['must be a URL such as https://homeostat.example.com, without user, query and fragment'];
+}

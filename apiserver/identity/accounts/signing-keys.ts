@@ -1,0 +1,158 @@
+import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto';
+import type { JsonWebKey, KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { calculateJwkThumbprint } from 'jose';
+import type { Vault } from '../../vault/vault.ts';
+import { maxBoundSeconds } from './token-lifetime.ts';
+
+/** The names of the keys in the vault begin so; a number follows, so that of two replicas only one makes the next key. */
+const prefix = 'service-account-keys/';
+
+const dayMs = 86_400_000;
+
+/** A key signs for so long; then the next one is made. */
+export const rotationMs: number = 30 * dayMs;
+
+/** The least time between two questions for keys that are not in memory. */
+const pauseMs = 1000;
+
+/** A key of service accounts' tokens. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly createdMs: number;
+}
+
+/** A key as the vault holds it. */
+interface StoredKey {
+  readonly kid: string;
+  readonly key: JsonWebKey;
+  readonly createdMs: number;
+}
+
+interface NumberedKey extends SigningKey {
+  readonly number: number;
+}
+
+export interface SigningKeysOptions {
+  readonly vault: Vault;
+  readonly clock: Clock;
+}
+
+/** The keys (EC P-256) with which the replicas of a server sign tokens of service accounts, shared by the vault. */
+export class SigningKeys {
+  readonly #options: SigningKeysOptions;
+  #keys: readonly NumberedKey[] | undefined;
+  #making: Promise<void> | undefined;
+  #reaching: Promise<void> | undefined;
+  #reachedMs = Number.NEGATIVE_INFINITY;
+
+  /** Follows the vault as long as the vault lives. */
+  constructor(options: SigningKeysOptions) {
+    this.#options = options;
+    options.vault.onChange((name) => {
+      if (name.startsWith(prefix)) this.#keys = undefined;
+    });
+  }
+
+  /** Returns the key that signs now; makes the first one, and the next one when this one has signed for long enough. */
+  async current(): Promise<SigningKey> {
+    if (this.#isDue()) {
+      this.#making ??= this.#make().finally(() => (this.#making = undefined));
+      await this.#making;
+    }
+    const current = this.#all().at(-1);
+    if (current === undefined) throw new Error('the vault does not return the signing key that it has stored');
+    return current;
+  }
+
+  /** Returns the key of a token. A key that another replica has just made may not be in memory yet. */
+  async find(kid: string): Promise<SigningKey | undefined> {
+    const known = this.#ofId(kid);
+    if (known !== undefined) return known;
+    await this.#reach();
+    return this.#ofId(kid);
+  }
+
+  /** Asks the database, but not for each token: key ids can be invented. */
+  async #reach(): Promise<void> {
+    const { vault, clock } = this.#options;
+    if (this.#reaching === undefined) {
+      if (clock.now() < this.#reachedMs + pauseMs) return;
+      this.#reachedMs = clock.now();
+      this.#reaching = vault.reach().finally(() => (this.#reaching = undefined));
+    }
+    await this.#reaching;
+  }
+
+  /** True as long as tokens that the key has signed are valid. */
+  has(kid: string): boolean {
+    return this.#ofId(kid) !== undefined;
+  }
+
+  /** Returns all keys whose tokens may be valid, the one that signs last. */
+  all(): readonly SigningKey[] {
+    return this.#all();
+  }
+
+  /** Deletes all keys, which makes every token void: after a leak. */
+  async deleteAll(): Promise<void> {
+    const { vault } = this.#options;
+    await vault.reach();
+    for (const { number } of this.#all()) await vault.delete(nameOf(number));
+  }
+
+  #ofId(kid: string): SigningKey | undefined {
+    return this.#all().find((key) => key.kid === kid);
+  }
+
+  #isDue(): boolean {
+    const latest = this.#all().at(-1);
+    return latest === undefined || latest.createdMs + rotationMs <= this.#options.clock.now();
+  }
+
+  async #make(): Promise<void> {
+    const { vault, clock } = this.#options;
+    // Another replica may have made it.
+    await vault.reach();
+    if (!this.#isDue()) return;
+    const number = (this.#all().at(-1)?.number ?? 0) + 1;
+    await vault.put(nameOf(number), await generateKey(clock.now()), { ifAbsent: true });
+    await vault.reach();
+    await this.#deleteOld();
+  }
+
+  /** Deletes the keys whose last token has expired. */
+  async #deleteOld(): Promise<void> {
+    const keys = this.#all();
+    for (const [index, { number }] of keys.entries()) {
+      const next = keys[index + 1];
+      if (next === undefined || next.createdMs + maxBoundSeconds * 1000 > this.#options.clock.now()) return;
+      await this.#options.vault.delete(nameOf(number));
+    }
+  }
+
+  #all(): readonly NumberedKey[] {
+    this.#keys ??= [...this.#options.vault.entries(prefix)]
+      .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value as StoredKey))
+      .sort((a, b) => a.number - b.number);
+    return this.#keys;
+  }
+}
+
+async function generateKey(createdMs: number): Promise<StoredKey> {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
+  const kid = await calculateJwkThumbprint(publicKey);
+  return { kid, key: privateKey.export({ format: 'jwk' }), createdMs };
+}
+
+function keyOf(number: number, { kid, key, createdMs }: StoredKey): NumberedKey {
+  const privateKey = createPrivateKey({ key, format: 'jwk' });
+  return { number, kid, createdMs, privateKey, publicKey: createPublicKey(privateKey) };
+}
+
+function nameOf(number: number): string {
+  return `${prefix}${String(number).padStart(8, '0')}`;
+}

@@ -1,0 +1,29 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { TokenAuthenticator } from './authenticator.ts';
+import { administrator } from './user-info.ts';
+
+const minTokenLength = 16;
+
+/** The Authorization header has to fit into the 16 KiB of all headers. */
+const maxTokenLength = 1024;
+
+/**
+ * The problems of a token, which needs 16 to 1,024 printable ASCII characters and no space. Messages never contain the
+ * token.
+ */
+export function checkToken(token: string): readonly string[] {
+  const isFit = token.length >= minTokenLength && token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);
+  if (isFit) return [];
+  return [`must be ${minTokenLength} to ${maxTokenLength} printable ASCII characters, without spaces`];
+}
+
+/** Accepts the administrator's token. */
+export function administratorToken(token: string): TokenAuthenticator {
+  const expected = digest(token);
+  // Digests have equal lengths, so the time of the comparison reveals neither the token nor its length.
+  return { ofToken: (sent) => (timingSafeEqual(digest(sent), expected) ? administrator : undefined) };
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,119 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import type { Vault } from '../vault/vault.ts';
+import { Administrator } from './administrator.ts';
+import type { AdministratorFile } from './administrator.ts';
+
+/** A vault in memory, which replicas share. */
+function memoryVault(): Vault {
+  const values = new Map<string, unknown>();
+  return {
+    get: (name) => values.get(name),
+    entries: () => values,
+    put: (name, value, { ifAbsent = false } = {}) => {
+      if (ifAbsent && values.has(name)) return Promise.resolve(false);
+      values.set(name, value);
+      return Promise.resolve(true);
+    },
+    delete: (name) => {
+      values.delete(name);
+      return Promise.resolve();
+    },
+    onChange: () => () => undefined,
+    reach: () => Promise.resolve(),
+  };
+}
+
+class FileInMemory implements AdministratorFile {
+  readonly path = '/srv/admin.kubeconfig';
+  token: string | undefined;
+
+  constructor(token?: string) {
+    this.token = token;
+  }
+
+  read(): string | undefined {
+    return this.token;
+  }
+
+  write(token: string): Promise<void> {
+    this.token = token;
+    return Promise.resolve();
+  }
+}
+
+describe('the administrator', () => {
+  let vault: Vault;
+
+  beforeEach(() => {
+    vault = memoryVault();
+  });
+
+  async function open(file: AdministratorFile, isShared = false): Promise<Administrator> {
+    const administrator = new Administrator({ file, vault, isShared, logger: silentLogger });
+    await administrator.open();
+    return administrator;
+  }
+
+  const isIn = (administrator: Administrator, { token = '' }: FileInMemory): boolean =>
+    administrator.ofToken(token)?.username === 'admin';
+
+  it('gets a token of 256 random bits, of which the vault has the digest alone', async () => {
+    const file = new FileInMemory();
+    const administrator = await open(file);
+    expect(file.token).to.match(/^[\w-]{43}$/);
+    expect(isIn(administrator, file)).to.equal(true);
+    expect(administrator.ofToken('another-token-here')).to.equal(undefined);
+    expect(JSON.stringify([...vault.entries('')])).to.not.include(file.token);
+  });
+
+  it('gets a new token when the file is gone, and the one before is void', async () => {
+    const before = new FileInMemory();
+    await open(before);
+    const after = new FileInMemory();
+    const administrator = await open(after);
+    expect([isIn(administrator, before), isIn(administrator, after)]).to.deep.equal([false, true]);
+  });
+
+  it('has the token that was put into the file, at once on all replicas', async () => {
+    const one = new FileInMemory();
+    const first = await open(one, true);
+    const two = new FileInMemory('another-token-of-mine');
+    const second = await open(two, true);
+    for (const replica of [first, second])
+      expect([isIn(replica, one), isIn(replica, two)]).to.deep.equal([false, true]);
+  });
+
+  it('is the same on a replica without the file, which makes none', async () => {
+    const one = new FileInMemory();
+    await open(one, true);
+    const two = new FileInMemory();
+    const second = await open(two, true);
+    expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
+  });
+
+  it('has one token when replicas start at once', async () => {
+    const files = [new FileInMemory(), new FileInMemory(), new FileInMemory()];
+    const replicas = await Promise.all(files.map(async (file) => open(file, true)));
+    const [made, ...others] = files.filter(({ token }) => token !== undefined);
+    expect(others).to.deep.equal([]);
+    for (const replica of replicas) expect(isIn(replica, made ?? new FileInMemory())).to.equal(true);
+  });
+
+  it('never has a former token again: a file that holds one is refused', async () => {
+    const old = new FileInMemory();
+    await open(old, true);
+    await open(new FileInMemory('another-token-of-mine'), true);
+    const error = await open(old, true).catch((thrown: unknown) => thrown);
+    expect((error as Error).message).to.include('holds a token that was replaced: copy the file');
+    expect((error as Error).message).to.not.include(old.token);
+  });
+
+  it('leaves no digest when the file cannot be written', async () => {
+    const file = new FileInMemory();
+    file.write = () => Promise.reject(new Error('the disk is full'));
+    const error = await open(file).catch((thrown: unknown) => thrown);
+    expect((error as Error).message).to.equal('the disk is full');
+    expect(vault.get('administrator/token')).to.equal(undefined);
+  });
+});

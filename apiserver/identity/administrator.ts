@@ -1,0 +1,107 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Vault } from '../vault/vault.ts';
+import type { TokenAuthenticator } from './authenticator.ts';
+import { administrator } from './user-info.ts';
+import type { UserInfo } from './user-info.ts';
+
+/** The file in which a machine keeps the administrator's token. */
+export interface AdministratorFile {
+  readonly path: string;
+  /** Returns the token; undefined if there is no file. @throws Error when the file cannot be used */
+  read(): string | undefined;
+  /** Makes the file. */
+  write(token: string): Promise<void>;
+}
+
+export interface AdministratorParts {
+  readonly file: AdministratorFile;
+  readonly vault: Vault;
+  /** True when other machines may serve the same database. */
+  readonly isShared: boolean;
+  readonly logger: Logger;
+}
+
+/** What the database knows of the token: digests, in hexadecimal. */
+interface KnownTokens {
+  readonly current: string;
+  /** Tokens that were valid once, the latest last. None of them becomes valid again. */
+  readonly former: readonly string[];
+}
+
+const entryName = 'administrator/token';
+
+/** Former tokens that are remembered. */
+const maxFormer = 500;
+
+/** 256 random bits cannot be guessed, so they need no slow hash. */
+const tokenBytes = 32;
+
+/**
+ * Finds the administrator of the database by the token whose digest is in the vault; so all replicas accept the same one.
+ * The token itself is in a file.
+ */
+export class Administrator implements TokenAuthenticator {
+  readonly #parts: AdministratorParts;
+
+  constructor(parts: AdministratorParts) {
+    this.#parts = parts;
+  }
+
+  readonly ofToken = (sent: string): UserInfo | undefined =>
+    isCurrent(this.#parts.vault, sent) ? administrator : undefined;
+
+  /**
+   * Makes a token that was put into the file the valid one, and a missing file; but not on a shared database that has an
+   * administrator, since another machine has the file. Rejects when the file holds a former token.
+   */
+  async open(): Promise<void> {
+    const { file, vault, isShared, logger } = this.#parts;
+    const own = file.read();
+    const known = vault.get(entryName) as KnownTokens | undefined;
+    if (own !== undefined) await adopt(own, known, this.#parts);
+    else if (!isShared || known === undefined) await makeToken(known, this.#parts);
+    if (file.read() !== undefined) return;
+    const cure = 'copy the file from the machine that made it';
+    logger.warn({ file: file.path }, `this machine has no kubeconfig of the administrator: ${cure}`);
+  }
+}
+
+async function adopt(own: string, known: KnownTokens | undefined, { file, vault }: AdministratorParts): Promise<void> {
+  const digest = digestOf(own).toString('hex');
+  if (known?.current === digest) return;
+  if (known?.former.includes(digest) === true) {
+    throw new Error(
+      `${file.path}: holds a token that was replaced: copy the file from the machine that has the new one, or put another token into it`,
+    );
+  }
+  await vault.put(entryName, next(known, digest));
+}
+
+/** The file is written once the token is the valid one: of several replicas that start at once, one makes it. */
+async function makeToken(known: KnownTokens | undefined, { file, vault, isShared }: AdministratorParts): Promise<void> {
+  const token = randomBytes(tokenBytes).toString('base64url');
+  const isOwn = await vault.put(entryName, next(known, digestOf(token).toString('hex')), { ifAbsent: isShared });
+  if (!isOwn) return;
+  try {
+    await file.write(token);
+  } catch (error) {
+    if (known === undefined) await vault.delete(entryName);
+    throw error;
+  }
+}
+
+function next(known: KnownTokens | undefined, current: string): KnownTokens {
+  const former = known === undefined ? [] : [...known.former, known.current];
+  return { current, former: former.slice(-maxFormer) };
+}
+
+/** Digests have equal lengths, so the time of the comparison reveals neither the token nor its length. */
+function isCurrent(vault: Vault, sent: string): boolean {
+  const known = vault.get(entryName) as KnownTokens | undefined;
+  return known !== undefined && timingSafeEqual(digestOf(sent), Buffer.from(known.current, 'hex'));
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http';
+import type { UserInfo } from './user-info.ts';
+
+/** Returns undefined for what it does not know, and for what it knows to be invalid. Never throws for a bad credential. */
+export type Lookup<Credential> = (credential: Credential) => UserInfo | undefined | Promise<UserInfo | undefined>;
+
+/** Finds the user of a bearer token. */
+export interface TokenAuthenticator {
+  readonly ofToken: Lookup<string>;
+  /** The same for another audience than this server; absent where tokens are for this server alone. */
+  readonly ofTokenFor?: (token: string, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
+}
+
+/** Finds the user of a request by something else than a bearer token: a client certificate, or a session's cookie. */
+export interface RequestAuthenticator {
+  readonly ofRequest: Lookup<IncomingMessage>;
+  /** True for a request that has such a credential, valid or not: it is not taken for one without any. */
+  readonly hasCredential?: (request: IncomingMessage) => boolean;
+}
+
+/** What a server knows about users. */
+export interface AuthenticatorParts {
+  /** Asked in order, before the tokens. */
+  readonly requests: readonly RequestAuthenticator[];
+  /** Asked in order. */
+  readonly tokens: readonly TokenAuthenticator[];
+  /** The audience that this server is. */
+  readonly audience: string;
+  /** The user of requests without a credential. Default: they get 401. */
+  readonly fallback?: UserInfo;
+  /** The user of all requests, whatever their credentials; for a server that lets everybody in. */
+  readonly everybody?: UserInfo;
+}
+
+const bearerForm = /^bearer +(\S+) *$/i;
+
+/**
+ * Finds the user of each request. The order is that of Kubernetes: client certificate, bearer token, session. A request with
+ * an Authorization header that no authenticator accepts has no user, even where a request without any would have one.
+ */
+export class Authenticator {
+  readonly #parts: AuthenticatorParts;
+
+  constructor(parts: AuthenticatorParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns undefined when the request must get 401. */
+  ofRequest(request: IncomingMessage): Found {
+    const { requests, everybody } = this.#parts;
+    if (everybody !== undefined) return everybody;
+    const { authorization } = request.headers;
+    const found = firstOf(requests.length, (index) => requests[index]?.ofRequest(request));
+    if (authorization === undefined) return afterwards(found, (user) => user ?? this.#withoutCredential(request));
+    const token = bearerForm.exec(authorization)?.[1];
+    if (token === undefined) return undefined;
+    return afterwards(found, (user) => user ?? this.ofToken(token));
+  }
+
+  #withoutCredential(request: IncomingMessage): UserInfo | undefined {
+    const { requests, fallback } = this.#parts;
+    if (fallback === undefined || requests.some((each) => each.hasCredential?.(request) === true)) return undefined;
+    return fallback;
+  }
+
+  /** The audience that this server is. */
+  get audience(): string {
+    return this.#parts.audience;
+  }
+
+  /** Returns undefined for a token that no authenticator accepts, for this server or for another audience. */
+  ofToken(token: string, audience: string = this.#parts.audience): Found {
+    const { tokens } = this.#parts;
+    if (audience !== this.#parts.audience) {
+      return firstOf(tokens.length, (index) => tokens[index]?.ofTokenFor?.(token, audience));
+    }
+    return firstOf(tokens.length, (index) => tokens[index]?.ofToken(token));
+  }
+}
+
+type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
+
+/** Asks one after the other. Synchronous as long as the answers are: most credentials need no I/O. */
+function firstOf(count: number, ask: (index: number) => Found, from = 0): Found {
+  for (let index = from; index < count; index += 1) {
+    const found = ask(index);
+    if (found instanceof Promise) return found.then((user) => user ?? firstOf(count, ask, index + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function afterwards(found: Found, follow: (user: UserInfo | undefined) => Found): Found {
+  return found instanceof Promise ? found.then(follow) : follow(found);
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { RequestAuthenticator } from '../authenticator.ts';
+import { authenticated } from '../user-info.ts';
+import type { UserInfo } from '../user-info.ts';
+
+/** The user of a connection. */
+interface Holder {
+  readonly user: UserInfo | undefined;
+  readonly expiresMs: number;
+}
+
+/**
+ * Knows users by the certificate of their connection, which TLS has verified: the common name is the user, each organization
+ * one of the groups. The certificate is read once a connection; its end is looked at with each request.
+ */
+export class ClientCertificates implements RequestAuthenticator {
+  readonly #clock: Clock;
+  readonly #holders = new WeakMap<Socket, Holder>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  ofRequest({ socket }: IncomingMessage): UserInfo | undefined {
+    if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+    let holder = this.#holders.get(socket);
+    if (holder === undefined) {
+      holder = holderOf(socket, this.#clock);
+      this.#holders.set(socket, holder);
+    }
+    return holder.expiresMs > this.#clock.now() ? holder.user : undefined;
+  }
+
+  hasCredential({ socket }: IncomingMessage): boolean {
+    return socket instanceof TLSSocket && socket.getPeerX509Certificate() !== undefined;
+  }
+}
+
+function holderOf(socket: TLSSocket, clock: Clock): Holder {
+  const { subject, valid_to: end } = socket.getPeerCertificate();
+  const [username, ...others] = textsOf(subject?.CN);
+  const groups = textsOf(subject?.O);
+  const isUser = username !== undefined && others.length === 0 && [username, ...groups].every(isName);
+  const expiresMs = Date.parse(end);
+  const isValid = (): boolean => expiresMs > clock.now();
+  return { user: isUser ? { ...authenticated({ username, groups }), isValid } : undefined, expiresMs };
+}
+
+/** Node's types know one value only; a subject may have several. */
+function textsOf(value: string | readonly string[] | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return typeof value === 'string' ? [value] : value;
+}
+
+function isName(text: string): boolean {
+  return text.length > 0 && !/\p{C}/u.test(text);
+}

@@ -1,0 +1,108 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { JWTPayload } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { TokenAuthenticator } from '../authenticator.ts';
+import type { UserInfo } from '../user-info.ts';
+
+type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
+
+/** A token whose issuer is known by name. Nothing of it is verified yet. */
+export interface SentToken {
+  readonly text: string;
+  readonly alg: string;
+  readonly kid: string | undefined;
+  readonly claims: JWTPayload;
+}
+
+/** A token whose signature and claims have been verified. */
+export interface VerifiedToken {
+  readonly expiresMs: number;
+  /** Returns its user, as long as it is not void for another reason than time. `audience` is undefined for this server. */
+  readonly userFor: (audience: string | undefined) => Found;
+}
+
+/** A signer of tokens: this server for service accounts, or a foreign issuer. */
+export interface JwtIssuer {
+  /** The claim `iss` of its tokens. */
+  readonly name: string;
+  /** Resolves with undefined for a token that is not valid. Never rejects. */
+  verify(token: SentToken): Promise<VerifiedToken | undefined>;
+}
+
+const maxVerified = 10_000;
+
+/** All headers of a request have 16 KiB. */
+const maxLength = 16_384;
+
+/** How every JSON object begins in base64. */
+const beginning = 'eyJ';
+
+/** A signed token in compact form. */
+const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
+
+/**
+ * Accepts signed tokens (JWT) of known issuers. The signature is verified once: the result is kept by the token's digest until
+ * it expires. Whether the user still exists is asked at each use.
+ */
+export class JwtAuthenticator implements TokenAuthenticator {
+  readonly #clock: Clock;
+  #issuers: ReadonlyMap<string, JwtIssuer> = new Map();
+  #verified = new LRUCache<string, VerifiedToken>({ max: maxVerified });
+
+  constructor(clock: Clock, issuers: readonly JwtIssuer[]) {
+    this.#clock = clock;
+    this.replace(issuers);
+  }
+
+  /** Takes other issuers, from the next request on. */
+  replace(issuers: readonly JwtIssuer[]): void {
+    this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
+    this.#verified = new LRUCache<string, VerifiedToken>({ max: maxVerified });
+  }
+
+  ofToken(text: string): Found {
+    return this.ofTokenFor(text);
+  }
+
+  ofTokenFor(text: string, audience?: string): Found {
+    // All others are not looked at: most tokens of other sorts begin otherwise.
+    if (!text.startsWith(beginning)) return undefined;
+    const digest = hash('sha256', text, 'base64');
+    const known = this.#verified.get(digest);
+    if (known === undefined) return this.#verify(text, { digest, audience });
+    if (known.expiresMs > this.#clock.now()) return known.userFor(audience);
+    this.#verified.delete(digest);
+    return undefined;
+  }
+
+  #verify(text: string, use: { readonly digest: string; readonly audience: string | undefined }): Found {
+    const sent = readUnverified(text);
+    const issuer = this.#issuers.get(sent?.claims.iss ?? '');
+    return sent === undefined || issuer === undefined ? undefined : this.#verifyBy(issuer, sent, use);
+  }
+
+  async #verifyBy(
+    issuer: JwtIssuer,
+    sent: SentToken,
+    { digest, audience }: { readonly digest: string; readonly audience: string | undefined },
+  ): Promise<UserInfo | undefined> {
+    const verified = await issuer.verify(sent);
+    if (verified === undefined) return undefined;
+    // The issuer may have been replaced while the token was verified.
+    if (this.#issuers.get(issuer.name) === issuer) this.#verified.set(digest, verified);
+    return verified.userFor(audience);
+  }
+}
+
+function readUnverified(text: string): SentToken | undefined {
+  if (text.length > maxLength || !form.test(text)) return undefined;
+  try {
+    const { alg, kid, crit } = decodeProtectedHeader(text);
+    const isPlain = typeof alg === 'string' && crit === undefined && (kid === undefined || typeof kid === 'string');
+    return isPlain ? { text, alg, kid, claims: decodeJwt(text) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

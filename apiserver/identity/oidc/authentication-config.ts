@@ -1,0 +1,114 @@
+import { X509Certificate } from 'node:crypto';
+import type { Fields } from '../settings/fields.ts';
+import { parseSettings } from '../settings/settings-file.ts';
+import type { SettingsText } from '../settings/settings-file.ts';
+
+/** A claim, and the text that stands in front of its value in the name of a user or a group. */
+export interface ClaimMapping {
+  readonly claim: string;
+  readonly prefix: string;
+}
+
+/** A foreign issuer of tokens, and how its claims become users. */
+export interface IssuerConfig {
+  readonly url: string;
+  /** Where the discovery document is, when not at the URL's own well-known path. */
+  readonly discoveryUrl: string | undefined;
+  /** PEM; undefined: the authorities that the system trusts. */
+  readonly certificateAuthority: string | undefined;
+  readonly audiences: readonly string[];
+  readonly username: ClaimMapping;
+  readonly groups: ClaimMapping | undefined;
+  readonly uid: string | undefined;
+  readonly required: readonly { readonly claim: string; readonly value: string }[];
+}
+
+/** Kubernetes' limit. */
+const maxIssuers = 64;
+
+const apiVersions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1'];
+
+/**
+ * Parses the file of `--authentication-config`: an AuthenticationConfiguration of Kubernetes, without the parts that are written
+ * in CEL. `ownIssuer` is the one of service accounts.
+ * @throws SettingsFileError that names file and line
+ */
+export function parseAuthenticationConfig(file: SettingsText, ownIssuer: string): readonly IssuerConfig[] {
+  const config = parseSettings(file).withKeys(['apiVersion', 'kind', 'jwt']);
+  if (!apiVersions.includes(config.text('apiVersion')))
+    throw config.mistake('apiVersion', `must be ${apiVersions.join(' or ')}`);
+  if (config.text('kind') !== 'AuthenticationConfiguration')
+    throw config.mistake('kind', 'must be AuthenticationConfiguration');
+  const items = config.items('jwt');
+  if (items.length > maxIssuers) throw config.mistake('jwt', `must have at most ${maxIssuers} issuers`);
+  const seen = new Set([ownIssuer]);
+  return items.map((item, index) => {
+    const issuer = readIssuer(item);
+    if (seen.has(issuer.url)) throw config.mistake(`jwt[${index}].issuer.url`, 'is taken by another issuer');
+    seen.add(issuer.url);
+    return issuer;
+  });
+}
+
+function readIssuer(item: Fields): IssuerConfig {
+  item.withKeys(['issuer', 'claimValidationRules', 'claimMappings']);
+  const issuer = required(item, 'issuer');
+  issuer.withKeys(['url', 'discoveryURL', 'certificateAuthority', 'audiences', 'audienceMatchPolicy']);
+  const audiences = issuer.texts('audiences');
+  if (audiences.length === 0) throw issuer.mistake('audiences', 'must name at least one audience');
+  const policy = issuer.optionalText('audienceMatchPolicy') ?? 'MatchAny';
+  if (policy !== 'MatchAny') throw issuer.mistake('audienceMatchPolicy', 'must be MatchAny');
+  const mappings = required(item, 'claimMappings').withKeys(['username', 'groups', 'uid']);
+  const groups = mappings.child('groups');
+  return {
+    url: httpsUrl(issuer, 'url', issuer.text('url')),
+    discoveryUrl: issuer.has('discoveryURL')
+      ? httpsUrl(issuer, 'discoveryURL', issuer.text('discoveryURL'))
+      : undefined,
+    certificateAuthority: readAuthority(issuer),
+    audiences,
+    username: readMapping(required(mappings, 'username')),
+    groups: groups === undefined ? undefined : readMapping(groups),
+    uid: mappings.child('uid')?.withKeys(['claim']).text('claim'),
+    required: item.items('claimValidationRules').map((rule) => {
+      rule.withKeys(['claim', 'requiredValue']);
+      return { claim: rule.text('claim'), value: rule.text('requiredValue') };
+    }),
+  };
+}
+
+function readMapping(mapping: Fields): ClaimMapping {
+  mapping.withKeys(['claim', 'prefix']);
+  const claim = mapping.text('claim');
+  if (claim === '') throw mapping.mistake('claim', 'must not be empty');
+  // As in Kubernetes: to have no prefix, the file says so.
+  return { claim, prefix: mapping.text('prefix') };
+}
+
+function required(fields: Fields, name: string): Fields {
+  const child = fields.child(name);
+  if (child === undefined) throw fields.mistake(name, 'is required');
+  return child;
+}
+
+function httpsUrl(fields: Fields, name: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.username + url.password + url.search + url.hash === '') return text;
+  throw fields.mistake(name, 'must be a URL such as https://issuer.example.com, without user, query and fragment');
+}
+
+function readAuthority(issuer: Fields): string | undefined {
+  const pem = issuer.optionalText('certificateAuthority');
+  if (pem === undefined) return undefined;
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length > 0 && blocks.every(isCertificate)) return blocks.join('\n');
+  throw issuer.mistake('certificateAuthority', 'must be certificates in PEM');
+}
+
+function isCertificate(block: string): boolean {
+  try {
+    return new X509Certificate(block).ca;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,123 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { JWK } from 'jose';
+import { isMapping } from '../settings/fields.ts';
+import type { IssuerConfig } from './authentication-config.ts';
+import { fetchJson } from './fetch-json.ts';
+
+/** A key that the issuer has taken back is refused after this time at most. */
+const refreshMs = 5 * 60_000;
+
+/** The least time between two fetches: tokens with invented key ids must not make this server a burden to the issuer. */
+const pauseMs = 10_000;
+
+const maxKeys = 1000;
+
+export interface IssuerKeysOptions {
+  readonly config: IssuerConfig;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
+ * 10 s of the fetch before. Known keys stay in use while the issuer cannot be reached.
+ */
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions;
+  readonly #ended = new AbortController();
+  #keys: ReadonlyMap<string, JWK> = new Map();
+  #fetching: Promise<void> | undefined;
+  #fetchedMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches the keys, in the background: an issuer that is down does not keep the server from starting. */
+  start(): void {
+    if (this.#ended.signal.aborted) return;
+    void this.#fetch();
+    this.#timer = this.#options.clock.setTimeout(() => this.start(), refreshMs);
+    this.#timer.unref?.();
+  }
+
+  /** Forgets the keys, so that tokens are void. Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    this.#keys = new Map();
+    this.#options.clock.clearTimeout(this.#timer);
+    await this.#fetching;
+  }
+
+  /** Returns a key that is in memory. A token without key id means the only key there is. */
+  known(kid: string | undefined): JWK | undefined {
+    if (kid !== undefined) return this.#keys.get(kid);
+    return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
+  }
+
+  /** The same, and asks the issuer for a key that is not in memory. Never rejects. */
+  async find(kid: string | undefined): Promise<JWK | undefined> {
+    const known = this.known(kid);
+    if (known !== undefined) return known;
+    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
+    if (this.#fetching === undefined && isTooSoon) return undefined;
+    await this.#fetch();
+    return this.known(kid);
+  }
+
+  #fetch(): Promise<void> {
+    this.#fetching ??= this.#fetchNow().finally(() => (this.#fetching = undefined));
+    return this.#fetching;
+  }
+
+  async #fetchNow(): Promise<void> {
+    const { config, clock, logger } = this.#options;
+    if (this.#ended.signal.aborted) return;
+    try {
+      this.#keys = this.#keep(await this.#download());
+    } catch (err) {
+      if (this.#ended.signal.aborted) return;
+      logger.error({ err, issuer: config.url }, 'the keys of an issuer cannot be fetched: those known stay in use');
+    } finally {
+      this.#fetchedMs = clock.now();
+    }
+  }
+
+  async #download(): Promise<readonly unknown[]> {
+    const { config, clock } = this.#options;
+    const options = { clock, ca: config.certificateAuthority, signal: this.#ended.signal };
+    const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const discovery = await fetchJson(discoveryUrl, options);
+    if (!isMapping(discovery) || discovery['issuer'] !== config.url)
+      throw new Error(`${discoveryUrl}: is not the document of issuer ${config.url}`);
+    const jwksUri = discovery['jwks_uri'];
+    if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
+      throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);
+    const jwks = await fetchJson(jwksUri, options);
+    const keys: unknown = isMapping(jwks) ? jwks['keys'] : undefined;
+    if (!Array.isArray(keys)) throw new Error(`${jwksUri}: holds no list of keys`);
+    if (keys.length > maxKeys) throw new Error(`${jwksUri}: holds more than ${maxKeys} keys`);
+    return keys as readonly unknown[];
+  }
+
+  /** Returns the keys by id. A key that has not changed stays the same object, by which verified tokens know it. */
+  #keep(keys: readonly unknown[]): ReadonlyMap<string, JWK> {
+    const kept = new Map<string, JWK>();
+    for (const key of keys) {
+      if (!isPublicKey(key)) continue;
+      const kid = key.kid ?? '';
+      const before = this.#keys.get(kid);
+      kept.set(kid, before !== undefined && JSON.stringify(before) === JSON.stringify(key) ? before : key);
+    }
+    return kept;
+  }
+}
+
+/** Keys for other purposes, and secret ones, are left out. */
+function isPublicKey(key: unknown): key is JWK & { readonly kid?: string } {
+  if (!isMapping(key)) return false;
+  const { kty, use, kid } = key;
+  const isKind = kty === 'RSA' || kty === 'EC';
+  return isKind && (use === undefined || use === 'sig') && (kid === undefined || typeof kid === 'string');
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { importJWK, jwtVerify } from 'jose';
+import type { JWK, JWTPayload } from 'jose';
+import type { JwtIssuer, SentToken, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import { authenticated } from '../user-info.ts';
+import type { UserInfo } from '../user-info.ts';
+import type { ClaimMapping, IssuerConfig } from './authentication-config.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
+
+/** Kubernetes' list: signatures by a key pair. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+
+/** The clock of an issuer may be ahead by so much. Expiry has no such allowance. */
+const skewSeconds = 10;
+
+/** Names of Kubernetes' own: a foreign issuer must not make a user one of its masters. */
+const reserved = 'system:';
+
+const maxGroups = 1000;
+
+export interface OidcIssuerOptions {
+  readonly config: IssuerConfig;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+}
+
+/** Knows the users of a foreign issuer's tokens. */
+export class OidcIssuer implements JwtIssuer {
+  readonly #options: OidcIssuerOptions;
+
+  constructor(options: OidcIssuerOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.config.url;
+  }
+
+  async verify(sent: SentToken): Promise<VerifiedToken | undefined> {
+    const { config, keys, clock } = this.#options;
+    if (!algorithms.includes(sent.alg)) return undefined;
+    // Tokens that are not for this server need no key.
+    if (!isFor(sent.claims, config.audiences)) return undefined;
+    const jwk = await keys.find(sent.kid);
+    if (jwk === undefined) return undefined;
+    const payload = await this.#payloadOf(sent, jwk);
+    const found = payload === undefined ? undefined : userOf(payload, config);
+    if (payload?.exp === undefined || found === undefined) return undefined;
+    const expiresMs = payload.exp * 1000;
+    const isKnown = (): boolean => keys.known(sent.kid) === jwk;
+    const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
+    return {
+      expiresMs,
+      // Other audiences ask the issuer itself. A key that the issuer has taken back makes its tokens void.
+      userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
+    };
+  }
+
+  async #payloadOf({ text, alg }: SentToken, jwk: JWK): Promise<JWTPayload | undefined> {
+    const { config, clock } = this.#options;
+    const nowMs = clock.now();
+    if (jwk.alg !== undefined && jwk.alg !== alg) return undefined;
+    try {
+      const { payload } = await jwtVerify(text, await importJWK(jwk, alg), {
+        algorithms: [alg],
+        issuer: config.url,
+        audience: [...config.audiences],
+        requiredClaims: ['exp'],
+        clockTolerance: skewSeconds,
+        currentDate: new Date(nowMs),
+      });
+      return (payload.exp ?? 0) * 1000 > nowMs ? payload : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function isFor({ aud = [] }: JWTPayload, audiences: readonly string[]): boolean {
+  const named = Array.isArray(aud) ? aud : [aud];
+  return named.some((audience) => audiences.includes(audience));
+}
+
+/** Returns undefined when the claims make no user, or not what the configuration requires. */
+function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined {
+  if (!config.required.every(({ claim, value }) => claimOf(payload, claim) === value)) return undefined;
+  const username = usernameOf(payload, config.username);
+  const groups = groupsOf(payload, config.groups);
+  const uid = config.uid === undefined ? undefined : claimOf(payload, config.uid);
+  if (username === undefined || groups === undefined || (uid !== undefined && typeof uid !== 'string'))
+    return undefined;
+  const extra =
+    typeof payload.jti === 'string'
+      ? { 'authentication.kubernetes.io/credential-id': [`JTI=${payload.jti}`] }
+      : undefined;
+  return authenticated({
+    username,
+    groups,
+    ...(uid === undefined ? {} : { uid }),
+    ...(extra === undefined ? {} : { extra }),
+  });
+}
+
+function usernameOf(payload: JWTPayload, { claim, prefix }: ClaimMapping): string | undefined {
+  const name = claimOf(payload, claim);
+  if (typeof name !== 'string' || name === '') return undefined;
+  // As in Kubernetes: an address that its owner has not confirmed names no user.
+  if (claim === 'email' && (claimOf(payload, 'email_verified') ?? true) !== true) return undefined;
+  const username = prefix + name;
+  return username.startsWith(reserved) ? undefined : username;
+}
+
+function groupsOf(payload: JWTPayload, mapping: ClaimMapping | undefined): readonly string[] | undefined {
+  if (mapping === undefined) return [];
+  const value = claimOf(payload, mapping.claim) ?? [];
+  const names: unknown = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(names) || names.length > maxGroups || !names.every((name) => typeof name === 'string'))
+    return undefined;
+  return names.map((name: string) => mapping.prefix + name).filter((name) => name !== '' && !name.startsWith(reserved));
+}
+
+function claimOf(payload: JWTPayload, claim: string): unknown {
+  return Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+}

@@ -1,0 +1,42 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { JwtIssuer } from '../jwt/jwt-authenticator.ts';
+import type { Followed } from '../settings/followed-file.ts';
+import type { IssuerConfig } from './authentication-config.ts';
+import { IssuerKeys } from './issuer-keys.ts';
+import { OidcIssuer } from './oidc-issuer.ts';
+
+export interface OidcIssuersOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The foreign issuers of a configuration, with their keys. */
+export class OidcIssuers implements Followed {
+  readonly #options: OidcIssuersOptions;
+  #keys: readonly IssuerKeys[] = [];
+  #left: readonly Promise<void>[] = [];
+  #isStarted = false;
+
+  constructor(options: OidcIssuersOptions) {
+    this.#options = options;
+  }
+
+  /** Replaces all issuers, and returns the new ones. */
+  replace(configs: readonly IssuerConfig[]): readonly JwtIssuer[] {
+    const { clock, logger } = this.#options;
+    this.#left = this.#keys.map(async (keys) => keys.stop());
+    const parts = configs.map((config) => ({ config, keys: new IssuerKeys({ config, clock, logger }) }));
+    this.#keys = parts.map(({ keys }) => keys);
+    if (this.#isStarted) this.start();
+    return parts.map((part) => new OidcIssuer({ ...part, clock }));
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    for (const keys of this.#keys) keys.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#left, ...this.#keys.map(async (keys) => keys.stop())]);
+  }
+}

@@ -1,0 +1,102 @@
+/** A file of settings that cannot be used. The message names file and line, and repeats no value that may be secret. */
+export class SettingsFileError extends Error {
+  override readonly name = 'SettingsFileError';
+}
+
+/** Knows where the fields of a file are. */
+export interface FieldPlaces {
+  readonly path: string;
+  readonly lineOf: (field: string) => number;
+}
+
+/** A mapping in a file of settings. Each getter throws SettingsFileError when the value has another type. */
+export class Fields {
+  readonly #places: FieldPlaces;
+  readonly #at: string;
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(places: FieldPlaces, at: string, values: Readonly<Record<string, unknown>>) {
+    this.#places = places;
+    this.#at = at;
+    this.#values = values;
+  }
+
+  /** Returns this. @throws SettingsFileError for other keys: a misspelt key must not leave a check out */
+  withKeys(known: readonly string[]): this {
+    for (const name of Object.keys(this.#values)) {
+      if (!known.includes(name)) throw this.mistake(name, `is not known here; known are ${known.join(', ')}`);
+    }
+    return this;
+  }
+
+  has(name: string): boolean {
+    return this.#value(name) !== undefined;
+  }
+
+  text(name: string): string {
+    return this.optionalText(name) ?? this.#refuse(name, 'is required');
+  }
+
+  optionalText(name: string): string | undefined {
+    const value = this.#value(name);
+    if (value === undefined || typeof value === 'string') return value;
+    return this.#refuse(name, 'must be a text, in quotes if it looks like a number');
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.#value(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    return this.#refuse(name, 'must be true or false');
+  }
+
+  /** Returns no item for an absent list. */
+  texts(name: string, { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {}): readonly string[] {
+    return this.#list(name).map((value, index) => {
+      if (typeof value === 'string' && (mayBeEmpty || value !== '')) return value;
+      return this.#refuse(`${name}[${index}]`, mayBeEmpty ? 'must be a text' : 'must be a text that is not empty');
+    });
+  }
+
+  /** Returns no item for an absent list. */
+  items(name: string): readonly Fields[] {
+    return this.#list(name).map((value, index) => this.#mapping(`${name}[${index}]`, value));
+  }
+
+  child(name: string): Fields | undefined {
+    const value = this.#value(name);
+    return value === undefined ? undefined : this.#mapping(name, value);
+  }
+
+  /** Returns the error about one of the fields. */
+  mistake(name: string, message: string): SettingsFileError {
+    const field = this.#path(name);
+    const { path, lineOf } = this.#places;
+    return new SettingsFileError(`${path}:${lineOf(field)}: ${field}: ${message}`);
+  }
+
+  #value(name: string): unknown {
+    return Object.hasOwn(this.#values, name) ? (this.#values[name] ?? undefined) : undefined;
+  }
+
+  #list(name: string): readonly unknown[] {
+    const value = this.#value(name) ?? [];
+    return Array.isArray(value) ? (value as readonly unknown[]) : this.#refuse(name, 'must be a list');
+  }
+
+  #mapping(name: string, value: unknown): Fields {
+    if (!isMapping(value)) return this.#refuse(name, 'must be a mapping of keys to values');
+    return new Fields(this.#places, this.#path(name), value);
+  }
+
+  #path(name: string): string {
+    return this.#at === '' ? name : `${this.#at}.${name}`;
+  }
+
+  #refuse(name: string, message: string): never {
+    throw this.mistake(name, message);
+  }
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import { expect } from 'chai';
+import { SettingsFileError } from '../settings/fields.ts';
+import { ListedTokens } from './listed-tokens.ts';
+import { parseTokenFile } from './token-file.ts';
+
+const path = '/etc/tokens.yaml';
+const digest = hash('sha256', 'correct-horse-battery');
+const parse = (text: string): ReturnType<typeof parseTokenFile> => parseTokenFile({ path, text });
+
+describe('a file of tokens', () => {
+  it('lists users with groups and uid, by the SHA-256 of their token', () => {
+    const text = `tokens:\n- user: ci\n  uid: "7"\n  groups: [deployers]\n  sha256: ${digest.toUpperCase()}\n`;
+    const tokens = new ListedTokens(parse(text));
+    const { isValid, ...user } = tokens.ofToken('correct-horse-battery') ?? { username: '', groups: [] };
+    expect(user).to.deep.equal({
+      username: 'ci',
+      uid: '7',
+      groups: ['deployers', 'system:authenticated'],
+    });
+    for (const other of ['correct-horse-batterz', '', digest, 'correct-horse-battery ']) {
+      expect(tokens.ofToken(other), other).to.equal(undefined);
+    }
+    tokens.replace(parse(text));
+    expect(isValid?.()).to.equal(true);
+    tokens.replace(parse(text.replace('deployers', 'readers')));
+    expect(isValid?.()).to.equal(false);
+    tokens.replace([]);
+    expect(isValid?.()).to.equal(false);
+    expect(tokens.ofToken('correct-horse-battery')).to.equal(undefined);
+  });
+
+  const mistakes: readonly (readonly [text: string, message: string])[] = [
+    ['', `${path}: is empty`],
+    ['- a\n', `${path}:1: must be a mapping of keys to values`],
+    ['tokens: [\n', `${path}:2: not valid YAML`],
+    ['tokens:\n- *a"secret"\n', `${path}:2: not valid YAML`],
+    ['token: []\n', `${path}:1: token: is not known here; known are tokens`],
+    ['tokens: ci\n', `${path}:1: tokens: must be a list`],
+    ['tokens:\n- ci\n', `${path}:2: tokens[0]: must be a mapping`],
+    [`tokens:\n- sha256: ${digest}\n`, `${path}:2: tokens[0].user: is required`],
+    ['tokens:\n- user: ci\n', `${path}:2: tokens[0].sha256: is required`],
+    ['tokens:\n- user: ci\n  sha256: secret-itself\n', `${path}:3: tokens[0].sha256: must be the SHA-256 of a token`],
+    [`tokens:\n- user: 7\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must be a text`],
+    [`tokens:\n- user: ""\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must have 1 to 256 characters`],
+    [`tokens:\n- user: "a\\nb"\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must have 1 to 256 characters`],
+    [`tokens:\n- user: ci\n  sha256: ${digest}\n  groups: a\n`, `${path}:4: tokens[0].groups: must be a list`],
+    [
+      `tokens:\n- user: ci\n  sha256: ${digest}\n  groups:\n  - a\n  - 7\n`,
+      `${path}:6: tokens[0].groups[1]: must be a`,
+    ],
+    [`tokens:\n- user: ci\n  sha256: ${digest}\n  password: x\n`, `${path}:4: tokens[0].password: is not known here`],
+    [
+      `tokens:\n- user: ci\n  sha256: ${digest}\n- user: di\n  sha256: ${digest}\n`,
+      `${path}:5: tokens[1].sha256: is in this file already`,
+    ],
+    [`tokens: []\n---\ntokens: []\n`, `${path}:3: must hold one YAML document only`],
+  ];
+  for (const [text, message] of mistakes)
+    it(`refuses ${JSON.stringify(text.replaceAll(digest, '…'))}, naming file and line`, () => {
+      expect(() => parse(text))
+        .to.throw(SettingsFileError, message)
+        .with.property('message')
+        .not.include('secret');
+    });
+});

@@ -1,0 +1,29 @@
+import { TooManyLogins } from './login-throttle.ts';
+
+/** Hashes that are computed at the same time: each takes a thread of the four that files and names need, too, and 32 MiB. */
+const atOnce = 2;
+
+/** Requests that wait for a hash; further ones are refused. */
+const maxWaiting = 64;
+
+/** Computes few hashes at a time, in the order of the requests. */
+export class HashGate {
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  /** Calls `work` when it is its turn. @throws TooManyLogins when too many wait already */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= atOnce) {
+      if (this.#waiting.length >= maxWaiting) throw new TooManyLogins(1);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      // It takes over the place of this one.
+      else next();
+    }
+  }
+}

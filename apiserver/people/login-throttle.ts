@@ -1,0 +1,118 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+/** A login that was refused without a look at the password. */
+export class TooManyLogins extends Error {
+  override readonly name = 'TooManyLogins';
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('too many logins failed, or are under way: try again later');
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** How often a login may fail before the next one has to wait: people mistype, and may share an address. */
+const freeFailures = { account: 5, home: 5, address: 20 } as const;
+
+/** Waits double from a second to this. */
+const maxWaitMs = 60_000;
+
+/** Failures are forgotten after this time without another. */
+const forgetMs = 15 * 60_000;
+
+/** The number of accounts, of addresses, and of both together that are remembered; the oldest goes first. */
+const maxKept = 10_000;
+
+interface Failures {
+  readonly count: number;
+  readonly lastMs: number;
+}
+
+/** What failures are counted by: the account, the account at one address, and the address. */
+type Part = 'account' | 'home' | 'address';
+
+/**
+ * Slows logins down that fail again and again, by account and by address. Each replica counts by itself. An account at an
+ * address from which it has logged in before has a count of its own: failures elsewhere must not lock its owner out.
+ */
+export class LoginThrottle {
+  readonly #clock: Clock;
+  readonly #failures: Readonly<Record<Part, Map<string, Failures>>> = {
+    account: new Map(),
+    home: new Map(),
+    address: new Map(),
+  };
+  /** The accounts with the addresses from which they have logged in, the latest last. */
+  readonly #homes = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts an attempt as failed until it succeeds, so that many at once gain nothing. @throws TooManyLogins when it has to wait */
+  begin(attempt: Attempt): void {
+    const counts = this.#countsOf(attempt);
+    const waitMs = Math.max(...counts.map(([part, key]) => this.#waitMs(part, key)));
+    if (waitMs > 0) throw new TooManyLogins(Math.ceil(waitMs / 1000));
+    for (const [part, key] of counts) this.#count(part, key);
+  }
+
+  /**
+   * Forgets the failures of the account, or those at its address alone if these have a count of their own, and this attempt
+   * of the address: others may be tried from there.
+   */
+  succeed(attempt: Attempt): void {
+    const { account, address } = attempt;
+    const home = homeOf(attempt);
+    if (this.#homes.has(home)) this.#failures.home.delete(home);
+    else this.#failures.account.delete(account);
+    this.#homes.delete(home);
+    this.#homes.add(home);
+    dropOldest(this.#homes);
+    const known = this.#failures.address.get(address);
+    if (known === undefined) return;
+    if (known.count <= 1) this.#failures.address.delete(address);
+    else this.#failures.address.set(address, { ...known, count: known.count - 1 });
+  }
+
+  #countsOf(attempt: Attempt): readonly (readonly [Part, string])[] {
+    const home = homeOf(attempt);
+    const ofAccount = this.#homes.has(home) ? (['home', home] as const) : (['account', attempt.account] as const);
+    return [ofAccount, ['address', attempt.address]];
+  }
+
+  #waitMs(part: Part, key: string): number {
+    const known = this.#failures[part].get(key);
+    if (known === undefined) return 0;
+    const sinceMs = this.#clock.monotonicMs() - known.lastMs;
+    const excess = known.count - freeFailures[part];
+    if (excess < 0 || sinceMs >= forgetMs) return 0;
+    return Math.min(maxWaitMs, 1000 * 2 ** Math.min(excess, 10)) - sinceMs;
+  }
+
+  #count(part: Part, key: string): void {
+    const failures = this.#failures[part];
+    const lastMs = this.#clock.monotonicMs();
+    const known = failures.get(key);
+    const count = known === undefined || lastMs - known.lastMs >= forgetMs ? 1 : known.count + 1;
+    failures.delete(key);
+    failures.set(key, { count, lastMs });
+    dropOldest(failures);
+  }
+}
+
+/** A login: its account, and the address that it comes from. */
+export interface Attempt {
+  readonly account: string;
+  readonly address: string;
+}
+
+function homeOf({ account, address }: Attempt): string {
+  return JSON.stringify([account, address]);
+}
+
+/** Maps and sets keep the order of insertion: the first one is the oldest. */
+function dropOldest(kept: Set<string> | Map<string, unknown>): void {
+  const [oldest] = kept.keys();
+  if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+}

@@ -1,0 +1,74 @@
+import type { Vault } from '../vault/vault.ts';
+import { HashGate } from './hash-gate.ts';
+import { dummyHash, hashPassword, verifyPassword } from './password-hash.ts';
+import type { PasswordHash } from './password-hash.ts';
+
+const prefix = 'password/';
+const minCharacters = 12;
+const maxCharacters = 256;
+
+interface StoredPassword {
+  /** The user's; a new user of the same name has no password. */
+  readonly uid: string;
+  readonly hash: PasswordHash;
+}
+
+/** A user of whom a password is asked for. */
+export interface PasswordOwner {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Returns what is wrong with a password, in words that do not repeat it; undefined when nothing is. */
+export function problemOfPassword(password: string): string | undefined {
+  if (password.length < minCharacters || password.length > maxCharacters)
+    return `must have ${minCharacters} to ${maxCharacters} characters`;
+  if (/\p{Cc}/u.test(password)) return 'must have no control characters';
+  return undefined;
+}
+
+/** The passwords of users: their hashes, in the vault. */
+export class Passwords {
+  readonly #vault: Vault;
+  readonly #gate = new HashGate();
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+  }
+
+  /** Returns what tells this password of the user from others: its salt. undefined if the user has none. */
+  idOf({ name, uid }: PasswordOwner): string | undefined {
+    const stored = this.#find(name);
+    return stored?.uid === uid ? stored.hash.salt : undefined;
+  }
+
+  async set({ name, uid }: PasswordOwner, password: string): Promise<void> {
+    const hash = await this.#gate.run(async () => hashPassword(password));
+    const stored: StoredPassword = { uid, hash };
+    await this.#vault.put(prefix + name, stored);
+  }
+
+  /** Resolves with what {@link idOf} returns, if the password is the user's. Takes as long for no user, and for one without a password. */
+  async check(owner: PasswordOwner | undefined, password: string): Promise<string | undefined> {
+    const stored = owner === undefined ? undefined : this.#find(owner.name);
+    const known = stored?.uid === owner?.uid ? stored : undefined;
+    const isRight = await this.#gate.run(async () => verifyPassword(password, known?.hash ?? dummyHash));
+    return isRight ? known?.hash.salt : undefined;
+  }
+
+  /** The names and uids of all users who have a password. */
+  owners(): readonly PasswordOwner[] {
+    return [...this.#vault.entries(prefix)].map(([key, value]) => ({
+      name: key.slice(prefix.length),
+      uid: (value as StoredPassword).uid,
+    }));
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#vault.delete(prefix + name);
+  }
+
+  #find(name: string): StoredPassword | undefined {
+    return this.#vault.get(prefix + name) as StoredPassword | undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { UserObject } from '../builtin/user-kind.ts';
+import { authenticated } from '../identity/user-info.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
+import type { Vault } from '../vault/vault.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { Passwords } from './passwords.ts';
+import type { PasswordOwner } from './passwords.ts';
+import { Sessions } from './sessions.ts';
+import type { Session } from './sessions.ts';
+
+/** How often ended sessions, and passwords of deleted users, are looked for. */
+const sweepMs = 60_000;
+
+export interface PeopleParts {
+  /** The kind of users; undefined while it is not served. */
+  readonly users: () => Resource | undefined;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a browser tells of a person who wants to get in. */
+export interface Login {
+  readonly user: string;
+  readonly password: string;
+  /** The client's address, or the block that counts as one client. */
+  readonly address: string;
+}
+
+/** A user as stored, with what requests need of it. */
+interface Person extends PasswordOwner {
+  readonly isEnabled: boolean;
+  readonly info: UserInfo;
+}
+
+/** The people who log in by a password: kind User, with their passwords and sessions in the vault. */
+export class People {
+  readonly #parts: PeopleParts;
+  readonly #passwords: Passwords;
+  readonly #sessions: Sessions;
+  readonly #throttle: LoginThrottle;
+  readonly #persons = new WeakMap<Entry, Person>();
+  /** Owners of passwords who were not there at the last sweep. */
+  #absent = new Set<string>();
+  #timer: Timer | undefined;
+  #sweep: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: PeopleParts) {
+    this.#parts = parts;
+    this.#passwords = new Passwords(parts.vault);
+    this.#sessions = new Sessions(parts);
+    this.#throttle = new LoginThrottle(parts.clock);
+  }
+
+  /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
+  async logIn({ user, password, address }: Login): Promise<string | undefined> {
+    const attempt = { account: user, address };
+    this.#throttle.begin(attempt);
+    const found = this.#find(user);
+    const person = found?.isEnabled === true ? found : undefined;
+    const id = await this.#passwords.check(person, password);
+    if (person === undefined || id === undefined) return undefined;
+    this.#throttle.succeed(attempt);
+    return this.#sessions.begin({ user: person.name, uid: person.uid, password: id });
+  }
+
+  /** Returns the user of a session; undefined when there is no such session, or it has ended. */
+  ofSession(secret: string): UserInfo | undefined | Promise<UserInfo | undefined> {
+    const session = this.#sessions.find(secret);
+    if (session !== undefined) return this.#userOf(secret, session);
+    return this.#sessions
+      .findAnywhere(secret)
+      .then((found) => (found === undefined ? undefined : this.#userOf(secret, found)));
+  }
+
+  async logOut(secret: string): Promise<void> {
+    await this.#sessions.end(secret);
+  }
+
+  /** Sets the password of a user, which ends the user's sessions. */
+  async setPassword(owner: PasswordOwner, password: string): Promise<void> {
+    await this.#passwords.set(owner, password);
+    await this.#sessions.sweep((session) => session.user === owner.name);
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    this.#timer = this.#parts.clock.setTimeout(() => {
+      this.#sweep = this.#sweepAll();
+    }, sweepMs);
+    this.#timer.unref?.();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#parts.clock.clearTimeout(this.#timer);
+    await this.#sweep;
+  }
+
+  #userOf(secret: string, session: Session): UserInfo | undefined {
+    const person = this.#ownerOf(session);
+    if (person === undefined) return undefined;
+    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#ownerOf(session) === person;
+    return { ...person.info, isValid };
+  }
+
+  /** The user whose session this is: the same one, who is enabled, and has the same password. */
+  #ownerOf(session: Session): Person | undefined {
+    const person = this.#find(session.user);
+    if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
+    return this.#passwords.idOf(person) === session.password ? person : undefined;
+  }
+
+  #find(name: string): Person | undefined {
+    const entry = this.#parts.users()?.cache.get(name);
+    if (entry === undefined) return undefined;
+    const known = this.#persons.get(entry);
+    if (known !== undefined) return known;
+    const person = personOf(entry);
+    this.#persons.set(entry, person);
+    return person;
+  }
+
+  async #sweepAll(): Promise<void> {
+    try {
+      if (this.#parts.users() !== undefined) {
+        await this.#sessions.sweep((session) => this.#ownerOf(session) === undefined);
+        await this.#deleteOrphans();
+      }
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'ended sessions could not be deleted; trying again in a minute');
+    }
+    this.start();
+  }
+
+  /** Deletes passwords whose users were absent at two sweeps: a replica may hear of a new user after its password. */
+  async #deleteOrphans(): Promise<void> {
+    const before = this.#absent;
+    this.#absent = new Set();
+    for (const { name, uid } of this.#passwords.owners()) {
+      if (this.#find(name)?.uid === uid) continue;
+      if (before.has(uid)) await this.#passwords.delete(name);
+      else this.#absent.add(uid);
+    }
+  }
+}
+
+function personOf(entry: Entry): Person {
+  const { name, uid = '', deletion } = entry;
+  const { spec = {} } = decodeObject(entry.bytes) as UserObject;
+  const { groups = [], disabled = false } = spec;
+  const isEnabled = !disabled && deletion === undefined;
+  return { name, uid, isEnabled, info: authenticated({ username: name, uid, groups }) };
+}

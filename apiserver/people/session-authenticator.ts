@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestAuthenticator } from '../identity/authenticator.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+import type { People } from './people.ts';
+import { readSessionCookie } from './session-cookie.ts';
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export interface SessionAuthenticatorParts {
+  readonly people: People;
+  readonly isSecure: (request: IncomingMessage) => boolean;
+}
+
+/**
+ * Finds the user of a request by the session cookie. Browsers send it with any request to the server, so a write needs the
+ * header Origin as well, which each browser sends with writes; that it is the server's own has been checked before.
+ */
+export class SessionAuthenticator implements RequestAuthenticator {
+  readonly #parts: SessionAuthenticatorParts;
+
+  constructor(parts: SessionAuthenticatorParts) {
+    this.#parts = parts;
+  }
+
+  readonly ofRequest = (request: IncomingMessage): UserInfo | undefined | Promise<UserInfo | undefined> => {
+    const { cookie, authorization, origin } = request.headers;
+    // Who sends a token means the token.
+    if (cookie === undefined || authorization !== undefined) return undefined;
+    const secret = readSessionCookie(cookie, this.#parts.isSecure(request));
+    if (secret === undefined) return undefined;
+    if (!safeMethods.has(request.method ?? '') && (origin === undefined || origin === '')) return undefined;
+    return this.#parts.people.ofSession(secret);
+  };
+}

@@ -1,0 +1,132 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Vault } from '../vault/vault.ts';
+
+const prefix = 'session/';
+const usedPrefix = 'session-used/';
+const hourMs = 3_600_000;
+
+/** A session ends this long after its last request, */
+const idleMs = 8 * hourMs;
+
+/** and this long after the login in any case. */
+export const maxSessionMs: number = 7 * 24 * hourMs;
+
+/** How often the time of the last request is stored: each is a write. */
+const storeUseMs = 300_000;
+
+/** Sessions of one user; a further login ends the oldest. */
+const maxPerUser = 50;
+
+const secretForm = /^[\w-]{43}$/;
+
+/** Stored under the hash of its secret: who reads the database cannot take a session over. */
+export interface Session {
+  readonly user: string;
+  readonly uid: string;
+  /** The id of the password that began it. */
+  readonly password: string;
+  readonly startedMs: number;
+}
+
+export interface SessionsParts {
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The sessions of people who logged in. */
+export class Sessions {
+  readonly #parts: SessionsParts;
+  /** The sessions whose last use is being stored. */
+  readonly #storing = new Set<string>();
+
+  constructor(parts: SessionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins a session, and resolves with its secret: 256 random bits, which are stored nowhere. */
+  async begin(session: Omit<Session, 'startedMs'>): Promise<string> {
+    const { vault, clock } = this.#parts;
+    const secret = randomBytes(32).toString('base64url');
+    const begun: Session = { ...session, startedMs: clock.now() };
+    const own = this.#all().filter(({ session: { user } }) => user === session.user);
+    own.sort((a, b) => a.session.startedMs - b.session.startedMs);
+    for (const { hash } of own.slice(0, Math.max(0, own.length - maxPerUser + 1))) await this.#delete(hash);
+    await vault.put(prefix + hashOf(secret), begun);
+    return secret;
+  }
+
+  /** Returns the session of a secret, from memory; undefined when there is none, or it has ended. Notes its use. */
+  find(secret: string): Session | undefined {
+    if (!secretForm.test(secret)) return undefined;
+    const hash = hashOf(secret);
+    const session = this.#parts.vault.get(prefix + hash) as Session | undefined;
+    if (session === undefined || this.#isOver(hash, session)) return undefined;
+    this.#noteUse(hash, session);
+    return session;
+  }
+
+  /** True while the session has not ended. */
+  isOpen(secret: string): boolean {
+    const hash = hashOf(secret);
+    const session = this.#parts.vault.get(prefix + hash) as Session | undefined;
+    return session !== undefined && !this.#isOver(hash, session);
+  }
+
+  /** Finds a session after changes of other replicas have arrived. */
+  async findAnywhere(secret: string): Promise<Session | undefined> {
+    if (!secretForm.test(secret)) return undefined;
+    await this.#parts.vault.reach();
+    return this.find(secret);
+  }
+
+  async end(secret: string): Promise<void> {
+    await this.#delete(hashOf(secret));
+  }
+
+  /** Deletes sessions that have ended, and those that `isVoid` names. */
+  async sweep(isVoid: (session: Session) => boolean): Promise<void> {
+    const { vault } = this.#parts;
+    for (const { hash, session } of this.#all())
+      if (isVoid(session) || this.#isOver(hash, session)) await this.#delete(hash);
+    for (const key of vault.entries(usedPrefix).keys())
+      if (vault.get(prefix + key.slice(usedPrefix.length)) === undefined) await vault.delete(key);
+  }
+
+  #all(): { readonly hash: string; readonly session: Session }[] {
+    const entries = [...this.#parts.vault.entries(prefix)];
+    return entries.map(([key, value]) => ({ hash: key.slice(prefix.length), session: value as Session }));
+  }
+
+  #isOver(hash: string, { startedMs }: Session): boolean {
+    const nowMs = this.#parts.clock.now();
+    return nowMs - startedMs >= maxSessionMs || nowMs - this.#usedMs(hash, startedMs) >= idleMs;
+  }
+
+  #usedMs(hash: string, startedMs: number): number {
+    const used = this.#parts.vault.get(usedPrefix + hash);
+    return typeof used === 'number' ? used : startedMs;
+  }
+
+  /** In an entry of its own: stored into the session, it could bring one back that ends meanwhile. */
+  #noteUse(hash: string, { startedMs }: Session): void {
+    const { vault, clock, logger } = this.#parts;
+    const nowMs = clock.now();
+    if (nowMs - this.#usedMs(hash, startedMs) < storeUseMs || this.#storing.has(hash)) return;
+    this.#storing.add(hash);
+    vault
+      .put(usedPrefix + hash, nowMs)
+      .catch((err: unknown) => logger.warn({ err }, 'the last use of a session could not be stored'))
+      .finally(() => this.#storing.delete(hash));
+  }
+
+  async #delete(hash: string): Promise<void> {
+    await this.#parts.vault.delete(prefix + hash);
+    await this.#parts.vault.delete(usedPrefix + hash);
+  }
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}

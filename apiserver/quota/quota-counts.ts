@@ -1,0 +1,58 @@
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ResourceQuotaObject } from '../builtin/resource-quota-kind.ts';
+import { countOf } from '../builtin/resource-quota-kind.ts';
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
+
+/** A quota, read. */
+export interface ReadQuota {
+  readonly object: ResourceQuotaObject;
+  /** The bounds by their keys, such as `count/persons.people.example.com`. */
+  readonly hard: ReadonlyMap<string, number>;
+}
+
+const known = new WeakMap<Entry, ReadQuota>();
+
+/** Returns a stored quota; it is read once. */
+export function readQuota(entry: Entry): ReadQuota {
+  let quota = known.get(entry);
+  if (quota === undefined) {
+    const object = decodeObject(entry.bytes) as ResourceQuotaObject;
+    const amounts = Object.entries(object.spec?.hard ?? {});
+    quota = { object, hard: new Map(amounts.map(([key, amount]) => [key, countOf(amount) ?? 0])) };
+    known.set(entry, quota);
+  }
+  return quota;
+}
+
+/** Returns the key that a quota counts a kind by. */
+export function countKey({ group, plural }: Pick<ModelDescriptor, 'group' | 'plural'>): string {
+  return group === '' ? `count/${plural}` : `count/${plural}.${group}`;
+}
+
+/** Resolves once the objects of a namespace can be counted at once; undefined when they can. */
+export function prepareCount({ storage }: Resource): Promise<void> | undefined {
+  return storage.cache.index('metadata.namespace')?.prepareCondition({ absent: false, order: false });
+}
+
+/** Returns the number of objects of a kind in a namespace, those that cannot be read included. */
+export function countIn({ storage }: Resource, namespace: string): number {
+  const values = storage.cache.index('metadata.namespace')?.values;
+  const readable = values === undefined ? 0 : values.rankAfter(namespace) - values.rankOf(namespace);
+  let broken = 0;
+  for (const entry of storage.cache.broken.values()) if (entry.namespace === namespace) broken += 1;
+  return readable + broken;
+}
+
+/** Returns the entries of a namespace. */
+export function entriesIn({ storage }: Resource, namespace: string): readonly Entry[] {
+  const values = storage.cache.index('metadata.namespace')?.values;
+  if (values === undefined) return [];
+  const found: Entry[] = [];
+  values.forEach(values.rankOf(namespace), values.rankAfter(namespace), (entry) => {
+    found.push(entry);
+    return true;
+  });
+  return found;
+}

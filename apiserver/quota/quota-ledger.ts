@@ -1,0 +1,160 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { ApiObject, Clock } from '@homeostat/controller-runtime/api';
+import { counterIndex, counterValue } from '../builtin/resource-quota-kind.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import { resourceName } from '../registry/object/resource-errors.ts';
+import type { Reservation } from '../registry/writes/registry-options.ts';
+import type { RequiredClaim } from '../store/store.ts';
+import { countIn, countKey, entriesIn, prepareCount, readQuota } from './quota-counts.ts';
+import type { ReadQuota } from './quota-counts.ts';
+
+export interface QuotaLedgerParts {
+  /** True when other processes create objects in the same database. */
+  readonly isShared: boolean;
+  /** Distinguishes this process from all others. */
+  readonly id: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Makes this process the one that counts for a quota. */
+  readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;
+}
+
+/** The creations under way of one kind in one namespace. */
+interface UnderWay {
+  count: number;
+  readonly waiting: (() => void)[];
+}
+
+/** The longest wait before this process counts again in place of another one. */
+const maxTurnMs = 30;
+
+/**
+ * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted here. Of several
+ * processes, one counts for a quota at a time: it is named in the quota's status, its creations require the claim of that, and
+ * memory has all earlier creations of others by then. So a bound is never exceeded, and no creation is refused below it.
+ */
+export class QuotaLedger {
+  readonly #parts: QuotaLedgerParts;
+  readonly #underWay = new Map<string, UnderWay>();
+  /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
+  readonly #claims = new Map<string, RequiredClaim>();
+  readonly #takeOvers = new Map<string, Promise<void>>();
+
+  constructor(parts: QuotaLedgerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reserves a place for a new object; undefined when no quota counts it. Call `release` once it is created, or is not.
+   * Rejects with ApiError Forbidden when a quota is used up.
+   */
+  reserve(quotas: Resource, resource: Resource, object: ApiObject): Promise<Reservation> | undefined {
+    const { namespace } = object.metadata;
+    if (namespace === undefined) return undefined;
+    if (prepareCount(quotas) === undefined && this.#quotasOf(quotas, resource, namespace).length === 0)
+      return undefined;
+    return this.#reserve({ quotas, resource, object, namespace });
+  }
+
+  async #reserve(asked: Asked): Promise<Reservation> {
+    const { quotas, resource, object, namespace } = asked;
+    const place = `${resource.keyPrefix}${namespace}`;
+    for (;;) {
+      await Promise.all([prepareCount(quotas), prepareCount(resource)]);
+      const counting = this.#quotasOf(quotas, resource, namespace);
+      const foreign = this.#parts.isShared ? counting.find((quota) => !this.#isCounter(quota)) : undefined;
+      if (foreign !== undefined) {
+        await this.#takeOver(foreign);
+        continue;
+      }
+      const used = countIn(resource, namespace);
+      const underWay = this.#underWay.get(place);
+      const full = counting.find(
+        ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
+      );
+      if (full === undefined) return this.#hold(place, this.#claimsOf(quotas, counting));
+      // Each creation under way may fail, and leave its place.
+      if (underWay === undefined) throw exceeded(resource, object, { quota: full, used });
+      await new Promise<void>((resolve) => underWay.waiting.push(resolve));
+    }
+  }
+
+  #hold(place: string, requires: readonly RequiredClaim[]): Reservation {
+    const underWay = this.#underWay.get(place) ?? { count: 0, waiting: [] };
+    this.#underWay.set(place, underWay);
+    underWay.count += 1;
+    return { requires, release: () => this.#release(place, underWay) };
+  }
+
+  #release(place: string, underWay: UnderWay): void {
+    underWay.count -= 1;
+    if (underWay.count === 0) this.#underWay.delete(place);
+    for (const wake of underWay.waiting.splice(0)) wake();
+  }
+
+  #quotasOf(quotas: Resource, { model }: Resource, namespace: string): readonly ReadQuota[] {
+    const key = countKey(model);
+    return entriesIn(quotas, namespace)
+      .map(readQuota)
+      .filter(({ hard }) => hard.has(key));
+  }
+
+  #isCounter({ object }: ReadQuota): boolean {
+    return object.status?.counter === this.#parts.id;
+  }
+
+  #claimsOf(quotas: Resource, counting: readonly ReadQuota[]): readonly RequiredClaim[] {
+    if (!this.#parts.isShared) return [];
+    return counting.map(({ object: { metadata } }) => {
+      const value = counterValue(metadata, this.#parts.id);
+      const uid = metadata.uid ?? '';
+      let claim = this.#claims.get(uid);
+      if (claim === undefined || claim.claim[1] !== value) {
+        claim = quotas.requiredClaim({ index: counterIndex, value });
+        this.#claims.set(uid, claim);
+      }
+      return claim;
+    });
+  }
+
+  /** All creations that wait for it share one takeover. */
+  #takeOver({ object }: ReadQuota): Promise<void> {
+    const uid = object.metadata.uid ?? '';
+    let takeOver = this.#takeOvers.get(uid);
+    if (takeOver === undefined) {
+      takeOver = this.#takeTurn(object).finally(() => this.#takeOvers.delete(uid));
+      this.#takeOvers.set(uid, takeOver);
+    }
+    return takeOver;
+  }
+
+  async #takeTurn(object: ReadQuota['object']): Promise<void> {
+    const { clock, random, takeOver, id } = this.#parts;
+    // Another process has work of its own: the creations that it holds places for must not all be decided again.
+    if (object.status?.counter !== undefined) {
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, random() * maxTurnMs));
+    }
+    await takeOver(object, id);
+  }
+}
+
+interface Asked {
+  readonly quotas: Resource;
+  readonly resource: Resource;
+  readonly object: ApiObject;
+  readonly namespace: string;
+}
+
+function exceeded(
+  { model }: Resource,
+  { metadata: { name } }: ApiObject,
+  { quota, used }: { readonly quota: ReadQuota; readonly used: number },
+): ApiError {
+  const key = countKey(model);
+  const limit = quota.hard.get(key) ?? 0;
+  const why = `exceeded quota: ${quota.object.metadata.name}, requested: ${key}=1, used: ${key}=${used}, limited: ${key}=${limit}`;
+  const { group, plural } = model;
+  const message = `${resourceName(model)} "${name}" is forbidden: ${why}`;
+  return new ApiError('Forbidden', message, { details: { name, group, kind: plural } });
+}

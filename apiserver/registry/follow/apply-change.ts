@@ -1,0 +1,56 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { Change } from '../../store/store.ts';
+import type { Revisions } from '../history/revisions.ts';
+import type { Resource } from '../kinds/resource.ts';
+import type { ResourceTable } from '../kinds/resource-table.ts';
+import { lenientEntry } from '../kinds/stored-entry.ts';
+import type { UnservedLog } from '../kinds/unserved-log.ts';
+import type { FollowedKind } from './reread.ts';
+
+/** The parts of memory that a change of the store goes to. */
+export interface MemoryParts {
+  readonly table: () => ResourceTable | undefined;
+  readonly log: UnservedLog;
+  /** A kind that is in memory and in no table. */
+  readonly hidden: FollowedKind;
+  readonly revisions: Revisions;
+  readonly logger: Logger;
+  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
+  readonly onChange: (revision: number, bytes: number) => void;
+}
+
+/** Applies the next change of the store to memory, unless memory has it already. */
+export function applyChange({ table, log, hidden, revisions, logger, onChange }: MemoryParts, change: Change): void {
+  // A commit of this process may have completed while the change was on its way.
+  if (change.revision <= revisions.current) return;
+  const resource = table()?.ofNumber(change.kind);
+  if (change.kind === hidden.kindNumber) hidden.apply(change);
+  else if (resource === undefined) log.add(change);
+  else applyTo(resource, change, logger);
+  onChange(change.revision, change.data.length);
+}
+
+/** Applies a change to memory. One object that cannot be read must not stop the others from being followed. */
+function applyTo(resource: Resource, change: Change, logger: Logger): void {
+  const { op, key, revision } = change;
+  try {
+    const entry = lenientEntry(resource, change);
+    if (isBroken(entry) && op !== 'delete') {
+      logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
+      resource.cache.putBroken(entry);
+      return;
+    }
+    resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
+  } catch (err) {
+    logger.error({ err, key, revision }, 'a change of another replica could not be applied');
+  }
+}
+
+/**
+ * The entry that a change replaces. A change of an object that could not be read counts as its creation or deletion.
+ */
+function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
+  return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);
+}

@@ -1,0 +1,220 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Revisions } from '../history/revisions.ts';
+import { KeyedMutex } from '../writes/keyed-mutex.ts';
+import type { GroupCommit } from '../../store/group-commit.ts';
+import { storeUnavailable } from '../object/resource-errors.ts';
+import { kindNameOf } from '../../store/object-key.ts';
+import { storeErrorCodeOf } from '../../store/store-error.ts';
+import type { Change, Operation, Row, Store } from '../../store/store.ts';
+import { vaultKind } from '../../vault/vault-kind.ts';
+import { checkVaultName, decodeVaultValue, encodeVaultValue, vaultKeyOf } from './vault-value.ts';
+import type { UnreadableValue, VaultValue } from './vault-value.ts';
+import type { Vault } from '../../vault/vault.ts';
+
+/** A stored value. */
+interface Secret extends VaultValue {
+  readonly revision: number;
+}
+
+/** A value that cannot be read: its name is unknown, too. */
+interface Locked extends UnreadableValue {
+  readonly revision: number;
+}
+
+/** The parts of a server by which the vault writes. */
+export interface VaultWriting {
+  readonly commits: Pick<GroupCommit, 'submit'>;
+  readonly revisions: Pick<Revisions, 'current' | 'reach'>;
+  /** Called for each change of this process once memory has it. */
+  readonly onCommit: (revision: number, bytes: number) => void;
+  readonly logger: Logger;
+}
+
+/**
+ * The vault in the database. Each value is an object of a kind that no model has, under a key made of a digest of its name:
+ * names may be longer than keys, and tell who has a password. All values are in memory.
+ */
+export class StoreVault implements Vault {
+  readonly kindNumber: number;
+  readonly #secrets = new Map<string, Secret>();
+  readonly #locked = new Map<string, Locked>();
+  /** The names of values by key, for deletions. */
+  readonly #names = new Map<string, string>();
+  readonly #listeners = new Set<(name: string) => void>();
+  readonly #locks = new KeyedMutex();
+  #writing: VaultWriting | undefined;
+
+  private constructor(kindNumber: number) {
+    this.kindNumber = kindNumber;
+  }
+
+  /** Reads all values of a store. Changes after that come by {@link apply}, in order; older ones again do no harm. */
+  static async read(store: Store): Promise<StoreVault> {
+    const vault = new StoreVault(await store.numberOf(kindNameOf(vaultKind)));
+    for await (const page of store.scan(vault.kindNumber)) for (const row of page) vault.#set(row);
+    return vault;
+  }
+
+  /** Connects the vault with the parts that write. Call it once, before the first write. */
+  connect(writing: VaultWriting): void {
+    this.#writing = writing;
+    for (const [key, { problem }] of this.#locked)
+      writing.logger.error({ key, problem }, 'a secret of the server cannot be read');
+  }
+
+  get(name: string): unknown {
+    const secret = this.#secrets.get(vaultKeyOf(name));
+    if (secret !== undefined) return secret.value;
+    this.#checkReadable(name);
+    return undefined;
+  }
+
+  entries(prefix: string): ReadonlyMap<string, unknown> {
+    const found = new Map<string, unknown>();
+    for (const { name, value } of this.#secrets.values()) if (name.startsWith(prefix)) found.set(name, value);
+    return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  async put(
+    name: string,
+    value: unknown,
+    { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+  ): Promise<boolean> {
+    checkVaultName(name);
+    const data = encodeVaultValue(name, value);
+    const key = vaultKeyOf(name);
+    return this.#locks.run(key, async () => {
+      for (;;) {
+        if (ifAbsent) await this.reach();
+        this.#checkReadable(name);
+        const stored = this.#secrets.get(key);
+        if (ifAbsent && stored !== undefined) return false;
+        const operation = { key, kind: this.kindNumber, data };
+        const { revision: expect } = stored ?? {};
+        const isDone = await this.#submit(
+          expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
+        );
+        if (isDone) return true;
+      }
+    });
+  }
+
+  async delete(name: string): Promise<void> {
+    const key = vaultKeyOf(name);
+    await this.#locks.run(key, async () => {
+      for (;;) {
+        await this.reach();
+        const stored = this.#secrets.get(key) ?? this.#locked.get(key);
+        if (stored === undefined) return;
+        // The log keeps no last state: deleted is deleted.
+        const operation = {
+          op: 'delete',
+          key,
+          kind: this.kindNumber,
+          expect: stored.revision,
+          data: encodeVaultValue(name, null),
+        } as const;
+        if (await this.#submit(operation)) return;
+      }
+    });
+  }
+
+  onChange(listener: (name: string) => void): () => void {
+    // A function of its own, so that the same listener can be added twice.
+    const added = (name: string): void => listener(name);
+    this.#listeners.add(added);
+    return () => this.#listeners.delete(added);
+  }
+
+  async reach(): Promise<void> {
+    await this.#connected().revisions.reach(undefined);
+  }
+
+  /** Applies a change of the log to memory. */
+  apply(change: Change): void {
+    const known = this.#secrets.get(change.key) ?? this.#locked.get(change.key);
+    if (known !== undefined && known.revision >= change.revision) return;
+    const before = this.#names.get(change.key);
+    if (change.op === 'delete') this.#remove(change.key);
+    else this.#set(change);
+    this.#tell(this.#names.get(change.key) ?? before);
+  }
+
+  /** Replaces all values by those of a later revision, whose changes in between are lost. */
+  replace(rows: ReadonlyMap<string, Row>): void {
+    const changed = new Set<string | undefined>();
+    for (const [key, name] of this.#names) {
+      if (rows.has(key)) continue;
+      this.#remove(key);
+      changed.add(name);
+    }
+    for (const row of rows.values()) {
+      if (this.#secrets.get(row.key)?.revision === row.revision) continue;
+      changed.add(this.#names.get(row.key));
+      this.#set(row);
+      changed.add(this.#names.get(row.key));
+    }
+    for (const name of changed) this.#tell(name);
+  }
+
+  #set({ key, revision, data, problem }: Row): void {
+    this.#remove(key);
+    const read = problem === undefined ? decodeVaultValue(key, data) : { problem };
+    if ('problem' in read) {
+      this.#locked.set(key, { revision, problem: read.problem });
+      this.#writing?.logger.error({ key, problem: read.problem }, 'a secret of the server cannot be read');
+      return;
+    }
+    this.#secrets.set(key, { revision, ...read });
+    this.#names.set(key, read.name);
+  }
+
+  #remove(key: string): void {
+    this.#secrets.delete(key);
+    this.#locked.delete(key);
+    this.#names.delete(key);
+  }
+
+  /** Returns false when another write of the same value came first; memory has that one by then. */
+  async #submit(operation: Operation): Promise<boolean> {
+    const { commits, revisions, onCommit } = this.#connected();
+    const { op, key, kind, data = new Uint8Array() } = operation;
+    const applied = (revision: number): void => {
+      // The change may already have been read back among the changes of others.
+      if (revision <= revisions.current) return;
+      this.apply({ op, key, kind, data, revision });
+      onCommit(revision, data.length);
+    };
+    try {
+      return 'revision' in (await commits.submit(operation, applied));
+    } catch (error) {
+      throw storeErrorCodeOf(error) === undefined ? error : storeUnavailable(error);
+    }
+  }
+
+  #tell(name: string | undefined): void {
+    if (name === undefined) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(name);
+      } catch (err) {
+        this.#writing?.logger.error({ err }, 'a listener of the vault failed');
+      }
+    }
+  }
+
+  #checkReadable(name: string): void {
+    const problem = this.#locked.get(vaultKeyOf(name))?.problem;
+    if (problem === undefined) return;
+    throw new ApiError(
+      'InternalError',
+      `a secret of the server cannot be read: ${problem}; correct the encryption configuration`,
+    );
+  }
+
+  #connected(): VaultWriting {
+    if (this.#writing === undefined) throw new Error('the vault is not connected yet');
+    return this.#writing;
+  }
+}

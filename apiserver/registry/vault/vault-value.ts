@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import { vaultKind } from '../../vault/vault-kind.ts';
+
+const maxNameLength = 200;
+const namePattern = /^[a-z0-9./-]+$/;
+const maxValueBytes = 64 * 1024;
+
+/** A secret of the server, as it is stored. */
+export interface VaultValue {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** The reason why stored bytes are no value. */
+export interface UnreadableValue {
+  readonly problem: string;
+}
+
+/** @throws TypeError that does not quote the name */
+export function checkVaultName(name: string): void {
+  if (name.length <= maxNameLength && namePattern.test(name)) return;
+  throw new TypeError(`the name of a secret has 1 to ${maxNameLength} characters of a-z, 0-9, ".", "/" and "-"`);
+}
+
+/** Returns the key under which a value is stored. */
+export function vaultKeyOf(name: string): string {
+  return keyPrefixOf(vaultKind) + createHash('sha256').update(name).digest('hex').slice(0, 40);
+}
+
+/** Returns the bytes to store. @throws TypeError for values that are no JSON, and too large ones */
+export function encodeVaultValue(name: string, value: unknown): Uint8Array {
+  const text = JSON.stringify({ name, value });
+  if (value === undefined || Buffer.byteLength(text) > maxValueBytes + maxNameLength + 32)
+    throw new TypeError(`a secret is a JSON value of at most ${maxValueBytes} bytes`);
+  return Buffer.from(text);
+}
+
+/** Returns the value of stored bytes, frozen, since all readers share it. */
+export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | UnreadableValue {
+  try {
+    const { name, value } = JSON.parse(Buffer.from(data).toString('utf8')) as Partial<
+      Record<keyof VaultValue, unknown>
+    >;
+    if (typeof name === 'string' && vaultKeyOf(name) === key) return { name, value: frozen(value) };
+  } catch {
+    // The error would quote the value.
+  }
+  return { problem: 'what is stored is no secret of that name' };
+}
+
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const each of Object.values(value)) frozen(each);
+  return Object.freeze(value);
+}

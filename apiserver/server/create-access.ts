@@ -1,0 +1,48 @@
+import { followRoles } from '../authorization/rbac/follow-roles.ts';
+import { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
+import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import type { Administrator } from '../identity/administrator.ts';
+import { Authenticator } from '../identity/authenticator.ts';
+import type { Followed } from '../identity/settings/followed-file.ts';
+import { developer } from '../identity/user-info.ts';
+import type { People } from '../people/people.ts';
+import type { Settings } from './api-server-options.ts';
+import { createAccountIssuer } from './create-account-issuer.ts';
+import type { AccountParts } from './create-account-issuer.ts';
+import { createIdentities } from './create-identities.ts';
+import { createPeople, sessionsOf } from './create-people.ts';
+
+/** Decides about all requests: who sends it, and whether they may. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly authorizer: RbacAuthorizer;
+  readonly people: People;
+  readonly administrator: Administrator | undefined;
+  /** Signs the tokens of service accounts. */
+  readonly accountIssuer: AccountIssuer;
+  /** What has to be started with the server, and stopped with it. */
+  readonly followed: readonly Followed[];
+}
+
+export interface AccessParts extends AccountParts {
+  /** True when other machines may serve the same database. */
+  readonly isShared: boolean;
+}
+
+/** Rejects with SettingsFileError when a file that says who may come in cannot be used. */
+export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
+  const accountIssuer = createAccountIssuer(settings, parts);
+  const people = createPeople(settings, parts);
+  const { requests, tokens, followed, administrator } = await createIdentities(settings, { ...parts, accountIssuer });
+  const open = settings.auth === 'open' ? { everybody: developer } : {};
+  const sessions = sessionsOf(settings, people);
+  const authenticator = new Authenticator({
+    requests: [...requests, sessions],
+    tokens,
+    audience: accountIssuer.name,
+    ...open,
+  });
+  const authorizer = new RbacAuthorizer(() => parts.revisions.reach(undefined));
+  followRoles(parts.table, authorizer);
+  return { authenticator, authorizer, accountIssuer, people, administrator, followed: [...followed, people] };
+}

@@ -1,0 +1,85 @@
+import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import { Administrator } from '../identity/administrator.ts';
+import { administratorToken } from '../identity/administrator-token.ts';
+import type { RequestAuthenticator, TokenAuthenticator } from '../identity/authenticator.ts';
+import { ClientCertificates } from '../identity/certificates/client-certificates.ts';
+import { JwtAuthenticator } from '../identity/jwt/jwt-authenticator.ts';
+import { parseAuthenticationConfig } from '../identity/oidc/authentication-config.ts';
+import { OidcIssuers } from '../identity/oidc/oidc-issuers.ts';
+import { FollowedFile } from '../identity/settings/followed-file.ts';
+import type { Followed } from '../identity/settings/followed-file.ts';
+import { readSettingsText } from '../identity/settings/settings-file.ts';
+import type { SettingsText } from '../identity/settings/settings-file.ts';
+import { ListedTokens } from '../identity/tokens/listed-tokens.ts';
+import { parseTokenFile } from '../identity/tokens/token-file.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Settings } from './api-server-options.ts';
+
+/** All that a server with these options knows users by. */
+export interface Identities {
+  readonly requests: readonly RequestAuthenticator[];
+  /** Has to be opened before requests are received. undefined: there is no file of the administrator. */
+  readonly administrator: Administrator | undefined;
+  readonly tokens: readonly TokenAuthenticator[];
+  /** What has to be started with the server, and stopped with it. */
+  readonly followed: readonly Followed[];
+}
+
+export interface IdentityParts {
+  readonly accountIssuer: AccountIssuer;
+  readonly vault: Vault;
+  /** True when other machines may serve the same database. */
+  readonly isShared: boolean;
+}
+
+/** Reads the files that say who may come in. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
+export async function createIdentities(settings: Settings, parts: IdentityParts): Promise<Identities> {
+  const { accountIssuer } = parts;
+  const listed = await tokensOfFile(settings);
+  const signed = await signedTokens(settings, accountIssuer);
+  const administrator = createAdministrator(settings, parts);
+  const own = settings.token === undefined ? [] : [administratorToken(settings.token)];
+  return {
+    requests: settings.tls === undefined ? [] : [new ClientCertificates(settings.clock)],
+    administrator,
+    // Signed tokens first: what is none is known by its first letters.
+    tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
+    followed: [...listed.followed, ...signed.followed],
+  };
+}
+
+function createAdministrator(
+  { auth, token, administratorFile: file, logger }: Settings,
+  { vault, isShared }: IdentityParts,
+): Administrator | undefined {
+  if (auth === 'open' || token !== undefined || file === undefined) return undefined;
+  return new Administrator({ file, vault, isShared, logger });
+}
+
+type Part = Pick<Identities, 'tokens' | 'followed'>;
+
+async function tokensOfFile({ tokenFile, clock, logger }: Settings): Promise<Part> {
+  if (tokenFile === undefined) return { tokens: [], followed: [] };
+  const file = await readSettingsText(tokenFile);
+  const tokens = new ListedTokens(parseTokenFile(file));
+  const apply = (next: SettingsText): void => tokens.replace(parseTokenFile(next));
+  return { tokens: [tokens], followed: [new FollowedFile({ file, read: readSettingsText, apply, clock, logger })] };
+}
+
+/** Tokens of service accounts, and those of the foreign issuers in the file of `--authentication-config`. */
+async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<Part> {
+  const { authenticationConfig, clock, logger } = settings;
+  const tokens = new JwtAuthenticator(clock, [accountIssuer]);
+  if (authenticationConfig === undefined) return { tokens: [tokens], followed: [] };
+  const issuers = new OidcIssuers({ clock, logger });
+  const apply = (file: SettingsText): void => {
+    const configs = parseAuthenticationConfig(file, accountIssuer.name);
+    tokens.replace([accountIssuer, ...issuers.replace(configs)]);
+  };
+  const file = await readSettingsText(authenticationConfig);
+  apply(file);
+  return {
+    tokens: [tokens],
+    followed: [issuers, new FollowedFile({ file, read: readSettingsText, apply, clock, logger })],
+  };
+}

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http';
+import { userKind } from '../builtin/user-kind.ts';
+import { TrustedProxies } from '../http/request/trusted-proxies.ts';
+import type { RequestAuthenticator } from '../identity/authenticator.ts';
+import { People } from '../people/people.ts';
+import { SessionAuthenticator } from '../people/session-authenticator.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Settings } from './api-server-options.ts';
+
+interface PeopleSources {
+  readonly table: ResourceTable;
+  readonly vault: Vault;
+}
+
+/** The people who log in by a password. */
+export function createPeople({ serviceDomain, clock, logger }: Settings, { table, vault }: PeopleSources): People {
+  return new People({ users: table.getterOf(userKind(serviceDomain)), vault, clock, logger });
+}
+
+/** Finds the users of session cookies. */
+export function sessionsOf({ trustedProxies }: Settings, people: People): RequestAuthenticator {
+  const proxies = new TrustedProxies(trustedProxies);
+  const isSecure = (req: IncomingMessage): boolean =>
+    proxies.schemeOf({ req, get: (header) => String(req.headers[header.toLowerCase()] ?? '') }) === 'https';
+  return new SessionAuthenticator({ people, isSecure });
+}

@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../store/sqlite/sqlite-binding.ts';
+import { startApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const secrets = '/api/v1/namespaces/default/secrets';
+
+function keyFile(name: string, fill: string): string {
+  const keys = [{ name, secret: Buffer.alloc(32, fill).toString('base64') }];
+  return JSON.stringify({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [{ resources: ['secrets'], providers: [{ aesgcm: { keys } }] }],
+  });
+}
+
+describe('an encrypted object whose bytes were changed', () => {
+  let folder: string;
+  let server: ApiServer;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
+    await start('right');
+    for (const name of ['changed', 'cut', 'header', 'moved', 'right', 'swapped']) {
+      const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { of: name } };
+      const { status } = await fetch(server.url + secrets, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(status).to.equal(201);
+    }
+  });
+
+  afterEach(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function start(fill: string): Promise<void> {
+    const encryptionConfig = join(folder, 'keys.yaml');
+    await writeFile(encryptionConfig, keyFile('one', fill), { mode: 0o600 });
+    server = await startApiServer({ database: `sqlite:${join(folder, 'test.db')}`, port: 0, encryptionConfig });
+  }
+
+  async function answerOf(name: string): Promise<{ readonly status: number; readonly text: string }> {
+    const answer = await fetch(`${server.url}${secrets}/${name}`);
+    return { status: answer.status, text: await answer.text() };
+  }
+
+  /** Changes the stored bytes of objects while the server is stopped. */
+  async function tamper(
+    change: (bytesOf: (name: string) => Buffer, write: (name: string, data: Uint8Array) => void) => void,
+  ): Promise<void> {
+    await server.stop();
+    const database = await openDatabase(join(folder, 'test.db'));
+    const key = (name: string): string => `/registry//secrets/default/${name}`;
+    change(
+      (name) => {
+        const row = database.prepare('SELECT data FROM kv WHERE key = ?').get(key(name));
+        return Buffer.from((row as { readonly data: Uint8Array }).data);
+      },
+      (name, data) => database.prepare('UPDATE kv SET data = ? WHERE key = ?').run(data, key(name)),
+    );
+    database.close();
+  }
+
+  it('is a 500 that names the key, and everything else is served', async () => {
+    await tamper((bytesOf, write) => {
+      const changed = bytesOf('changed');
+      changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+      write('changed', changed);
+      write('cut', bytesOf('cut').subarray(0, 30));
+      write('header', Buffer.from('k8s:enc:aescbc:v1:one:planted'));
+      write('moved', bytesOf('swapped'));
+    });
+    await start('right');
+    for (const name of ['changed', 'cut', 'moved']) {
+      const { status, text } = await answerOf(name);
+      expect(status).to.equal(500);
+      expect(text).to.include(
+        `secrets \\"${name}\\" cannot be read: it cannot be decrypted with key \\"one\\": the key has another secret, or the stored bytes were changed or moved`,
+      );
+    }
+    const header = await answerOf('header');
+    expect(header.status).to.equal(500);
+    expect(header.text)
+      .to.include('it is encrypted by a provider that this server does not know')
+      .and.not.include('planted');
+    for (const name of ['right', 'swapped'])
+      expect((await answerOf(name)).text).to.include(Buffer.from(name).toString('base64'));
+  });
+
+  it('is served again with the right key, when another one of that name was tried', async () => {
+    await server.stop();
+    await start('wrong');
+    const { status, text } = await answerOf('right');
+    expect(status).to.equal(500);
+    expect(text).to.include('it cannot be decrypted with key \\"one\\"');
+    await server.stop();
+    await start('right');
+    expect((await answerOf('right')).status).to.equal(200);
+  });
+
+  it('can be deleted', async () => {
+    await tamper((bytesOf, write) => write('cut', bytesOf('cut').subarray(0, 30)));
+    await start('right');
+    const { status } = await fetch(`${server.url}${secrets}/cut`, { method: 'DELETE' });
+    expect(status).to.equal(200);
+    expect((await answerOf('cut')).status).to.equal(404);
+  });
+});

@@ -1,0 +1,81 @@
+import { reasonOf } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
+import type { ResourceQuotaObject } from '../builtin/resource-quota-kind.ts';
+import { configMapKind } from '../builtin/config-map-kind.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+import { SharedDatabase } from './shared-database.fixture.ts';
+import type { ReplicaStore } from './shared-database.fixture.ts';
+
+const namespace = 'default';
+const Quota = resourceQuotaKind as unknown as ModelDescriptor<ResourceQuotaObject>;
+
+describe('a ResourceQuota, where several servers create objects', function () {
+  this.timeout(20_000);
+  let database: SharedDatabase;
+  let stores: ReplicaStore[];
+  let servers: ApiServer[];
+
+  beforeEach(async () => {
+    database = new SharedDatabase();
+    stores = [0, 1, 2].map(() => database.replica());
+    servers = [];
+    for (const store of stores) servers.push(await startOn(store, { port: 0 }));
+  });
+
+  afterEach(async () => {
+    await Promise.all(servers.map(async (server) => server.stop()));
+    await database.close();
+  });
+
+  async function setQuota(count: number): Promise<void> {
+    const [first] = servers;
+    const spec = { hard: { 'count/configmaps': count } };
+    await first?.client.create(Quota, {
+      metadata: { name: 'few', namespace },
+      spec,
+    });
+    // Each server knows of it once it has read it.
+    for (const server of servers) await server.client.get(Quota, 'few', { namespace });
+  }
+
+  /** Creates an object, and returns why that was refused. */
+  async function create(server: ApiServer, name: string): Promise<string | undefined> {
+    return server.client.create(configMapKind, { metadata: { name, namespace } }).then(() => undefined, reasonOf);
+  }
+
+  it('lets them create exactly as many together as it says, and refuses the others as forbidden', async () => {
+    await setQuota(25);
+    const outcomes = await Promise.all(
+      servers.flatMap((server, at) =>
+        Array.from({ length: 30 }, async (_item, index) => create(server, `x-${at}-${index}`)),
+      ),
+    );
+    const [first] = servers;
+    expect((await first?.client.list(configMapKind, { namespace }))?.items).to.have.length(25);
+    expect(outcomes.filter((outcome) => outcome === undefined)).to.have.length(25);
+    expect(new Set(outcomes)).to.deep.equal(new Set([undefined, 'Forbidden']));
+  });
+
+  it('lets a server create again what another one has deleted, at once', async () => {
+    await setQuota(1);
+    for (let round = 0; round < 6; round += 1) {
+      const [creator, deleter] = [servers[round % 3], servers[(round + 1) % 3]] as [ApiServer, ApiServer];
+      expect(await create(creator, `x-${round}`)).to.equal(undefined);
+      expect(await create(deleter, 'too-many')).to.equal('Forbidden');
+      await deleter.client.delete(configMapKind, `x-${round}`, { namespace });
+    }
+  });
+
+  it('is not exceeded by a server that is behind the others', async () => {
+    await setQuota(2);
+    const [ahead, behind] = servers as [ApiServer, ApiServer];
+    expect(await create(behind, 'a')).to.equal(undefined);
+    const store = stores[1] as ReplicaStore;
+    store.isDeaf = true;
+    expect(await create(ahead, 'b')).to.equal(undefined);
+    expect(await create(behind, 'c')).to.equal('Forbidden');
+  });
+});

@@ -1,0 +1,169 @@
+import { createSecretKey } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { Encryption } from '../encryption/encryption.ts';
+import { EncryptedStore } from '../encryption/encrypted-store.ts';
+import type { OpenEncryption } from '../encryption/encrypted-store.ts';
+import { defaultRetention } from '../registry/history/compactor.ts';
+import type { Store } from '../store/store.ts';
+import type { Vault } from '../vault/vault.ts';
+import { DatabaseHealth } from './database-health.ts';
+import { openStorage } from './open-storage.ts';
+import type { OpenedStorage } from './open-storage.ts';
+
+/** Keys with a name each; the first one writes. */
+export function encryptionWith(...names: readonly string[]): OpenEncryption {
+  const keys = names.map((name) => ({ name, secret: createSecretKey(Buffer.alloc(32, name)) }));
+  const encryption = new Encryption([{ resources: ['secrets'], providers: keys.map((key) => ({ key })) }]);
+  return () => Promise.resolve(encryption);
+}
+
+/** A vault on an open database, as a server has it. */
+export class VaultUnderTest {
+  readonly vault: Vault;
+  readonly #store: Store;
+  readonly #storage: OpenedStorage;
+
+  private constructor(store: Store, storage: OpenedStorage) {
+    this.#store = store;
+    this.#storage = storage;
+    this.vault = storage.vault;
+  }
+
+  static async open(inner: Store, encryption: OpenEncryption = encryptionWith('first')): Promise<VaultUnderTest> {
+    const store = new EncryptedStore(inner, encryption);
+    const parts = { clock: systemClock, logger: silentLogger, retention: defaultRetention, metrics: new Metrics() };
+    const health = new DatabaseHealth(systemClock);
+    const storage = await openStorage({ ...parts, store, health, table: () => undefined });
+    storage.follower?.start();
+    return new VaultUnderTest(store, storage);
+  }
+
+  /** Drops the history of the database. */
+  async compact(): Promise<void> {
+    await this.#store.compact(await this.#store.currentRevision(), 10_000);
+  }
+
+  async close(): Promise<void> {
+    await this.#storage.follower?.stop();
+    await this.#storage.commits.close();
+    await this.#store.close();
+  }
+}
+
+/** Makes a new database; returns a function that opens a store on it, and returns the same database each time. */
+export type NewDatabase = () => Promise<() => Store>;
+
+/** The tests of vaults that every database has to pass. */
+export function describeVault(database: string, newDatabase: NewDatabase, lasts = true): void {
+  describe(`the vault on ${database}`, () => {
+    const opened: VaultUnderTest[] = [];
+    const open = async (store: Store): Promise<VaultUnderTest> => {
+      const under = await VaultUnderTest.open(store);
+      opened.push(under);
+      return under;
+    };
+
+    afterEach(async () => {
+      for (const under of opened.splice(0)) await under.close();
+    });
+
+    it('keeps values by name', async () => {
+      const { vault } = await open((await newDatabase())());
+      expect(vault.get('session/none')).to.equal(undefined);
+      expect(await vault.put('session/b', { user: 'ada' })).to.equal(true);
+      await vault.put('session/a', [1]);
+      await vault.put('signing/a', 'x');
+      expect([...vault.entries('session/')]).to.deep.equal([
+        ['session/a', [1]],
+        ['session/b', { user: 'ada' }],
+      ]);
+      await vault.put('session/b', { user: 'bob' });
+      await vault.delete('session/a');
+      await vault.delete('session/a');
+      expect([...vault.entries('')]).to.deep.equal([
+        ['session/b', { user: 'bob' }],
+        ['signing/a', 'x'],
+      ]);
+    });
+
+    it('puts one value of many when there may be only one', async () => {
+      const { vault } = await open((await newDatabase())());
+      const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
+      expect(won.filter(Boolean)).to.have.length(1);
+      expect(vault.get('key')).to.equal(won.indexOf(true) + 1);
+      await Promise.all([5, 6, 7, 8].map((value) => vault.put('key', value)));
+      expect(vault.get('key')).to.equal(8);
+    });
+
+    if (!lasts) return;
+
+    it('has all values after a restart', async () => {
+      const store = await newDatabase();
+      const before = await open(store());
+      await before.vault.put('kept', { n: 1 });
+      await before.vault.put('gone', 1);
+      await before.vault.delete('gone');
+      await opened.pop()?.close();
+      const after = await open(store());
+      expect([...after.vault.entries('')]).to.deep.equal([['kept', { n: 1 }]]);
+      await after.vault.put('kept', { n: 2 });
+      expect(after.vault.get('kept')).to.deep.equal({ n: 2 });
+    });
+  });
+}
+
+/** The tests of vaults on databases that several servers share. */
+export function describeSharedVault(database: string, newDatabase: NewDatabase): void {
+  describe(`the vault of two servers on ${database}`, () => {
+    let one: VaultUnderTest;
+    let two: VaultUnderTest;
+
+    beforeEach(async () => {
+      const store = await newDatabase();
+      [one, two] = [await VaultUnderTest.open(store()), await VaultUnderTest.open(store())];
+    });
+
+    afterEach(async () => {
+      await one.close();
+      await two.close();
+    });
+
+    it('is the same on both, at once after reach', async () => {
+      await one.vault.put('a', 1);
+      await two.vault.reach();
+      expect(two.vault.get('a')).to.equal(1);
+      await two.vault.put('a', 2);
+      await one.vault.put('a', 3);
+      await two.vault.delete('a');
+      await one.vault.reach();
+      expect(one.vault.get('a')).to.equal(undefined);
+    });
+
+    it('tells both of changes, with and without the history', async () => {
+      const told: string[] = [];
+      const end = two.vault.onChange((name) => told.push(`${name}=${String(two.vault.get(name))}`));
+      await one.vault.put('a', 1);
+      await one.vault.put('b', 1);
+      await eventually(() => expect(told).to.deep.equal(['a=1', 'b=1']));
+      await one.vault.delete('b');
+      await eventually(() => expect(told).to.deep.equal(['a=1', 'b=1', 'b=undefined']));
+      end();
+      await one.vault.put('a', 2);
+      await two.vault.reach();
+      expect(told).to.have.length(3);
+    });
+
+    it('has one winner among the values that are put if there is none', async () => {
+      const puts = [one, two, one, two].map(({ vault }, index) => vault.put('key', index, { ifAbsent: true }));
+      const won = await Promise.all(puts);
+      expect(won.filter(Boolean)).to.have.length(1);
+      await Promise.all([one.vault.reach(), two.vault.reach()]);
+      expect(one.vault.get('key')).to.equal(won.indexOf(true));
+      expect(two.vault.get('key')).to.equal(won.indexOf(true));
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { CertificateRenewal } from './certificate-renewal.ts';
+import { certificateSource } from './certificate-source.ts';
+import type { ServerCertificate, TlsOptions } from './tls-options.ts';
+
+/** What a server with TLS has. */
+export interface SecureParts {
+  readonly certificate: ServerCertificate;
+  readonly renewal: CertificateRenewal;
+}
+
+export interface OpenTlsOptions {
+  /** Absent: plain HTTP. */
+  readonly tls: TlsOptions | undefined;
+  readonly clientCa?: string | undefined;
+  readonly host: string;
+  readonly hostNames: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Loads the certificate, or issues one. Calls `onRenewed` with each one that takes its place. */
+export async function openTls(
+  { tls, clientCa, host, hostNames, clock, logger }: OpenTlsOptions,
+  onRenewed: (certificate: ServerCertificate) => void,
+): Promise<SecureParts | undefined> {
+  if (tls === undefined) return undefined;
+  const source = certificateSource({ tls, hostNames: [host, ...hostNames], clock, clientCa });
+  const certificate = await source.load();
+  return { certificate, renewal: new CertificateRenewal({ source, clock, logger, onRenewed }) };
+}

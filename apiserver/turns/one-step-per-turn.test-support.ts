@@ -1,0 +1,34 @@
+import { replaceTurnClock } from './next-turn.ts';
+
+/** No less than the time of a turn. */
+const stepMs = 5;
+
+/**
+ * Makes each step of long work use up its turn of the event loop in the tests of this `describe`, so that the number of turns
+ * is the number of steps on every machine.
+ */
+export function oneStepPerTurn(): void {
+  let restore: () => void;
+
+  beforeEach(() => {
+    // The queue outlives the test: its time does not go back.
+    let nowMs = performance.now();
+    restore = replaceTurnClock(() => (nowMs += stepMs));
+  });
+
+  afterEach(() => restore());
+}
+
+/** Resolves with the number of turns that the event loop takes until the work is done: 1 if it never yields to another. */
+export async function turnsOf(work: () => unknown): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  await work();
+  isOver = true;
+  return turns;
+}

@@ -1,0 +1,47 @@
+import type { Column, ColumnDefinition } from './table-columns.ts';
+
+/** The fields of a Secret or a ConfigMap that the columns read; any may have a wrong type, since the object comes from the database. */
+interface DataFields {
+  readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
+  readonly type?: string;
+  readonly data?: object | null;
+  readonly binaryData?: object | null;
+}
+
+interface DataColumn {
+  readonly name: string;
+  readonly description: string;
+  readonly type?: ColumnDefinition['type'];
+  readonly format?: string;
+  readonly read: (object: DataFields) => unknown;
+}
+
+const name: DataColumn = {
+  name: 'Name',
+  format: 'name',
+  description: 'Unique within the namespace.',
+  read: ({ metadata }) => metadata?.name ?? '',
+};
+const count: DataColumn = {
+  name: 'Data',
+  type: 'integer',
+  description: 'The number of values.',
+  read: ({ data, binaryData }) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
+};
+const age: DataColumn = {
+  name: 'Age',
+  type: 'date',
+  description: 'Time since the creation.',
+  read: ({ metadata }) => metadata?.creationTimestamp,
+};
+const secretType: DataColumn = { name: 'Type', description: 'What the values are for.', read: ({ type }) => type };
+
+/** The columns that Kubernetes shows for Secrets. */
+export const columnsOfSecrets: readonly Column[] = [name, secretType, count, age].map(columnOf);
+
+/** The columns that Kubernetes shows for ConfigMaps. */
+export const columnsOfConfigMaps: readonly Column[] = [name, count, age].map(columnOf);
+
+function columnOf({ read, type = 'string', format = '', ...rest }: DataColumn): Column {
+  return { definition: { ...rest, type, format, priority: 0 }, read: (object) => read(object) };
+}

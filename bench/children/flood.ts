@@ -1,0 +1,26 @@
+// A client that sends as much as it can, in a process of its own: it must not slow down the one that is measured.
+import { answerCalls } from '../answer-calls.ts';
+import { formatRequest, loadHttp } from '../http-load.ts';
+import { newPerson, personsPath } from '../person.ts';
+
+/** Where to send creations, as whom, and how many at the same time. */
+export interface Flood {
+  readonly url: string;
+  readonly token: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+let number = 0;
+
+answerCalls({
+  /** Resolves when it is over, with the creations per second. */
+  run: async ({ url, token, connections, seconds }: Flood) => {
+    const request = (): string => {
+      number += 1;
+      const body = JSON.stringify(newPerson({ name: `flood-${number.toString()}`, number }));
+      return formatRequest('POST', personsPath, { body, token });
+    };
+    return (await loadHttp({ url, connections, seconds, request })).opsPerSecond;
+  },
+});

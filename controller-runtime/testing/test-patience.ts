@@ -1,0 +1,12 @@
+const variable = 'HOMEOSTAT_TEST_TIME_FACTOR';
+
+/**
+ * Returns how long a test waits in real time for what takes `timeoutMs` on a machine without other work: the environment variable
+ * HOMEOSTAT_TEST_TIME_FACTOR (default 1) multiplies it. Throws a RangeError if the variable is not a positive number.
+ */
+export function testPatienceMs(timeoutMs: number): number {
+  const text = process.env[variable] ?? '1';
+  const factor = Number(text);
+  if (factor > 0 && Number.isFinite(factor)) return timeoutMs * factor;
+  throw new RangeError(`${variable} must be a positive number, not "${text}"`);
+}

@@ -1,0 +1,55 @@
+import { issueClientCertificate } from '@homeostat/apiserver';
+import type { Issued } from '@homeostat/apiserver';
+import { ConfigError } from '../serve/config.ts';
+import type { ServeConfig } from '../serve/config.ts';
+import { hasCode } from '../text/error-text.ts';
+
+const dayMs = 86_400_000;
+const defaultDays = 7;
+const maxDays = 365;
+
+/** The flags that say for whom a certificate is, and for how long. */
+export interface CertificateFlags {
+  readonly user?: string | undefined;
+  readonly group?: readonly string[] | undefined;
+  readonly days?: string | undefined;
+}
+
+/**
+ * Issues a certificate by the authority of the server with this configuration.
+ * @throws ConfigError for bad values, and for a server without an authority of its own
+ */
+export async function issueCertificate(flags: CertificateFlags, { tls }: ServeConfig): Promise<Issued> {
+  const { user = '', group: groups = [], days } = flags;
+  checkName('--user', user);
+  for (const group of groups) checkName('--group', group);
+  if (tls === undefined || !('directory' in tls)) {
+    throw new ConfigError("a certificate is issued by the server's own authority: say --tls, or --tls-dir <folder>");
+  }
+  const nowMs = Date.now();
+  const untilMs = nowMs + daysOf(days) * dayMs;
+  try {
+    return await issueClientCertificate({ directory: tls.directory, user, groups, nowMs, untilMs });
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    throw new Error(
+      `${tls.directory}: has no authority; the server makes it when it starts with --tls for the first time`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function daysOf(text: string | undefined): number {
+  if (text === undefined) return defaultDays;
+  const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (days < 1 || days > maxDays)
+    throw new ConfigError(`--days: must be a whole number from 1 to ${maxDays}, not ${JSON.stringify(text)}`);
+  return days;
+}
+
+function checkName(flag: string, name: string): void {
+  if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return;
+  throw new ConfigError(`${flag}: must have 1 to 256 characters, no control characters among them`);
+}

@@ -1,0 +1,55 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { environmentName, serveOptions } from '../serve/serve-options.ts';
+import type { UserVerb } from './user-command.ts';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+/** `name` is empty for verbs without one. */
+export type UserAction = (flags: Flags, verb: UserVerb, name: string) => Promise<void>;
+
+interface UserCliParts {
+  readonly run: UserAction;
+  readonly flagsOf: (command: Command) => Flags;
+}
+
+const descriptions: Readonly<Record<UserVerb, string>> = {
+  list: 'List the users of a server who log in by a password.',
+  add: 'Create a user, and set the password.',
+  password: 'Set the password of a user, which ends every session of the user.',
+  disable: 'Let a user in no more, and end every session of the user.',
+  enable: 'Let a disabled user in again.',
+};
+
+/** `homeostat user <verb>`. */
+export function addUser(program: Command, { run, flagsOf }: UserCliParts): void {
+  const user = program.command('user').description('Manage the people who log in to a server by a password.');
+  for (const [verb, description] of Object.entries(descriptions) as [UserVerb, string][]) {
+    const command = user
+      .command(verb)
+      .description(description)
+      .option(
+        '--server <url>',
+        'server that runs (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+      )
+      .option('--token <secret>', `its token; better in ${environmentName('token')} (default: that of the kubeconfig)`)
+      .option('--service-domain <domain>', serveOptions['service-domain'].description);
+    if (verb !== 'list') command.argument('<name>', 'the name of the user');
+    if (verb === 'add') {
+      command
+        .addOption(
+          new Option('--group <group>', 'a group of the user; may be repeated').argParser<
+            readonly string[] | undefined
+          >((group, groups) => [...(groups ?? []), group]),
+        )
+        .option('--display-name <name>', 'the name that people read');
+    }
+    if (verb === 'add' || verb === 'password') command.addHelpText('after', passwordHelp);
+    command.action(async (...given: readonly unknown[]) =>
+      run(flagsOf(command), verb, verb === 'list' ? '' : String(given[0])),
+    );
+  }
+}
+
+const passwordHelp = `
+The password is asked for at a terminal, or is the first line of the input. It has 12 to 256 characters.`;

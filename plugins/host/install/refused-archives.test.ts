@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorText } from '../text/error-text.ts';
+import { installPlugin } from './install-plugin.ts';
+import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { TestRegistry } from './registry.fixture.ts';
+import { npmTarball, pluginFiles, tarball, tarEntry } from './tarball.fixture.ts';
+
+describe('installPlugin refuses, before npm is run,', () => {
+  let registry: TestRegistry;
+  let folder: string;
+
+  before(async () => {
+    registry = new TestRegistry();
+    registry.add({ manifest: { name: 'helper', version: '1.0.0' }, files: { 'index.js': '' } });
+    await registry.start();
+  });
+
+  after(() => registry.stop());
+
+  beforeEach(async () => {
+    folder = await makeFolder({});
+  });
+
+  afterEach(removeFolders);
+
+  const refusal = async (content: Uint8Array): Promise<string> => {
+    const archive = join(folder, 'demo.tgz');
+    const pluginsDir = join(folder, 'plugins');
+    await mkdir(pluginsDir);
+    await writeFile(archive, content);
+    const environment = { PATH: process.env['PATH'], npm_config_registry: registry.url };
+    const message = await installPlugin(archive, pluginsDir, { runScripts: false, environment }).then(
+      () => 'it is installed',
+      errorText,
+    );
+    expect((await readdir(pluginsDir)).filter((name) => name !== 'node_modules')).to.deep.equal([]);
+    expect(registry.seen).to.deep.equal([]);
+    return message;
+  };
+
+  for (const path of ['.NPMRC', 'lib/.npmrc', 'node_modules/other/.npmrc', './/.npmrc']) {
+    it(`a configuration of npm at ${path}`, async () => {
+      const message = `package/${path}: is a configuration of npm, which an archive may not bring`;
+      expect(await refusal(npmTarball({ ...pluginFiles(), [path]: 'force=true\n' }))).to.include(message);
+    });
+  }
+
+  for (const path of ['node_modules/.bin/node-gyp', 'node_modules/a/node_modules/.bin/tsc', 'Node_Modules/.BIN/x']) {
+    it(`a program at ${path}`, async () => {
+      const message = `package/${path}: is a folder of programs, which npm makes itself`;
+      expect(await refusal(npmTarball({ ...pluginFiles(), [path]: '#!/bin/sh\n' }))).to.include(message);
+    });
+  }
+
+  const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
+  for (const second of again) {
+    it(`a second entry ${second}`, async () => {
+      const entries = Object.entries(pluginFiles()).map(([path, content]) => tarEntry(`package/${path}`, { content }));
+      const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
+      expect(await refusal(content)).to.include(`${second}: is there twice`);
+    });
+  }
+
+  const notOfTheRegistry: Readonly<Record<string, string>> = {
+    repository: 'git+ssh://git@127.0.0.1/x.git',
+    'repository of a host': 'github:someone/x',
+    folder: 'file:../../elsewhere',
+    URL: 'http://127.0.0.1:9/x.tgz',
+    link: 'link:../elsewhere',
+    tarball: 'helper.tgz',
+  };
+  for (const [what, range] of Object.entries(notOfTheRegistry)) {
+    it(`a dependency that is a ${what}`, async () => {
+      const message = `package.json: dependencies: helper: "${range}" is no range of versions of the registry`;
+      expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
+    });
+  }
+
+  it('a dependency whose name leads out', async () => {
+    const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
+    const message = 'package.json: dependencies: "../../plugin.yaml" is no name of a package';
+    expect(await refusal(content)).to.include(message);
+  });
+
+  const locked: Readonly<Record<string, readonly [entry: object, message: string]>> = {
+    '../outside': [{ version: '1.0.0' }, '"../outside": is no package below node_modules'],
+    'node_modules/../../outside': [{}, '"node_modules/../../outside": is no package below node_modules'],
+    'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is no package below'],
+    'node_modules/helper': [{ resolved: '../../outside', link: true }, '"node_modules/helper": is a link'],
+  };
+  const url = 'http://127.0.0.1:9/x.tgz';
+  const entries: readonly (readonly [entry: object, message: string])[] = [
+    [{ version: url }, `version: "${url}" is no version`],
+    [{ version: 'file:../../outside' }, 'version: "file:../../outside" is no version'],
+    [{ resolved: url }, 'version: undefined is no version'],
+    [{ name: url, version: '1.0.0' }, `name: "${url}" is no name of a package`],
+    [{ name: 1, version: '1.0.0' }, 'name: 1 is no name of a package'],
+    ...['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((key) => [
+      [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is no range of versions`] as const,
+      [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is no range of versions`] as const,
+      [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is no range`] as const,
+      [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is no name of a package`] as const,
+      [{ version: '1.0.0', [key]: ['x'] }, `${key}: must map names of packages to ranges`] as const,
+    ]),
+  ];
+  const lockCases = [...Object.entries(locked), ...entries.map((entry) => ['node_modules/helper', entry] as const)];
+  for (const [path, [entry, message]] of lockCases) {
+    it(`a lock with ${path} ${JSON.stringify(entry)}`, async () => {
+      const lock = JSON.stringify({ lockfileVersion: 3, packages: { [path]: entry } });
+      const content = npmTarball({ ...pluginFiles({ helper: '1' }), 'npm-shrinkwrap.json': lock });
+      expect(await refusal(content)).to.include(message);
+    });
+  }
+});

@@ -1,0 +1,128 @@
+import type { PluginPermits, ResourceAttributes } from '@homeostat/apiserver';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { PermissionRule } from '../manifest/permission-rules.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
+
+/** A kind, by the parts that permissions name. */
+type KindName = Pick<ModelDescriptor, 'group' | 'plural'>;
+
+export interface PluginPermissionsParts {
+  readonly manifest: Pick<PluginManifest, 'name' | 'group' | 'permissions'>;
+  /** The kinds that the plugin has registered. */
+  readonly registered: () => readonly KindName[];
+}
+
+const readVerbs: readonly string[] = ['get', 'list', 'watch'];
+const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
+
+/**
+ * What a plugin's client may do. With `permissions:` in its manifest that is these rules; without, it may do everything in
+ * its own groups, read the kinds of its controllers and the namespaces, and apply the objects that it declares. With both it
+ * writes Events, and the Leases that bear its name: its controllers need these.
+ */
+export class PluginPermissions implements PluginPermits {
+  readonly #parts: PluginPermissionsParts;
+  readonly #read = new Set<string>();
+  readonly #applied = new Set<string>();
+
+  constructor(parts: PluginPermissionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Adds kinds that the plugin's controllers read. */
+  addRead(kinds: readonly KindName[]): void {
+    for (const kind of kinds) this.#read.add(nameOf(kind));
+  }
+
+  /** Adds kinds of objects that the plugin declares. */
+  addApplied(kinds: readonly KindName[]): void {
+    for (const kind of kinds) this.#applied.add(nameOf(kind));
+  }
+
+  permits(attributes: ResourceAttributes): boolean {
+    const { permissions } = this.#parts.manifest;
+    if (isEvent(attributes) || this.#isOwnLease(attributes)) return true;
+    return permissions === undefined
+      ? this.#permitsByDefault(attributes)
+      : permissions.some((rule) => covers(rule, attributes));
+  }
+
+  cureOf(attributes: ResourceAttributes): string {
+    const { permissions } = this.#parts.manifest;
+    const line = lineFor(attributes);
+    if (permissions !== undefined) return `add to "permissions:" in plugin.yaml: - ${line}`;
+    const own = [...this.#ownGroups()].join(', ');
+    const rest =
+      own === ''
+        ? ''
+        : `, and what the plugin may do without it: - {apiGroups: [${own}], resources: ['*'], verbs: ['*']}`;
+    return `add "permissions:" to plugin.yaml, with: - ${line}${rest}`;
+  }
+
+  #permitsByDefault(attributes: ResourceAttributes): boolean {
+    const { group, resource, verb } = attributes;
+    if (this.#isOwnGroup(group)) return true;
+    const name = nameOf({ group, plural: resource });
+    if (readVerbs.includes(verb) && (this.#read.has(name) || name === namespaces)) return true;
+    return applyVerbs.includes(verb) && this.#applied.has(name);
+  }
+
+  #isOwnGroup(group: string): boolean {
+    const { group: own } = this.#parts.manifest;
+    return group === own || (own !== undefined && group.endsWith(`.${own}`)) || this.#ownGroups().has(group);
+  }
+
+  #ownGroups(): ReadonlySet<string> {
+    const { manifest, registered } = this.#parts;
+    const groups = registered().map(({ group }) => group);
+    return new Set(manifest.group === undefined ? groups : [manifest.group, ...groups]);
+  }
+
+  /** The lease of its controllers begins with its name, as its own ones should. */
+  #isOwnLease({ group, resource, name = '' }: ResourceAttributes): boolean {
+    const own = this.#parts.manifest.name;
+    return (
+      group === 'coordination.k8s.io' &&
+      resource === 'leases' &&
+      (name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`))
+    );
+  }
+}
+
+const namespaces = nameOf({ group: '', plural: 'namespaces' });
+
+function nameOf({ group, plural }: KindName): string {
+  return `${plural}.${group}`;
+}
+
+function isEvent({ group, resource }: ResourceAttributes): boolean {
+  return resource === 'events' && (group === '' || group === 'events.k8s.io');
+}
+
+/** The rule of RBAC: each list has to hold the request's value, or `*`. */
+function covers(rule: PermissionRule, attributes: ResourceAttributes): boolean {
+  const { verb, group, resource, subresource, name } = attributes;
+  const { verbs, apiGroups = [], resources = [], resourceNames } = rule;
+  const part = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const anyParent = subresource === undefined ? part : `*/${subresource}`;
+  return (
+    has(verbs, verb) &&
+    has(apiGroups, group) &&
+    (has(resources, part) || resources.includes(anyParent)) &&
+    (resourceNames === undefined ||
+      (name !== undefined && !verbsWithoutName.includes(verb) && resourceNames.includes(name)))
+  );
+}
+
+/** Verbs that a rule for certain names does not cover, as over HTTP. */
+const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
+
+function has(list: readonly string[], value: string): boolean {
+  return list.includes(value) || list.includes('*');
+}
+
+/** Returns the rule that is missing, as a line of YAML. */
+function lineFor({ verb, group, resource, subresource }: ResourceAttributes): string {
+  const part = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return `{apiGroups: [${group === '' ? "''" : group}], resources: [${part}], verbs: [${verb}]}`;
+}

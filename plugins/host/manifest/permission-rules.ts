@@ -1,0 +1,118 @@
+import { checkName, isJsonObject, unknownKeyOf } from '@homeostat/controller-runtime/api';
+
+/** A rule of permissions. Kubernetes' `PolicyRule` (rbac.authorization.k8s.io/v1). */
+export interface PermissionRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  /** Default: every name. */
+  readonly resourceNames?: readonly string[];
+  /** Paths that are no objects', in roles only. */
+  readonly nonResourceURLs?: readonly string[];
+}
+
+/** The roles into which a plugin's role may be aggregated. */
+const aggregatingRoles = ['view', 'edit', 'admin'] as const;
+
+/** A role that a plugin offers to people: the ClusterRole `plugin:<plugin>:<name>`. */
+export interface PluginRole {
+  readonly name: string;
+  readonly rules: readonly PermissionRule[];
+  /** The default roles that contain this one. Default none. */
+  readonly aggregateTo?: readonly (typeof aggregatingRoles)[number][];
+}
+
+/** A mistake, and the field that it is about. */
+interface Mistake {
+  readonly field: string;
+  readonly message: string;
+}
+
+const ruleKeys = ['apiGroups', 'resources', 'resourceNames', 'verbs'];
+const pathKeys = ['nonResourceURLs', 'verbs'];
+const roleKeys = ['name', 'rules', 'aggregateTo'];
+
+/** Checks `permissions:` of a manifest. */
+export function checkPermissions(value: unknown, key: string): readonly Mistake[] {
+  return checkRules(value, key, ruleKeys);
+}
+
+/** Checks `roles:` of a manifest. */
+export function checkRoles(value: unknown, key: string): readonly Mistake[] {
+  if (!Array.isArray(value)) return [mistake(key, 'must be a list of roles, each with name and rules')];
+  const roles: readonly unknown[] = value;
+  const names = roles.map((role) =>
+    isJsonObject(role) && typeof role['name'] === 'string' ? role['name'] : undefined,
+  );
+  return roles.flatMap((role, index) => [
+    ...checkRole(role, `${key}[${index}]`),
+    ...(names[index] !== undefined && names.indexOf(names[index]) < index
+      ? [mistake(`${key}[${index}].name`, `there is another role of the name "${names[index]}"`)]
+      : []),
+  ]);
+}
+
+function checkRole(role: unknown, field: string): readonly Mistake[] {
+  if (!isJsonObject(role)) return [mistake(field, 'must be a role with name and rules')];
+  const { name, rules, aggregateTo = [] } = role;
+  const wrongName = typeof name === 'string' ? checkName(name, 'label')[0] : 'must be a text';
+  return [
+    ...unknownKeys(role, field, roleKeys),
+    ...(wrongName === undefined ? [] : [mistake(`${field}.name`, wrongName)]),
+    ...(rules === undefined ? [mistake(field, 'rules: is missing')] : checkRules(rules, `${field}.rules`)),
+    ...checkAggregation(aggregateTo, `${field}.aggregateTo`),
+  ];
+}
+
+function checkAggregation(value: unknown, field: string): readonly Mistake[] {
+  const known: readonly unknown[] = aggregatingRoles;
+  if (Array.isArray(value) && value.every((each) => known.includes(each))) return [];
+  return [mistake(field, `must be a list of ${aggregatingRoles.join(', ')}`)];
+}
+
+/** `keys` are those of rules about objects; default: rules about paths are allowed as well. */
+function checkRules(value: unknown, field: string, keys?: readonly string[]): readonly Mistake[] {
+  if (!Array.isArray(value)) return [mistake(field, 'must be a list of rules with apiGroups, resources and verbs')];
+  return value.flatMap((rule: unknown, index) => {
+    const at = `${field}[${index}]`;
+    if (!isJsonObject(rule)) return [mistake(at, 'must be a rule with apiGroups, resources and verbs')];
+    const own = keys ?? (Object.hasOwn(rule, 'nonResourceURLs') ? pathKeys : ruleKeys);
+    return checkRule(rule, at, own);
+  });
+}
+
+function checkRule(
+  rule: Readonly<Record<string, unknown>>,
+  field: string,
+  keys: readonly string[],
+): readonly Mistake[] {
+  const missing = keys.filter((key) => key !== 'resourceNames' && !Object.hasOwn(rule, key));
+  const listed = keys.filter((key) => Object.hasOwn(rule, key));
+  return [
+    ...unknownKeys(rule, field, keys),
+    ...missing.map((key) => mistake(field, `${key}: is missing`)),
+    ...listed.flatMap((key) => checkTexts(rule[key], `${field}.${key}`, key === 'apiGroups')),
+  ];
+}
+
+/** `''` is the core group, and nothing else may be empty. */
+function checkTexts(value: unknown, field: string, mayBeEmpty: boolean): readonly Mistake[] {
+  const isList = Array.isArray(value) && value.length > 0;
+  if (isList && value.every((each) => typeof each === 'string' && (mayBeEmpty || each !== ''))) return [];
+  return [mistake(field, 'must be a list of texts, and not empty')];
+}
+
+function unknownKeys(
+  value: Readonly<Record<string, unknown>>,
+  field: string,
+  keys: readonly string[],
+): readonly Mistake[] {
+  return Object.keys(value)
+    .filter((key) => !keys.includes(key))
+    .map((key) => mistake(`${field}.${key}`, unknownKeyOf({ [key]: value[key] }, keys) ?? '', field));
+}
+
+/** Messages begin with the field, as those of the other keys do. */
+function mistake(field: string, problem: string, shown: string = field): Mistake {
+  return { field, message: `${shown}: ${problem}` };
+}

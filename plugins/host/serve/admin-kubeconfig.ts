@@ -1,0 +1,55 @@
+import { checkToken } from '@homeostat/apiserver';
+import type { AdministratorFile } from '@homeostat/apiserver';
+import { readKubeconfig } from '@homeostat/controller-runtime';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { formatKubeconfig } from '../text/kubeconfig-text.ts';
+import { writeWhole } from '../text/output-file.ts';
+import { secretFileProblem } from '../text/secret-file.ts';
+
+interface ReachableServer {
+  readonly url: URL;
+  readonly ca: string | undefined;
+}
+
+/** The kubeconfig of the administrator, which holds the token. */
+export class AdminKubeconfig implements AdministratorFile {
+  /** Absolute. */
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = resolve(path);
+  }
+
+  /** Returns the token of the file; undefined if there is none. @throws Error when others can read the file, or it has no token */
+  read(): string | undefined {
+    if (!existsSync(this.path)) return undefined;
+    const problem = secretFileProblem(this.path);
+    if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
+    const { token } = readKubeconfig(this.path);
+    const cure = 'put it there, or delete the file, and the server makes another one when it starts';
+    if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);
+    const [invalid] = checkToken(token);
+    if (invalid !== undefined) throw new Error(`${this.path}: the token ${invalid}: ${cure}`);
+    return token;
+  }
+
+  /** Makes the file, readable by its owner only. The server's address follows once it listens. */
+  async write(token: string): Promise<void> {
+    await this.#write(token, { url: new URL('http://127.0.0.1:8700'), ca: undefined });
+  }
+
+  /** Writes where the server is, and who vouches for it, into the file, if there is one. */
+  async update(server: ReachableServer): Promise<void> {
+    const token = this.read();
+    if (token !== undefined) await this.#write(token, server);
+  }
+
+  async #write(token: string, { url, ca }: ReachableServer): Promise<void> {
+    const text = formatKubeconfig({ name: 'homeostat', user: 'admin', url, ca, token });
+    if (existsSync(this.path) && readFileSync(this.path, 'utf8') === text) return;
+    await mkdir(dirname(this.path), { recursive: true });
+    await writeWhole(this.path, [Buffer.from(text)], new AbortController().signal);
+  }
+}

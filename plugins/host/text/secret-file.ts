@@ -1,0 +1,23 @@
+import { statSync } from 'node:fs';
+
+/**
+ * Returns what is wrong with the mode of a file that holds a secret; undefined when nothing is. Only the owner may have
+ * access; the group may read a file that root owns, so that a service can mount a secret.
+ */
+export function secretFileProblem(path: string): string | undefined {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return undefined;
+  const { mode, uid } = statSync(path);
+  const forbidden = uid === 0 ? 0o037 : 0o077;
+  if ((mode & forbidden) === 0) return undefined;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  return `others than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
+}
+
+/** `scheme://user:password@…` and `…?password=…`. */
+const passwords = [/^[^/]*:\/\/[^/@]*:[^/]*@/, /[?&]password=/];
+
+/** True for settings with a token, or the URL of a database with a password. */
+export function holdsSecret({ token, database }: Readonly<Record<string, unknown>>): boolean {
+  return token !== undefined || (typeof database === 'string' && passwords.some((password) => password.test(database)));
+}

@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+
+const source = fileURLToPath(new URL('../../apiserver/http/app.ts', import.meta.url));
+const assetsFolder = fileURLToPath(new URL('../support', import.meta.url));
+const authorization = 'Bearer administrators-token';
+
+/** A request, and the rule of RBAC that allows it and nothing else. */
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly rule: object;
+  /** The status with the right; default: any but 401, 403 and 5xx, since most objects of the test are absent. */
+  readonly status?: number;
+}
+
+/** Requests to pages, by the middleware of the server that answers them. A middleware that is new needs a line here. */
+const pages: Readonly<Record<string, readonly Asked[]>> = {
+  // These answer nothing themselves, or stand before the authorization.
+  errorResponses: [],
+  requestId: [],
+  answerTogether: [],
+  RequestObserver: [],
+  largeAnswers: [],
+  releaseBodies: [],
+  originGuard: [],
+  pageHeaders: [],
+  'auditor.responses': [],
+  'auditor.arrivals': [],
+  authenticate: [],
+  fairShare: [],
+  impersonate: [],
+  authorize: [],
+  queryEncoding: [],
+  // Before the authentication: users log in here. The test of open paths asks them.
+  loginRoutes: [],
+  // The kinds of discovery, and the routes of plugins, are asked below.
+  resourceRoutes: [],
+  endpointRoutes: [],
+  healthRoutes: [],
+  debugRoutes: [page('/debug/example')],
+  metricsRoute: [page('/metrics')],
+  exportRoute: [page('/export')],
+  reencryptRoute: [
+    { method: 'POST', path: '/reencrypt', rule: { nonResourceURLs: ['/reencrypt'], verbs: ['post'] }, status: 200 },
+  ],
+  discoveryRoutes: ['/api', '/api/v1', '/apis', '/apis/people.example.com', '/version'].map((path) => page(path)),
+  openApiRoutes: ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1', '/openapi.json'].map((path) => page(path)),
+  docsRoutes: ['/docs', '/docs/initializer.js', '/docs/swagger-ui.css'].map((path) => page(path)),
+  issuerRoutes: ['/openid/v1/jwks', '/.well-known/openid-configuration'].map((path) => page(path)),
+  assetRoutes: [page('/plugins/demo/assets/models.ts')],
+};
+
+function page(path: string): Asked {
+  return { method: 'GET', path, rule: { nonResourceURLs: [path], verbs: ['get'] }, status: 200 };
+}
+
+/** The paths of the role `system:public-info-viewer`, which all users have. */
+const publicPaths = ['/version'];
+
+const methods: Readonly<Record<string, string>> = {
+  list: 'GET',
+  watch: 'GET',
+  create: 'POST',
+  deletecollection: 'DELETE',
+  get: 'GET',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+};
+
+const ofCollection = ['list', 'watch', 'create', 'deletecollection'];
+
+interface ApiResource {
+  readonly name: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+}
+
+/** The requests of one kind or subresource, one for each verb. Nothing is stored or deleted. */
+function requestsFor(base: string, group: string, { name, namespaced, verbs }: ApiResource): readonly Asked[] {
+  const [plural = '', subresource] = name.split('/');
+  const collection = `${base}${namespaced ? '/namespaces/default' : ''}/${plural}`;
+  return verbs.map((verb) => {
+    const isObject = subresource !== undefined || !ofCollection.includes(verb);
+    const at = isObject ? `${collection}/absent${subresource === undefined ? '' : `/${subresource}`}` : collection;
+    const query = verb === 'watch' ? '?watch=true&timeoutSeconds=1' : '?dryRun=All';
+    const isRead = verb === 'list' || verb === 'watch';
+    return {
+      method: methods[verb] ?? verb,
+      path: verb === 'list' || verb === 'get' ? at : at + query,
+      rule: { apiGroups: [group], resources: [name], verbs: [verb] },
+      ...(isRead ? { status: 200 } : {}),
+    };
+  });
+}
+
+describe('every route of the server', () => {
+  let server: TestServer;
+  let count = 0;
+  const nobody = { authorization, 'Impersonate-User': 'nobody', 'Impersonate-Group': 'system:unauthenticated' };
+
+  before(async () => {
+    server = await TestServer.start({ token: 'administrators-token' });
+    const owned = server.api.endpoints.forOwner('demo');
+    const respond = (): ServerResponse => ServerResponse.ok().text('hello');
+    const permission = { verb: 'greet', group: 'people.example.com', resource: 'persons', nameFrom: 'name' };
+    owned.add(
+      route('demo.example.com/v1')
+        .GET('/hello', respond)
+        .POST('/hello', respond)
+        .GET('/persons/:name/greeting', respond, { permission })
+        .build(),
+    );
+    owned.open();
+    server.api.addDebugPage({ name: 'example', index: () => ({}), item: () => undefined });
+    server.api.assets.open('demo', assetsFolder);
+  });
+
+  after(() => server.stop());
+
+  /** The headers of a user who has one right alone. */
+  async function userWith(rule: object): Promise<Readonly<Record<string, string>>> {
+    count += 1;
+    const name = `exact-${count}`;
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    const post = async (path: string, body: object): Promise<void> => {
+      const { status, text } = await server.post(`${rbac}/${path}`, body, { headers: { authorization } });
+      expect(status, text).to.equal(201);
+    };
+    const apiVersion = 'rbac.authorization.k8s.io/v1';
+    await post('clusterroles', { apiVersion, kind: 'ClusterRole', metadata: { name }, rules: [rule] });
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+    const subjects = [{ kind: 'User', name, apiGroup: 'rbac.authorization.k8s.io' }];
+    await post('clusterrolebindings', {
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef,
+      subjects,
+    });
+    return { ...nobody, 'Impersonate-User': name };
+  }
+
+  /** Asks without credentials, with a user of no rights, and with exactly the right. */
+  async function ask({ method, path, rule, status: expected }: Asked): Promise<void> {
+    const what = `${method} ${path}`;
+    expect((await server.request(method, path)).status, what).to.equal(401);
+    if (!publicPaths.includes(path))
+      expect((await server.request(method, path, { headers: nobody })).status, what).to.equal(403);
+    const { status, text } = await server.request(method, path, { headers: await userWith(rule) });
+    if (expected !== undefined) expect(status, `${what}: ${text.slice(0, 300)}`).to.equal(expected);
+    else expect(status, `${what}: ${text.slice(0, 300)}`).to.be.oneOf([200, 201, 400, 404, 405, 409, 415, 422]);
+  }
+
+  it('is a middleware that this test knows', () => {
+    const names = [...readFileSync(source, 'utf8').matchAll(/app\.use\((?:new )?([\w.]+)\(/g)].map(([, name]) => name);
+    expect(names).to.have.length.above(15);
+    expect(names.filter((name) => name !== undefined && pages[name] === undefined)).to.deep.equal([]);
+  });
+
+  for (const [name, asked] of Object.entries(pages)) {
+    for (const each of asked) it(`${each.path}, of ${name}, needs its right`, () => ask(each));
+  }
+
+  it('of an object or a collection needs the right to its verb, for all kinds of discovery', async () => {
+    const { body } = await server.get('/apis', { authorization });
+    const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
+    const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));
+    const requests: Asked[] = [];
+    for (const [base, group] of [
+      ['/api/v1', ''],
+      ...versions.map((each) => [`/apis/${each}`, each.slice(0, each.indexOf('/'))]),
+    ] as const) {
+      const { resources } = (await server.get(base, { authorization })).body as { resources: readonly ApiResource[] };
+      requests.push(...resources.flatMap((resource) => requestsFor(base, group, resource)));
+    }
+    expect(requests).to.have.length.above(80);
+    for (const each of requests) await ask(each);
+  });
+
+  it('of a plugin needs the right to its path, or to the resource that it names', async () => {
+    const routes = server.api.endpoints.routes();
+    expect(routes).to.have.length(3);
+    for (const { method, path } of routes) {
+      const at = path.replace('{name}', 'ada');
+      const verbs = [method.toLowerCase()];
+      const rule = path.includes('{name}')
+        ? { apiGroups: ['people.example.com'], resources: ['persons'], resourceNames: ['ada'], verbs: ['greet'] }
+        : { nonResourceURLs: [at], verbs };
+      await ask({ method, path: at, rule, status: 200 });
+    }
+  });
+
+  it('is open without credentials for health checks and the login alone', async () => {
+    for (const path of ['/livez', '/readyz', '/healthz', '/login', '/login/login.css', '/login/login.js'])
+      expect((await server.get(path)).status, path).to.equal(200);
+    const wrong = await server.post('/login', { user: 'ada', password: 'wrong' });
+    expect(wrong.status).to.equal(401);
+    for (const path of ['/', '/livez/x', '/nowhere', '/openid/v1/jwks', '/favicon.ico', '/login/x', '/loginx'])
+      expect((await server.get(path)).status, path).to.equal(401);
+  });
+
+  it('is refused in the same way when it is none', async () => {
+    for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
+      const { status, body } = await server.get(path, nobody);
+      expect(status, path).to.equal(403);
+      expect(body.message).to.match(/forbidden: User "nobody" cannot (get|list) (path|resource)/);
+    }
+  });
+});

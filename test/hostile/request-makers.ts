@@ -1,0 +1,129 @@
+// The parts of which requests are made that are as much work as their kind can be.
+import type { HostileRequest } from './hostile-request.ts';
+import { newThing, things } from './models.ts';
+
+/** A request that is as much work as its kind can be. */
+export interface LargeRequest {
+  readonly name: string;
+  /** Sent before it, to the same object. */
+  readonly before?: (object: string) => readonly HostileRequest[];
+  readonly request: (object: string) => HostileRequest;
+}
+
+export type Spec = Readonly<Record<string, unknown>>;
+
+export const jsonPatch = 'application/json-patch+json';
+export const mergePatch = 'application/merge-patch+json';
+export const applyPatch = 'application/apply-patch+yaml';
+
+/** Fields that one object may have, and nodes that a body may have. */
+export const [maxFields, maxNodes] = [10_000, 250_000];
+
+export function repeat<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+/** Letters a and b in an order that does not repeat: the same for the same name. RE2 remembers what it has met. */
+export function randomLetters(count: number, name: string): string {
+  let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
+  return repeat(count, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state >= 1_073_741_824 ? 'a' : 'b';
+  }).join('');
+}
+
+export function fields(count: number, value: unknown): Spec {
+  return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
+}
+
+/** Several objects of as many fields as may be. */
+export function maps(count: number, value: unknown): Spec {
+  return Object.fromEntries(repeat(count, (index) => [`m${index}`, fields(maxFields - 10, value)]));
+}
+
+export function post(body: string, type = 'application/json', path = things): HostileRequest {
+  return { method: 'POST', path, headers: { 'content-type': type }, body };
+}
+
+export function create(spec: Spec, metadata: Spec = {}): (object: string) => HostileRequest {
+  return (object) => post(JSON.stringify(newThing(object, spec, metadata)));
+}
+
+export function patch(type: string, body: unknown, query = ''): (object: string) => HostileRequest {
+  return (object) => {
+    const text = typeof body === 'function' ? (body as (name: string) => unknown)(object) : body;
+    const sent = typeof text === 'string' ? text : JSON.stringify(text);
+    return { method: 'PATCH', path: `${things}/${object}${query}`, headers: { 'content-type': type }, body: sent };
+  };
+}
+
+export function apply(spec: Spec, query: string): (object: string) => HostileRequest {
+  return patch(applyPatch, (object: string) => newThing(object, spec), `?fieldManager=${query}`);
+}
+
+export function put(spec: Spec, metadata: Spec = {}): (object: string) => HostileRequest {
+  return (object) => ({ ...create(spec, metadata)(object), method: 'PUT', path: `${things}/${object}` });
+}
+
+/** Several lists of type map, with so many items in each. */
+export function keyedLists(items: number, v: string): Spec {
+  const list = repeat(items, (index) => ({ k: `${index}`, v }));
+  return { manyKeyed: Object.fromEntries(repeat(8, (index) => [`l${index}`, list])) };
+}
+
+/** The most items that the limits of an object allow, and the most that can be stored with their owners. */
+export const [mostItems, storedItems] = [9_990, 2_300];
+
+/** So many managers, each of which owns a field. */
+export function managers(operation: 'Apply' | 'Update'): Spec {
+  const managedFields = repeat(8_000, (index) => ({
+    manager: `m${index}`,
+    operation,
+    fieldsType: 'FieldsV1',
+    fieldsV1: { [`f:x${index}`]: {} },
+  }));
+  return { managedFields };
+}
+
+/** A manager that owns items of several lists of type map. */
+export function itemsOwner(): Spec {
+  const list = Object.fromEntries(repeat(mostItems, (index) => [`k:{"k":"${index}"}`, {}]));
+  const fieldsV1 = { 'f:spec': Object.fromEntries(repeat(6, (index) => [`f:l${index}`, list])) };
+  return { managedFields: [{ manager: 'm', operation: 'Apply', fieldsType: 'FieldsV1', fieldsV1 }] };
+}
+
+export function yaml(text: string): (object: string) => HostileRequest {
+  const start = (object: string): string =>
+    `apiVersion: hostile.example.com/v1\nkind: Thing\nmetadata: {name: ${object}}\n`;
+  return (object) => post(`${start(object)}spec:\n  any:\n${text}`, 'application/yaml');
+}
+
+export function get(query: string, accept = 'application/json'): (object: string) => HostileRequest {
+  return (object) => ({ method: 'GET', path: `${things}${query.replace('<name>', object)}`, headers: { accept } });
+}
+
+export const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+export const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/** A Namespace with so many labels, as clients in Go write it. */
+export function namespaceMessage(labels: number): Buffer {
+  const text = (number: number, value: string): Buffer => bytes(number, Buffer.from(value));
+  const metadata = [
+    text(1, 'protobuf'),
+    ...repeat(labels, (index) => bytes(11, Buffer.concat([text(1, `k${index}`), text(2, 'v')]))),
+  ];
+  const type = Buffer.concat([text(1, 'v1'), text(2, 'Namespace')]);
+  return Buffer.concat([Buffer.from('k8s\0'), bytes(1, type), bytes(2, bytes(1, Buffer.concat(metadata)))]);
+}
+
+function bytes(number: number, value: Buffer): Buffer {
+  return Buffer.concat([varint(number * 8 + 2), varint(value.length), value]);
+}
+
+function varint(value: number): Buffer {
+  const out: number[] = [];
+  for (let rest = value; ; rest >>>= 7) {
+    out.push(rest > 127 ? (rest & 127) | 128 : rest);
+    if (rest <= 127) return Buffer.from(out);
+  }
+}

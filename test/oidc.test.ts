@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+import { TokenIssuer } from './support/token-issuer.ts';
+import type { IssuerCertificate } from './support/token-issuer.ts';
+
+const admin = 'correct-horse-battery-staple';
+const bearing = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+const indent = (text: string): string => text.trim().replaceAll(/^/gm, '      ');
+
+describe('a server that accepts tokens of foreign issuers', () => {
+  let clock: FakeClock;
+  let folder: string;
+  let authenticationConfig: string;
+  let certificate: IssuerCertificate;
+  let issuer: TokenIssuer;
+  let second: TokenIssuer;
+  let server: TestServer;
+  const logged: string[] = [];
+  const log = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+
+  const entry = (of: TokenIssuer): string => `
+- issuer:
+    url: ${of.url}
+    audiences: [homeostat, other]
+    certificateAuthority: |
+${indent(of.ca)}
+  claimValidationRules:
+  - claim: hd
+    requiredValue: example.com
+  claimMappings:
+    username: { claim: sub, prefix: 'oidc:' }
+    groups: { claim: groups, prefix: '' }
+    uid: { claim: sid }
+`;
+  const configOf = (...entries: readonly string[]): string =>
+    `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-oidc-'));
+    // Another server's own authority issues the certificate of the issuers.
+    const directory = join(folder, 'tls');
+    await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
+    certificate = {
+      pem: readFileSync(join(directory, 'server.pem'), 'utf8'),
+      ca: readFileSync(join(directory, 'ca.crt'), 'utf8'),
+    };
+  });
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    logged.length = 0;
+    issuer = await TokenIssuer.start(certificate);
+    second = await TokenIssuer.start(certificate);
+    authenticationConfig = join(folder, 'authentication.yaml');
+    await writeFile(authenticationConfig, configOf(entry(issuer), entry(second)), { mode: 0o600 });
+    server = await TestServer.start({ token: admin, authenticationConfig, clock, logger });
+  });
+
+  afterEach(async () => {
+    await server.stop();
+    await issuer.stop();
+    await second.stop();
+  });
+
+  after(() => rm(folder, { recursive: true }));
+
+  const seconds = (): number => Math.floor(clock.now() / 1000);
+  const claims = (): object => ({ sub: 'ann', aud: 'homeostat', hd: 'example.com', exp: seconds() + 3600 });
+  const statusOf = async (token: string): Promise<number> =>
+    (await server.get('/api/v1/namespaces', bearing(token))).status;
+  const isKnown = async (token: string): Promise<boolean> => (await statusOf(token)) !== 401;
+  async function review(token: string): Promise<object> {
+    const body = { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: { token } };
+    return (await server.post('/apis/authentication.k8s.io/v1/tokenreviews', body, { headers: bearing(admin) })).body
+      .status;
+  }
+
+  it('knows users, groups and uid by their claims, with the prefixes', async () => {
+    const token = await issuer.sign({ ...claims(), groups: ['staff', 'system:masters'], sid: '7', jti: 'j' });
+    expect(await review(token)).to.deep.equal({
+      authenticated: true,
+      user: {
+        username: 'oidc:ann',
+        uid: '7',
+        // Only this server makes masters.
+        groups: ['staff', 'system:authenticated'],
+        extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'] },
+      },
+    });
+    expect(await isKnown(token)).to.equal(true);
+    const { user } = (await review(await second.sign({ ...claims(), groups: 'staff' }))) as { readonly user: object };
+    expect(user).to.deep.equal({ username: 'oidc:ann', groups: ['staff', 'system:authenticated'] });
+  });
+
+  it('refuses tokens that are wrong in any way, each with the same 401', async () => {
+    expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
+    const wrong: Readonly<Record<string, object>> = {
+      'another audience': { aud: 'elsewhere' },
+      'no audience': { aud: undefined },
+      expired: { exp: seconds() },
+      'no expiry': { exp: undefined },
+      'not yet valid': { nbf: seconds() + 60 },
+      'another issuer': { iss: 'https://elsewhere.example.com' },
+      "the other issuer's name": { iss: second.url },
+      'without the required claim': { hd: undefined },
+      'with another value of the required claim': { hd: 'example.org' },
+      'no user': { sub: undefined },
+      'an empty user': { sub: '' },
+      'a user that is no text': { sub: { a: 1 } },
+      'groups that are no texts': { groups: [7] },
+      'too many groups': { groups: Array.from({ length: 1001 }, (_each, index) => `g${index}`) },
+      'a uid that is no text': { sid: 7 },
+    };
+    for (const [what, change] of Object.entries(wrong)) {
+      expect(await statusOf(await issuer.sign({ ...claims(), ...change })), what).to.equal(401);
+    }
+    for (const header of [{ kid: '../../keys' }, { kid: '__proto__' }, { alg: 'RS512' }, { kid: undefined as never }]) {
+      const token = await issuer.sign(claims(), header).catch(() => 'unsigned-token');
+      expect(await statusOf(token), JSON.stringify(header)).to.equal(
+        header.kid === undefined && !('alg' in header) ? 403 : 401,
+      );
+    }
+  });
+
+  it('finds a new key of the issuer, asking no more than once in ten seconds', async () => {
+    expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
+    await clock.advance(10_000);
+    await issuer.rotate('next', 'ES256');
+    expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
+    const { length } = issuer.asked;
+    for (let sent = 0; sent < 5; sent += 1)
+      expect(await statusOf(await issuer.sign({ ...claims(), jti: `${sent}` }, { kid: `invented-${sent}` }))).to.equal(
+        401,
+      );
+    expect(issuer.asked.length).to.equal(length);
+  });
+
+  it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user', async () => {
+    const known = await issuer.sign(claims());
+    expect(await isKnown(known)).to.equal(true);
+    // It takes requests, and answers none.
+    issuer.instead = () => undefined;
+    await clock.advance(10_000);
+    await issuer.rotate('unseen');
+    const waiting = issuer.sign(claims()).then(statusOf);
+    await eventually(() => issuer.asked.filter((path) => path !== '/keys').length > 1);
+    expect(await statusOf(admin)).to.equal(200);
+    expect(await isKnown(known)).to.equal(true);
+    issuer.keys = issuer.keys.slice(0, 1);
+    expect(await isKnown(await issuer.sign({ ...claims(), jti: 'new' }))).to.equal(true);
+    expect(await isKnown(await second.sign(claims()))).to.equal(true);
+    await clock.advance(5_000);
+    expect(await waiting).to.equal(401);
+    expect(logged.join('\n')).to.include('the keys of an issuer cannot be fetched');
+    await clock.advance(5 * 60_000);
+    expect(await isKnown(known)).to.equal(true);
+  });
+
+  it('makes the tokens of a key void that the issuer takes back', async () => {
+    const token = await issuer.sign(claims());
+    expect(await isKnown(token)).to.equal(true);
+    await issuer.rotate('other');
+    issuer.keys = issuer.keys.slice(1);
+    await clock.advance(5 * 60_000);
+    await eventually(async () => !(await isKnown(token)));
+  });
+
+  it('takes no documents that are too large, malformed, redirected, or of another issuer', async () => {
+    const bad: Readonly<Record<string, TokenIssuer['instead']>> = {
+      'of another issuer': (response) => response.end(JSON.stringify({ issuer: 'x', jwks_uri: `${issuer.url}/keys` })),
+      'no JSON': (response) => response.end('{'),
+      null: (response) => response.end('null'),
+      'keys in the clear': (response) =>
+        response.end(JSON.stringify({ issuer: issuer.url, jwks_uri: 'http://x/keys' })),
+      'a redirect': (response) => response.writeHead(302, { location: second.url }).end(),
+      'an error': (response) => response.writeHead(500).end(),
+      'without end': (response) => {
+        const chunk = Buffer.alloc(64 * 1024, ' ');
+        const more = (): void => void (response.write(chunk) ? setImmediate(more) : response.once('drain', more));
+        response.on('error', () => undefined);
+        more();
+      },
+    };
+    for (const [what, instead] of Object.entries(bad)) {
+      await issuer.rotate(what);
+      issuer.instead = instead;
+      await clock.advance(10_000);
+      expect(await statusOf(await issuer.sign(claims())), what).to.equal(401);
+    }
+    issuer.instead = undefined;
+    issuer.more = Array.from({ length: 10_000 }, (_each, index) => ({ kty: 'EC', kid: `${index}` }));
+    await clock.advance(10_000);
+    expect(await statusOf(await issuer.sign(claims())), '10,000 keys').to.equal(401);
+    issuer.more = [null, 7, { kty: 'oct', k: 'AAAA', kid: 'a' }, { kty: 'RSA', kid: 7 }, { kty: 'EC', kid: 'broken' }];
+    await clock.advance(10_000);
+    expect(await statusOf(await issuer.sign(claims())), 'strange keys').to.equal(403);
+    expect(await statusOf(await issuer.sign(claims(), { kid: 'broken' }))).to.equal(401);
+  });
+
+  it('takes other issuers from the file within a minute', async () => {
+    const token = await issuer.sign(claims());
+    const other = await second.sign(claims());
+    expect([await isKnown(token), await isKnown(other)]).to.deep.equal([true, true]);
+    await writeFile(authenticationConfig, configOf(entry(second)));
+    await clock.advance(60_000);
+    await eventually(async () => !(await isKnown(token)));
+    expect(await isKnown(other)).to.equal(true);
+  });
+
+  it('does not start with a configuration that has a mistake, and names its line', async () => {
+    const path = join(folder, 'bad.yaml');
+    const jwt = (text: string): string => configOf(`\n${text}`);
+    const good = `- issuer: { url: 'https://a.example.com', audiences: [a] }\n`;
+    const mappings = `  claimMappings: { username: { claim: sub, prefix: '' } }\n`;
+    const mistakes: readonly (readonly [text: string, message: string])[] = [
+      ['kind: AuthenticationConfiguration\n', ':1: apiVersion: is required'],
+      ['apiVersion: v1\nkind: AuthenticationConfiguration\n', ':1: apiVersion: must be apiserver.config.k8s.io/v1'],
+      ['apiVersion: apiserver.config.k8s.io/v1\nkind: A\n', ':2: kind: must be AuthenticationConfiguration'],
+      [jwt(good), ':4: jwt[0].claimMappings: is required'],
+      [jwt(mappings.replace('  ', '- ')), ':4: jwt[0].issuer: is required'],
+      [jwt(good.replace('https', 'http') + mappings), ':4: jwt[0].issuer.url: must be a URL such as https://'],
+      [jwt(good.replace('[a]', '[]') + mappings), ':4: jwt[0].issuer.audiences: must name at least one audience'],
+      [jwt(`${good}${mappings}  userValidationRules: []\n`), ':6: jwt[0].userValidationRules: is not known here'],
+      [jwt(good + mappings.replace(", prefix: ''", '')), ':5: jwt[0].claimMappings.username.prefix: is required'],
+      [
+        jwt(good + mappings.replace('claim: sub', 'expression: claims.sub')),
+        ':5: jwt[0].claimMappings.username.expression',
+      ],
+      [jwt(good + mappings + good + mappings), ':6: jwt[1].issuer.url: is taken by another issuer'],
+      [jwt(good.replace('a.example.com', 'homeostat.internal') + mappings), 'issuer.url: is taken by another issuer'],
+      [
+        jwt(good.replace('audiences', 'certificateAuthority: x, audiences') + mappings),
+        ':4: jwt[0].issuer.certificateAuthority: must be certificates in PEM',
+      ],
+    ];
+    for (const [text, message] of mistakes) {
+      await writeFile(path, text, { mode: 0o600 });
+      const error: unknown = await startApiServer({ database: 'memory:', port: 0, authenticationConfig: path }).then(
+        (started) => started.stop(),
+        (thrown: unknown) => thrown,
+      );
+      expect(error, text).to.be.instanceOf(SettingsFileError);
+      expect((error as Error).message, text)
+        .to.include(path)
+        .and.include(message);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { useTwoServers } from '../support/two-servers.ts';
+
+const group = 'rbac.authorization.k8s.io';
+const rbac = `/apis/${group}/v1`;
+const clusterBindings = `${rbac}/clusterrolebindings`;
+const as = (user: string): Record<string, string> => ({ 'impersonate-user': user });
+
+describe('roles of two servers on one database', () => {
+  const servers = useTwoServers();
+
+  it('decide at the other server from the next request on, when they are written and when they are withdrawn', async () => {
+    const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
+    const rules = [{ verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] }];
+    await first.create(`${rbac}/clusterroles`, { metadata: { name: 'leases' }, rules });
+    const roleRef = { kind: 'ClusterRole', name: 'leases' };
+    const leases = '/apis/coordination.k8s.io/v1/leases';
+    for (let round = 0; round < 25; round += 1) {
+      const [writer, reader] = round % 2 === 0 ? [first, second] : [second, first];
+      const user = `user-${round}`;
+      expect((await reader.get(leases, as(user))).status, 'before').to.equal(403);
+      const subjects = [{ kind: 'User', name: user }];
+      await writer.create(clusterBindings, { metadata: { name: user }, roleRef, subjects });
+      expect((await reader.get(leases, as(user))).status, 'with the role').to.equal(200);
+      await writer.delete(`${clusterBindings}/${user}`);
+      expect((await reader.get(leases, as(user))).status, 'after').to.equal(403);
+    }
+  });
+
+  it('guard writes at the other server: a permission that was withdrawn is granted to no user', async () => {
+    const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
+    const roles = `${rbac}/clusterroles`;
+    const read = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
+    const write = { verbs: ['create'], apiGroups: [group], resources: ['clusterroles'] };
+    for (const [name, rule] of Object.entries({ reader: read, writer: write })) {
+      await first.create(roles, { metadata: { name }, rules: [rule] });
+      const roleRef = { kind: 'ClusterRole', name };
+      await first.create(clusterBindings, { metadata: { name }, roleRef, subjects: [{ kind: 'User', name: 'ann' }] });
+    }
+    const headers = as('ann');
+    const granted = await second.post(roles, { metadata: { name: 'granted' }, rules: [read] }, { headers });
+    expect(granted.status, granted.text).to.equal(201);
+    await first.delete(`${clusterBindings}/reader`);
+    const refused = await second.post(roles, { metadata: { name: 'refused' }, rules: [read] }, { headers });
+    expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
+  });
+
+  it('are made once, whichever server started first', async () => {
+    for (const server of servers) {
+      const { body } = await server.get(`${rbac}/clusterroles/view`);
+      expect(body.metadata.labels).to.include({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });
+      expect(body.rules).to.not.be.empty;
+    }
+  });
+});
