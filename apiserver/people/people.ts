@@ -1,9 +1,10 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { LoginThrottle } from './login-throttle.ts';
@@ -43,18 +44,17 @@ export class People {
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
+  readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
   /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
-  #timer: Timer | undefined;
-  #sweep: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(parts: PeopleParts) {
     this.#parts = parts;
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
+    this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
   /**
@@ -92,17 +92,11 @@ export class People {
   }
 
   start(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#parts.clock.setTimeout(() => {
-      this.#sweep = this.#sweepAll();
-    }, sweepMs);
-    this.#timer.unref?.();
+    this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#parts.clock.clearTimeout(this.#timer);
-    await this.#sweep;
+    await this.#sweeps.stop();
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
@@ -138,7 +132,6 @@ export class People {
     } catch (err) {
       this.#parts.logger.warn({ err }, 'ended sessions could not be deleted; trying again in a minute');
     }
-    this.start();
   }
 
   /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */

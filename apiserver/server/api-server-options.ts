@@ -121,7 +121,8 @@ export interface ApiServerOptions {
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * The memory in bytes of all responses that clients have not read yet; beyond it requests get 503 with Retry-After.
+   * The memory in bytes of all responses that clients have not read yet; beyond it requests get 503 with Retry-After. The responses
+   * to one client address (of IPv6: to its /64) take at most half of it.
    * Lists in JSON are sent from stored bytes and hardly count. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;

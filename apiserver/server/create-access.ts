@@ -3,7 +3,7 @@ import { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
 import type { Administrator } from '../identity/administrator.ts';
 import { Authenticator } from '../identity/authenticator.ts';
-import type { Followed } from '../identity/settings/followed-file.ts';
+import type { Followed } from '../settings/followed-file.ts';
 import { developer } from '../identity/user-info.ts';
 import type { People } from '../people/people.ts';
 import type { Settings } from './api-server-options.ts';

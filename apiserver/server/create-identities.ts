@@ -6,10 +6,10 @@ import { ClientCertificates } from '../identity/certificates/client-certificates
 import { JwtAuthenticator } from '../identity/jwt/jwt-authenticator.ts';
 import { parseAuthenticationConfig } from '../identity/oidc/authentication-config.ts';
 import { OidcIssuers } from '../identity/oidc/oidc-issuers.ts';
-import { FollowedFile } from '../identity/settings/followed-file.ts';
-import type { Followed } from '../identity/settings/followed-file.ts';
-import { readSettingsText } from '../identity/settings/settings-file.ts';
-import type { SettingsText } from '../identity/settings/settings-file.ts';
+import { FollowedFile } from '../settings/followed-file.ts';
+import type { Followed } from '../settings/followed-file.ts';
+import { readSettingsText } from '../settings/settings-file.ts';
+import type { SettingsText } from '../settings/settings-file.ts';
 import { ListedTokens } from '../identity/tokens/listed-tokens.ts';
 import { parseTokenFile } from '../identity/tokens/token-file.ts';
 import type { Vault } from '../vault/vault.ts';

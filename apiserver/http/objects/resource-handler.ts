@@ -147,7 +147,7 @@ export class ResourceHandler {
     const resourceVersion = awaitedVersion(context, asked.resourceVersion);
     const request = resourceVersion === undefined ? asked : { ...asked, resourceVersion };
     const list = await this.#parts.lister.list(resource, withNamespace(path, request));
-    this.#parts.memory.hold(context.res, memoryOf(list));
+    this.#parts.memory.hold(context, memoryOf(list));
     this.#sendList(call, list);
   }
 
@@ -224,7 +224,7 @@ export class ResourceHandler {
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
     // Deleted objects have left memory, and perhaps the history as well.
-    this.#parts.memory.count(context.res, bytesOf(entries));
+    this.#parts.memory.count(context, bytesOf(entries));
     this.#sendList(call, list, () => undefined);
   }
 

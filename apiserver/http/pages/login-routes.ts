@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import type { BodyMemory } from '../../decode/body-memory.ts';
 import { discardRest, readBody } from '../../decode/read-body.ts';
@@ -168,7 +168,7 @@ function checkSize(context: Context): void {
 function parseJson(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isJsonObject(value)) return value;
   } catch {
     // An error of JSON.parse quotes the text, which has the password.
   }

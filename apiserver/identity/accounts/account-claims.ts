@@ -1,5 +1,5 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JWTPayload } from 'jose';
-import { isMapping } from '../settings/fields.ts';
 import type { AccountName, BoundObject } from './account-lookup.ts';
 
 /** The claim in which Kubernetes stores the owner of a token. */
@@ -37,7 +37,7 @@ function boundClaim({ apiVersion, kind, name, uid }: BoundObject): object {
 /** Returns undefined for claims of another form, which no token of this server has. */
 export function readClaims(payload: JWTPayload): AccountClaims | undefined {
   const claims = payload[privateClaim];
-  if (!isMapping(claims)) return undefined;
+  if (!isJsonObject(claims)) return undefined;
   const { namespace } = claims;
   const account = named(claims['serviceaccount']);
   if (typeof namespace !== 'string' || account === undefined) return undefined;
@@ -56,13 +56,13 @@ function readBound(claims: Readonly<Record<string, unknown>>): BoundObject | 'ma
   const { object } = claims;
   if (object === undefined) return undefined;
   const name = named(object);
-  if (name === undefined || !isMapping(object)) return 'malformed';
+  if (name === undefined || !isJsonObject(object)) return 'malformed';
   const { apiVersion, kind } = object;
   return typeof apiVersion === 'string' && typeof kind === 'string' ? { apiVersion, kind, ...name } : 'malformed';
 }
 
 function named(value: unknown): { readonly name: string; readonly uid: string } | undefined {
-  if (!isMapping(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { name, uid } = value;
   return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import type { Fields } from '../settings/fields.ts';
-import { parseSettings } from '../settings/settings-file.ts';
-import type { SettingsText } from '../settings/settings-file.ts';
+import type { Fields } from '../../settings/fields.ts';
+import { parseSettings } from '../../settings/settings-file.ts';
+import type { SettingsText } from '../../settings/settings-file.ts';
 
 /** A claim, and the prefix of its value in the name of a user or a group. */
 export interface ClaimMapping {

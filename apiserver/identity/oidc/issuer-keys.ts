@@ -1,6 +1,6 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { JWK } from 'jose';
-import { isMapping } from '../settings/fields.ts';
 import type { IssuerConfig } from './authentication-config.ts';
 import { fetchJson } from './fetch-json.ts';
 
@@ -89,13 +89,13 @@ export class IssuerKeys {
     const options = { clock, ca: config.certificateAuthority, signal: this.#ended.signal };
     const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const discovery = await fetchJson(discoveryUrl, options);
-    if (!isMapping(discovery) || discovery['issuer'] !== config.url)
+    if (!isJsonObject(discovery) || discovery['issuer'] !== config.url)
       throw new Error(`${discoveryUrl}: is not the document of issuer ${config.url}`);
     const jwksUri = discovery['jwks_uri'];
     if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
       throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);
     const jwks = await fetchJson(jwksUri, options);
-    const keys: unknown = isMapping(jwks) ? jwks['keys'] : undefined;
+    const keys: unknown = isJsonObject(jwks) ? jwks['keys'] : undefined;
     if (!Array.isArray(keys)) throw new Error(`${jwksUri}: holds no list of keys`);
     if (keys.length > maxKeys) throw new Error(`${jwksUri}: holds more than ${maxKeys} keys`);
     return keys as readonly unknown[];
@@ -116,7 +116,7 @@ export class IssuerKeys {
 
 /** Keys for other purposes, and secret ones, are left out. */
 function isPublicKey(key: unknown): key is JWK & { readonly kid?: string } {
-  if (!isMapping(key)) return false;
+  if (!isJsonObject(key)) return false;
   const { kty, use, kid } = key;
   const isKind = kty === 'RSA' || kty === 'EC';
   return isKind && (use === undefined || use === 'sig') && (kid === undefined || typeof kid === 'string');

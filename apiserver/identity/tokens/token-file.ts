@@ -1,6 +1,6 @@
-import { parseSettings } from '../settings/settings-file.ts';
-import type { SettingsText } from '../settings/settings-file.ts';
-import type { Fields } from '../settings/fields.ts';
+import { parseSettings } from '../../settings/settings-file.ts';
+import type { SettingsText } from '../../settings/settings-file.ts';
+import type { Fields } from '../../settings/fields.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 

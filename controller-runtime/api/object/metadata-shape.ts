@@ -1,3 +1,4 @@
+import { isJsonObject } from '../base/json-object.ts';
 import { takeCauses } from '../errors/field-cause.ts';
 import type { FieldCause } from '../errors/status.ts';
 
@@ -125,8 +126,4 @@ function mismatch(value: unknown, field: string, expected: string): FieldCause {
 function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
-import { readYamlDocuments } from '../../decode/yaml-documents.ts';
-import { readPrivate } from '../../tls/private-file.ts';
-import { Fields, isMapping, SettingsFileError } from './fields.ts';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { readYamlDocuments } from '../decode/yaml-documents.ts';
+import { readPrivate } from '../tls/private-file.ts';
+import { Fields, SettingsFileError } from './fields.ts';
 
 /** People write these files by hand, so they need little depth. */
 const limits = { maxDepth: 32 } as const;
@@ -37,6 +38,6 @@ export function parseSettings({ path, text }: SettingsText): Fields {
   const [second] = others;
   if (second !== undefined) throw new SettingsFileError(`${path}:${second.line}: must hold one YAML document only`);
   const { value, line, lineOf } = document;
-  if (!isMapping(value)) throw new SettingsFileError(`${path}:${line}: must be a mapping of keys to values`);
+  if (!isJsonObject(value)) throw new SettingsFileError(`${path}:${line}: must be a mapping of keys to values`);
   return new Fields({ path, lineOf }, '', value);
 }
