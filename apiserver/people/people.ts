@@ -1,9 +1,10 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { LoginThrottle } from './login-throttle.ts';
@@ -12,7 +13,7 @@ import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
 import type { Session } from './sessions.ts';
 
-/** How often ended sessions, and passwords of deleted users, are looked for. */
+/** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
 export interface PeopleParts {
@@ -23,7 +24,7 @@ export interface PeopleParts {
   readonly logger: Logger;
 }
 
-/** What a browser tells of a person who wants to get in. */
+/** The data of a login. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -31,7 +32,7 @@ export interface Login {
   readonly address: string;
 }
 
-/** A user as stored, with what requests need of it. */
+/** The fields of a stored user that requests need. */
 interface Person extends PasswordOwner {
   readonly isEnabled: boolean;
   readonly info: UserInfo;
@@ -43,21 +44,23 @@ export class People {
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
+  readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
-  /** Owners of passwords who were not there at the last sweep. */
+  /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
-  #timer: Timer | undefined;
-  #sweep: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(parts: PeopleParts) {
     this.#parts = parts;
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
+    this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
-  /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
+  /**
+   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
+   * TooManyLogins
+   */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
@@ -89,17 +92,11 @@ export class People {
   }
 
   start(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#parts.clock.setTimeout(() => {
-      this.#sweep = this.#sweepAll();
-    }, sweepMs);
-    this.#timer.unref?.();
+    this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#parts.clock.clearTimeout(this.#timer);
-    await this.#sweep;
+    await this.#sweeps.stop();
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
@@ -109,7 +106,7 @@ export class People {
     return { ...person.info, isValid };
   }
 
-  /** The user whose session this is: the same one, who is enabled, and has the same password. */
+  /** The user of this session, if it is the same object, is enabled, and has the same password. */
   #ownerOf(session: Session): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
@@ -135,10 +132,9 @@ export class People {
     } catch (err) {
       this.#parts.logger.warn({ err }, 'ended sessions could not be deleted; trying again in a minute');
     }
-    this.start();
   }
 
-  /** Deletes passwords whose users were absent at two sweeps: a replica may hear of a new user after its password. */
+  /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */
   async #deleteOrphans(): Promise<void> {
     const before = this.#absent;
     this.#absent = new Set();

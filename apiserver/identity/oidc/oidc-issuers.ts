@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { JwtIssuer } from '../jwt/jwt-authenticator.ts';
-import type { Followed } from '../settings/followed-file.ts';
+import type { Followed } from '../../settings/followed-file.ts';
 import type { IssuerConfig } from './authentication-config.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { OidcIssuer } from './oidc-issuer.ts';

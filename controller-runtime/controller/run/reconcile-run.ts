@@ -27,14 +27,14 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
-  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  /** Called when a run outlasts its timeout; the run goes on until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
 export interface RunOptions {
   readonly item: WorkItem;
   readonly reconcileID: string;
-  /** Knows the run already. */
+  /** Adds the run to each line. */
   readonly logger: Logger;
 }
 
@@ -43,7 +43,9 @@ export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
-  /** Ends the requests. Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
+  /**
+   * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
+   */
   readonly #abort = new AbortController();
   /** Tells the author's code to end; aborts at a stop, when the requests still go on. */
   readonly #stop = new AbortController();
@@ -63,8 +65,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Never rejects. A run that outlasts its timeout gets an aborted signal, and is waited for nonetheless: to give its
-   * key to another run before it has ended would be two runs at once. The same goes for its writes.
+   * Never rejects. A run that outlasts its timeout gets an aborted signal, but this waits for its end, and for its
+   * writes: otherwise two runs of one key could overlap.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
@@ -76,7 +78,7 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // The run may have left a Promise.all early, when one of its promises rejected: no mistake.
+      // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       if (this.#isStopping(error)) return { kind: 'requeue' };
@@ -91,7 +93,7 @@ export class ReconcileRun {
     this.#stop.abort(reason);
   }
 
-  /** Tells the run to end, and leaves no timer of it. */
+  /** Aborts the run, and clears its timer. */
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#tellToEnd(reason);
@@ -177,7 +179,7 @@ export class ReconcileRun {
     logger.warn({ runsPerMinute }, `${told}${why}`);
   }
 
-  /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
+  /** The finalizer is stored before the first reconcile. It is removed when the controller no longer has a cleanup. */
   #prepare(object: ApiObject): Promise<ApiObject | undefined> {
     const { cleanup, finalizer } = this.#parts.definition;
     return this.#writeFinalizers(object, (present) =>
@@ -185,7 +187,7 @@ export class ReconcileRun {
     );
   }
 
-  /** Without our finalizer the object is none of our business any more. */
+  /** Without our finalizer there is nothing left to do for this object. */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
@@ -202,7 +204,9 @@ export class ReconcileRun {
     return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
   }
 
-  /** Written out, and not spread: at ten thousand runs a second and more, spreading is what they spend their time on. */
+  /**
+   * Written out, because with a spread most of the time of short runs (10,000 a second and more) goes into the spread.
+   */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
     const { clock, events } = this.#parts;

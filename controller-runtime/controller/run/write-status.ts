@@ -9,7 +9,7 @@ export interface StatusParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly model: ModelDescriptor;
-  /** The object as the run got it: its generation is the observed one. */
+  /** The object that the run received: its generation is the observed one. */
   readonly object: ApiObject;
   /** What the run states with `condition()`; written along. Absent: the run stated none. */
   readonly conditions?: RunConditions | undefined;
@@ -33,7 +33,7 @@ export async function writeStatus(parts: StatusParts, partial: unknown): Promise
     ? { observedGeneration: object.metadata.generation }
     : {};
   const { name, namespace, uid } = object.metadata;
-  // Of a namesake the newest state says nothing: the write then has to meet its Conflict.
+  // The newest state may be of another object with this name. Then the write must fail with a Conflict.
   const present = view.newest(object);
   const before = (Reflect.get(present, 'status') ?? {}) as Status;
   const stated = { ...observed, ...(toJson(partial) as Status) };
