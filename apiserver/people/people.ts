@@ -1,16 +1,18 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
+import { IssuerLogins } from './issuer-logins.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { Session } from './sessions.ts';
+import type { PasswordSession, Session } from './sessions.ts';
 
 /** How often ended sessions, and passwords of deleted users, are looked for. */
 const sweepMs = 60_000;
@@ -21,6 +23,8 @@ export interface PeopleParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The foreign issuers at which people log in with a browser. */
+  readonly providers: () => readonly LoginProvider[];
 }
 
 /** What a browser tells of a person who wants to get in. */
@@ -43,6 +47,8 @@ export class People {
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
+  /** Logins at foreign issuers, whose users are no objects here. */
+  readonly issuers: IssuerLogins;
   readonly #persons = new WeakMap<Entry, Person>();
   /** Owners of passwords who were not there at the last sweep. */
   #absent = new Set<string>();
@@ -55,6 +61,7 @@ export class People {
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
+    this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
   }
 
   /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
@@ -85,7 +92,7 @@ export class People {
   /** Sets the password of a user, which ends the user's sessions. */
   async setPassword(owner: PasswordOwner, password: string): Promise<void> {
     await this.#passwords.set(owner, password);
-    await this.#sessions.sweep((session) => session.user === owner.name);
+    await this.#sessions.sweep((session) => 'password' in session && session.user === owner.name);
   }
 
   start(): void {
@@ -103,14 +110,19 @@ export class People {
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
-    const person = this.#ownerOf(session);
-    if (person === undefined) return undefined;
-    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#ownerOf(session) === person;
-    return { ...person.info, isValid };
+    const info = this.#infoOf(session);
+    if (info === undefined) return undefined;
+    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#infoOf(session) === info;
+    return { ...info, isValid };
+  }
+
+  #infoOf(session: Session): UserInfo | undefined {
+    if (!('settingsId' in session)) return this.#ownerOf(session)?.info;
+    return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
 
   /** The user whose session this is: the same one, who is enabled, and has the same password. */
-  #ownerOf(session: Session): Person | undefined {
+  #ownerOf(session: PasswordSession): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
     return this.#passwords.idOf(person) === session.password ? person : undefined;
@@ -129,7 +141,8 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
-        await this.#sessions.sweep((session) => this.#ownerOf(session) === undefined);
+        await this.#sessions.sweep((session) => this.#infoOf(session) === undefined);
+        await this.issuers.sweep();
         await this.#deleteOrphans();
       }
     } catch (err) {
