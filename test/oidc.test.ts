@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +5,13 @@ import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { authenticationConfiguration, indented, issuerCertificate } from './support/issuer-certificate.ts';
 import { TestServer } from './support/test-server.ts';
 import { TokenIssuer } from './support/token-issuer.ts';
 import type { IssuerCertificate, IssuerFault } from './support/token-issuer.ts';
 
 const admin = 'correct-horse-battery-staple';
 const bearing = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
-const indent = (text: string): string => text.trim().replaceAll(/^/gm, '      ');
 
 describe('a server that accepts tokens of foreign issuers', () => {
   let clock: FakeClock;
@@ -31,7 +30,7 @@ describe('a server that accepts tokens of foreign issuers', () => {
     url: ${of.url}
     audiences: [homeostat, other]
     certificateAuthority: |
-${indent(of.ca)}
+${indented(of.ca)}
   claimValidationRules:
   - claim: hd
     requiredValue: example.com
@@ -40,18 +39,11 @@ ${indent(of.ca)}
     groups: { claim: groups, prefix: '' }
     uid: { claim: sid }
 `;
-  const configOf = (...entries: readonly string[]): string =>
-    `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
+  const configOf = authenticationConfiguration;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-oidc-'));
-    // Another server's own authority issues the certificate of the issuers.
-    const directory = join(folder, 'tls');
-    await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
-    certificate = {
-      pem: readFileSync(join(directory, 'server.pem'), 'utf8'),
-      ca: readFileSync(join(directory, 'ca.crt'), 'utf8'),
-    };
+    certificate = await issuerCertificate(folder);
   });
 
   beforeEach(async () => {

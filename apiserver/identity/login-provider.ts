@@ -44,7 +44,7 @@ export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';
   readonly reason: LoginFailureReason;
 
-  constructor(reason: LoginFailureReason, message: string) {
+  constructor(message: string, reason: LoginFailureReason) {
     super(message);
     this.reason = reason;
   }

@@ -101,17 +101,17 @@ export class IssuerLogins {
   /** A login comes back once, with the state that went out, to the path of the provider at which it began. */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);
-    if (login === undefined) throw new LoginFailure('invalid', 'this browser has begun no login, or it took too long');
+    if (login === undefined) throw new LoginFailure('this browser has begun no login, or it took too long', 'invalid');
     const states = new URLSearchParams(querystring).getAll('state');
     if (login.provider !== provider || states.length !== 1 || states[0] !== login.secrets.state)
-      throw new LoginFailure('invalid', 'the browser came back from another login');
-    if (!(await this.#begun.use(login.secrets))) throw new LoginFailure('invalid', 'the browser came back twice');
+      throw new LoginFailure('the browser came back from another login', 'invalid');
+    if (!(await this.#begun.use(login.secrets))) throw new LoginFailure('the browser came back twice', 'invalid');
     return login;
   }
 
   #known(name: string): LoginProvider {
     const provider = this.#find(name);
-    if (provider === undefined) throw new LoginFailure('invalid', 'there is no such provider');
+    if (provider === undefined) throw new LoginFailure('there is no such provider', 'invalid');
     return provider;
   }
 

@@ -30,7 +30,11 @@ type Order =
     };
 
 /** What it responds. */
-export type IssuerReply = { readonly id: number; readonly value?: unknown; readonly error?: string };
+export interface IssuerReply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
 
 /** An issuer of tokens as of OpenID Connect, in a process of its own. */
 export class TokenIssuer {
@@ -93,7 +97,7 @@ export class TokenIssuer {
     return (await this.#order({ do: 'asked' })) as readonly string[];
   }
 
-  /** Logs in whoever comes as this person, with these claims, for this client. `alg` among the claims: the ID token is not signed. */
+  /** Each browser that comes is this person's, whose ID token has these claims; with `alg` among them, it is not signed. */
   async expect(person: object, client = { id: 'homeostat', secret: '' }): Promise<void> {
     await this.#order({ do: 'expect', person, client });
   }

@@ -3,8 +3,8 @@ import type { Context, Middleware } from 'koa';
 import { discardRest } from '../../decode/read-body.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
-import type { People } from '../../people/people.ts';
 import { isOpenPath } from '../pages/health.ts';
+import type { LoginPageState } from '../pages/login-page.ts';
 import { isPageRequest, localPath, sendLoginPage } from '../pages/send-login-page.ts';
 import { setCaller } from '../request/caller.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
@@ -12,14 +12,15 @@ import type { RefusalLog } from '../request/refusal-log.ts';
 export interface AuthenticateParts {
   readonly authenticator: Authenticator;
   readonly refusals: RefusalLog;
-  readonly people: People;
+  /** The issuers that the login page offers. */
+  readonly providers: () => LoginPageState['providers'];
 }
 
 /**
  * Finds the user of each request; health checks need none. A request without one gets the same 401, whatever its path, method
  * or body, and nothing of it is kept.
  */
-export function authenticate({ authenticator, refusals, people }: AuthenticateParts): Middleware {
+export function authenticate({ authenticator, refusals, providers }: AuthenticateParts): Middleware {
   return function findUser(context, next): Promise<void> {
     if (isOpenPath(context.path)) return next();
     const found = authenticator.ofRequest(context.req);
@@ -40,6 +41,6 @@ export function authenticate({ authenticator, refusals, people }: AuthenticatePa
     refusals.note(context, `a request with ${kind} credentials was refused`);
     if (!isPageRequest(context)) throw new ApiError('Unauthorized', 'Unauthorized');
     context.set('WWW-Authenticate', 'Bearer');
-    sendLoginPage(context, 401, { next: localPath(context.url), providers: people.issuers.offers() });
+    sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
   }
 }

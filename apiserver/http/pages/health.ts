@@ -25,7 +25,7 @@ const openPaths: ReadonlySet<string> = new Set([
 /** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
 export function isOpenPath(path: string): boolean {
   const plain = withoutTrailingSlash(path);
-  return openPaths.has(plain) || issuerPath(plain) !== undefined;
+  return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
 /** One trailing slash is ignored. */

@@ -50,7 +50,10 @@ export function loginRoutes(parts: LoginParts): Middleware {
     if (file !== undefined) return sendFile(context, file);
     if (path === '/login') return answerLoginPath(context, parts);
     if (path === '/logout') return logOut(context, parts);
-    return answerIssuerLogin(context, parts) ?? next();
+    const answer = answerIssuerLogin(context, parts);
+    if (answer !== undefined) return answer;
+    await next();
+    return undefined;
   };
 }
 

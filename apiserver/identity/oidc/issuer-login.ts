@@ -98,7 +98,12 @@ export class IssuerLogin implements LoginProvider {
     const settings = { [client.clockTolerance]: Number.MAX_SAFE_INTEGER };
     const secret = login.clientSecretFile === undefined ? undefined : await this.#readSecret(login.clientSecretFile);
     const authentication = authenticationBy(secret, metadata);
-    const configuration = new client.Configuration(metadata as client.ServerMetadata, login.clientId, settings, authentication);
+    const configuration = new client.Configuration(
+      metadata as client.ServerMetadata,
+      login.clientId,
+      settings,
+      authentication,
+    );
     // The request has a limit of its own.
     configuration.timeout = undefined;
     configuration[client.customFetch] = async (url, { method, headers, body }) => {
@@ -132,11 +137,12 @@ export class IssuerLogin implements LoginProvider {
     const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
     if (typeof code === 'string' && !brokenEndpoint.has(code))
       return this.#failure('invalid', `the response of the issuer is wrong: ${code}`);
-    return this.#failure('unavailable', `the issuer cannot be asked: ${String(code ?? cause?.code ?? 'no response')}`);
+    const problem = [code, cause?.code].find((each) => typeof each === 'string') ?? 'no response';
+    return this.#failure('unavailable', `the issuer cannot be asked: ${problem}`);
   }
 
   #failure(reason: LoginFailure['reason'], problem: string): LoginFailure {
-    return new LoginFailure(reason, `${this.#parts.config.url}: ${problem}`);
+    return new LoginFailure(`${this.#parts.config.url}: ${problem}`, reason);
   }
 }
 
