@@ -5,6 +5,8 @@ export interface CaseContext {
   readonly settings: Settings;
   /** For databases; removed at the end. */
   readonly folder: string;
+  /** Cases with many rows leave out those whose name does not contain it. Empty: none. */
+  readonly only: string;
 }
 
 /** One question, and the rows that answer it. */

@@ -12,9 +12,10 @@ export interface HttpLoad {
   readonly request: () => string;
 }
 
-/** A body, and the token of the user who sends it. */
+/** The token of the user who sends a request, and its body. */
 interface SentBy {
-  readonly body: string;
+  /** Default: none. */
+  readonly body?: string;
   readonly token: string;
 }
 
@@ -24,7 +25,7 @@ export function formatRequest(
   path: string,
   sent: string | SentBy = '',
 ): string {
-  const { body, token } = typeof sent === 'string' ? { body: sent, token: undefined } : sent;
+  const { body = '', token } = typeof sent === 'string' ? { body: sent, token: undefined } : sent;
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
   const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
   const content = method === 'GET' ? '' : `Content-Type: ${type}\r\nContent-Length: ${body.length.toString()}\r\n`;

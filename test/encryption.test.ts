@@ -174,7 +174,7 @@ describe('encryption of the database', function () {
           ':4: resources[0].resources[0]: must be a resource such as',
         ],
         [`${head}resources:\n- resources: [secrets]\n  providers: [identity: {}]\n`, 'needs a key'],
-        [`${head}resources: "planted`, 'line'],
+        [`${head}resources: "planted`, ':3: not valid YAML: '],
         [
           `${keyed(`{ name: a, secret: "${secretOf('a')}" }`)}      - { name: a, secret: "${secretOf('b')}" }\n`,
           ':9: resources[0].providers[0].aesgcm.keys[1].name: names another key',

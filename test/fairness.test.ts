@@ -71,8 +71,8 @@ describe('users who share a server', () => {
 
   it('wait behind their own requests, not behind those of another user; leases wait behind no other request', async () => {
     await flood(100);
-    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(16);
-    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(84);
+    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(8);
+    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(92);
     expect((await server.post(persons, person('ann'), { headers: { authorization } })).status).to.equal(201);
     for (const credential of [authorization, `Bearer ${annToken}`]) {
       const lease = { metadata: { generateName: 'lease-' }, spec: { holderIdentity: 'me' } };

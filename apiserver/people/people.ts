@@ -1,10 +1,11 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
 import type { LoginProvider } from '../identity/login-provider.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { IssuerLogins } from './issuer-logins.ts';
@@ -14,7 +15,7 @@ import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
 import type { PasswordSession, Session } from './sessions.ts';
 
-/** How often ended sessions, and passwords of deleted users, are looked for. */
+/** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
 export interface PeopleParts {
@@ -27,7 +28,7 @@ export interface PeopleParts {
   readonly providers: () => readonly LoginProvider[];
 }
 
-/** What a browser tells of a person who wants to get in. */
+/** The data of a login. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -35,7 +36,7 @@ export interface Login {
   readonly address: string;
 }
 
-/** A user as stored, with what requests need of it. */
+/** The fields of a stored user that requests need. */
 interface Person extends PasswordOwner {
   readonly isEnabled: boolean;
   readonly info: UserInfo;
@@ -49,12 +50,10 @@ export class People {
   readonly #throttle: LoginThrottle;
   /** Logins at foreign issuers, whose users are no objects here. */
   readonly issuers: IssuerLogins;
+  readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
-  /** Owners of passwords who were not there at the last sweep. */
+  /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
-  #timer: Timer | undefined;
-  #sweep: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(parts: PeopleParts) {
     this.#parts = parts;
@@ -62,9 +61,13 @@ export class People {
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
     this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
+    this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
-  /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
+  /**
+   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
+   * TooManyLogins
+   */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
@@ -96,17 +99,11 @@ export class People {
   }
 
   start(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#parts.clock.setTimeout(() => {
-      this.#sweep = this.#sweepAll();
-    }, sweepMs);
-    this.#timer.unref?.();
+    this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#parts.clock.clearTimeout(this.#timer);
-    await this.#sweep;
+    await this.#sweeps.stop();
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
@@ -121,7 +118,7 @@ export class People {
     return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
 
-  /** The user whose session this is: the same one, who is enabled, and has the same password. */
+  /** The user of this session, if it is the same object, is enabled, and has the same password. */
   #ownerOf(session: PasswordSession): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
@@ -148,10 +145,9 @@ export class People {
     } catch (err) {
       this.#parts.logger.warn({ err }, 'ended sessions could not be deleted; trying again in a minute');
     }
-    this.start();
   }
 
-  /** Deletes passwords whose users were absent at two sweeps: a replica may hear of a new user after its password. */
+  /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */
   async #deleteOrphans(): Promise<void> {
     const before = this.#absent;
     this.#absent = new Set();

@@ -8,12 +8,15 @@ export function readSessionCookie(header: string, isSecure: boolean): string | u
   return readCookie(header, session, isSecure);
 }
 
-/** Returns the Set-Cookie header that keeps a secret in a browser. No script can read it, and no other site can have it sent. */
+/**
+ * Returns the Set-Cookie header that stores a secret in a browser. No script can read the cookie, and no other site can
+ * make the browser send it.
+ */
 export function sessionCookie(secret: string, isSecure: boolean): string {
   return setCookie(session, secret, isSecure);
 }
 
-/** Returns the Set-Cookie header that takes it away. */
+/** Returns the Set-Cookie header that deletes it. */
 export function endedSessionCookie(isSecure: boolean): string {
   return setCookie(session, '', isSecure);
 }

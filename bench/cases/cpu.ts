@@ -73,7 +73,7 @@ function bodyOf(name: string, number: number): string {
  * Processor time of an operation, all threads of the server together, beside that of another checkout of this repository,
  * built, in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds; the ratio is the median of the rounds' ratios.
  */
-export async function cpu({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+export async function cpu({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
   await using ours = new Child('api-server');
   await using other = against === undefined ? undefined : new Child('api-server', [], childrenOf(against));
@@ -81,6 +81,7 @@ export async function cpu({ settings, folder }: CaseContext): Promise<readonly R
   if (other !== undefined) servers.push(await start(other, join(folder, 'other.db')));
   const rows: Row[] = [];
   for (const [name, operation] of Object.entries(operations)) {
+    if (!name.includes(only)) continue;
     const rounds: (readonly number[])[] = [];
     for (let round = 0; round <= settings.rounds; round += 1) {
       rounds.push(await takeTurns(servers, round, (server) => costOf(server, operation, settings)));

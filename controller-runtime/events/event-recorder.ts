@@ -8,12 +8,12 @@ import { eventModel } from './event-model.ts';
 /** `Warning` for what may need a person's attention. */
 export type EventType = 'Normal' | 'Warning';
 
-/** Tells the people who look after an object what became of it: `kubectl describe` and `kubectl events` show it. */
+/** Records what happens to an object for its operators: `kubectl describe` and `kubectl events` show it. */
 export interface EventRecorder {
   /**
    * Records that something happened to an object: a word in UpperCamelCase, and a sentence of at most 1,024 characters
-   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws: what cannot be
-   * written is in the log.
+   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws; failed
+   * writes are logged.
    */
   event(object: ApiObject, type: EventType, reason: string, message: string): void;
 }
@@ -46,7 +46,7 @@ export class EventWriter implements EventRecorder {
   readonly #waiting: CorrelatedEvent[] = [];
   readonly #abort = new AbortController();
   #writing: Promise<void> | undefined;
-  /** Between two tries nothing is under way. */
+  /** True between two attempts, when nothing is under way. */
   #isPausing = false;
   #isClosed = false;
   #dropped = 0;
@@ -67,12 +67,14 @@ export class EventWriter implements EventRecorder {
     };
   }
 
-  /** All is written, or waits for a server that comes back. */
+  /** True when all events are written, or wait for the server to come back. */
   isIdle(): boolean {
     return this.#writing === undefined || this.#isPausing;
   }
 
-  /** Takes no more, and writes what waits, for at most five seconds. Settles when nothing is under way any more. */
+  /**
+   * Accepts no more events, and writes those that wait, for at most five seconds. Settles when nothing is under way.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#isPausing) this.#abort.abort();
@@ -109,7 +111,7 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // In the same turn that found the list empty: the next event must start a new run.
+    // Set in the same turn in which the list was empty, so that the next event starts a new run.
     this.#writing = undefined;
   }
 
@@ -156,7 +158,7 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** Throws TypeError for what cannot be an event. */
+/** Throws TypeError for an invalid event. */
 function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
   const { type, reason, reconcileID } = happened;
   const message: unknown = happened.message;
@@ -175,7 +177,7 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   };
 }
 
-/** Half a character is none that could be written. */
+/** Half of a surrogate pair cannot be written. */
 function cut(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }

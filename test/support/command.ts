@@ -15,8 +15,8 @@ export interface Finished {
 }
 
 /**
- * Runs `homeostat` to its end, with no environment but PATH and the given. It runs in this process, since one of its own takes a
- * second of CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with only PATH and the given environment. It runs in this process, since a separate
+ * one takes a second of CPU time to load the server. One command at a time: the streams are those of the process.
  */
 export async function command(
   args: readonly string[],

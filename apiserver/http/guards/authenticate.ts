@@ -17,8 +17,8 @@ export interface AuthenticateParts {
 }
 
 /**
- * Finds the user of each request; health checks need none. A request without one gets the same 401, whatever its path, method
- * or body, and nothing of it is kept.
+ * Finds the user of each request; health checks need none. A request without a user gets the same 401, whatever its
+ * path, method or body, and the server keeps nothing of it.
  */
 export function authenticate({ authenticator, refusals, providers }: AuthenticateParts): Middleware {
   return function findUser(context, next): Promise<void> {
@@ -34,7 +34,7 @@ export function authenticate({ authenticator, refusals, providers }: Authenticat
     return next();
   }
 
-  /** A person in a browser gets a page on which to log in. */
+  /** A browser gets the login page. */
   async function refuse(context: Context): Promise<void> {
     discardRest(context.req);
     const kind = context.get('Authorization') === '' ? 'no' : 'wrong';

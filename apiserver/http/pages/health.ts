@@ -1,6 +1,6 @@
 import { issuerPath } from './issuer-path.ts';
 
-/** A check of one thing that has to work. */
+/** A check of one part that has to work. */
 export interface HealthCheck {
   readonly name: string;
   /** undefined when it is healthy; otherwise the problem, in words for an operator. */
@@ -37,7 +37,7 @@ export function withoutTrailingSlash(path: string): string {
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];
-  /** False: the report says which checks fail, and not why. Problems name hosts, users and files. */
+  /** False: the report says which checks fail but not why, since problems name hosts, users and files. */
   readonly hasReasons: boolean;
 }
 

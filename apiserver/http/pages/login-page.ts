@@ -2,7 +2,7 @@
 export interface LoginPageState {
   /** The path that the person wanted. */
   readonly next: string;
-  /** Why the last try failed. */
+  /** Why the last attempt failed. */
   readonly problem?: string;
   /** The issuers at which a person can log in. */
   readonly providers: readonly { readonly name: string; readonly displayName: string }[];

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import type { BodyMemory } from '../../decode/body-memory.ts';
@@ -27,7 +27,7 @@ export interface LoginParts {
   readonly logger: Logger;
 }
 
-/** Strangers send these bodies, so they are small. */
+/** These bodies come from unknown clients, so they must be small. */
 const maxLoginBytes = 8192;
 
 const formType = 'application/x-www-form-urlencoded';
@@ -164,7 +164,7 @@ async function readLogin(context: Context, { bodies }: LoginParts, isForm: boole
   return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
 }
 
-/** Refuses what is too large before it is read. */
+/** Refuses a body that is too large before it is read. */
 function checkSize(context: Context): void {
   const length = Number(context.get('Content-Length') || 'NaN');
   if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;
@@ -175,7 +175,7 @@ function checkSize(context: Context): void {
 function parseJson(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isJsonObject(value)) return value;
   } catch {
     // An error of JSON.parse quotes the text, which has the password.
   }

@@ -1,13 +1,13 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { JWK } from 'jose';
-import { isMapping } from '../settings/fields.ts';
 import type { IssuerConfig } from './authentication-config.ts';
 import { fetchJson } from './https-request.ts';
 
-/** A key that the issuer has taken back is refused after this time at most. */
+/** A key that the issuer has withdrawn is refused after at most this time. */
 const refreshMs = 5 * 60_000;
 
-/** The least time between two fetches: tokens with invented key ids must not make this server a burden to the issuer. */
+/** The minimum time between two fetches, so that tokens with invented key ids cause no load on the issuer. */
 const pauseMs = 10_000;
 
 const maxKeys = 1000;
@@ -55,13 +55,13 @@ export class IssuerKeys {
     await this.#fetching;
   }
 
-  /** Returns a key that is in memory. A token without key id means the only key there is. */
+  /** Returns a key that is in memory. A token without a key id uses the only key, if there is just one. */
   known(kid: string | undefined): JWK | undefined {
     if (kid !== undefined) return this.#keys.get(kid);
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** The same, and asks the issuer for a key that is not in memory. Never rejects. */
+  /** The same, but asks the issuer for a key that is not in memory. Never rejects. */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
@@ -109,20 +109,20 @@ export class IssuerKeys {
     const options = { clock, ca: config.certificateAuthority, signal: this.#ended.signal };
     const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const discovery = await fetchJson(discoveryUrl, options);
-    if (!isMapping(discovery) || discovery['issuer'] !== config.url)
+    if (!isJsonObject(discovery) || discovery['issuer'] !== config.url)
       throw new Error(`${discoveryUrl}: is not the document of issuer ${config.url}`);
     const jwksUri = discovery['jwks_uri'];
     if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
       throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);
     const jwks = await fetchJson(jwksUri, options);
     this.#metadata = { ...discovery, issuer: config.url };
-    const keys: unknown = isMapping(jwks) ? jwks['keys'] : undefined;
+    const keys: unknown = isJsonObject(jwks) ? jwks['keys'] : undefined;
     if (!Array.isArray(keys)) throw new Error(`${jwksUri}: holds no list of keys`);
     if (keys.length > maxKeys) throw new Error(`${jwksUri}: holds more than ${maxKeys} keys`);
     return keys as readonly unknown[];
   }
 
-  /** Returns the keys by id. A key that has not changed stays the same object, by which verified tokens know it. */
+  /** Returns the keys by id. An unchanged key stays the same object, because verified tokens refer to it. */
   #keep(keys: readonly unknown[]): ReadonlyMap<string, JWK> {
     const kept = new Map<string, JWK>();
     for (const key of keys) {
@@ -137,7 +137,7 @@ export class IssuerKeys {
 
 /** Keys for other purposes, and secret ones, are left out. */
 function isPublicKey(key: unknown): key is JWK & { readonly kid?: string } {
-  if (!isMapping(key)) return false;
+  if (!isJsonObject(key)) return false;
   const { kty, use, kid } = key;
   const isKind = kty === 'RSA' || kty === 'EC';
   return isKind && (use === undefined || use === 'sig') && (kid === undefined || typeof kid === 'string');

@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import * as client from 'openid-client';
 import { LoginFailure } from '../login-provider.ts';
 import type { BegunLogin, LoginProvider, ReturnedLogin } from '../login-provider.ts';
-import { readSecret } from '../settings/settings-file.ts';
+import { readSecret } from '../../settings/settings-file.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { IssuerConfig, LoginConfig } from './authentication-config.ts';
 import { sendHttps } from './https-request.ts';

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { LoginProvider } from '../login-provider.ts';
 import type { JwtIssuer } from '../jwt/jwt-authenticator.ts';
-import type { Followed } from '../settings/followed-file.ts';
+import type { Followed } from '../../settings/followed-file.ts';
 import type { IssuerConfig } from './authentication-config.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { IssuerLogin } from './issuer-login.ts';

@@ -17,7 +17,7 @@ export interface ReconcileRequest {
   readonly name: string;
   /** Absent for Cluster-scoped kinds. */
   readonly namespace?: string;
-  /** Bound to the run: its requests end with it, and the next run sees what it wrote. */
+  /** Bound to the run: its requests end with the run, and the next run sees its writes. */
   readonly client: Client;
   /** Aborts when the run outlasts its timeout, and when the grace of a stop is over. */
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ export interface ReconcileRequest {
   readonly reconcileID: string;
 }
 
-/** What a run of a `reconcile` or `cleanup` function is given: the object, and verbs that know it. */
+/** The context of a run of a `reconcile` or `cleanup` function: the object, and verbs for it. */
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
   /** From the cache: frozen and shared. Never older than what this controller wrote. */
   readonly object: T;

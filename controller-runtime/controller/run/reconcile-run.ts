@@ -25,14 +25,14 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
-  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  /** Called when a run outlasts its timeout; the run goes on until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
 export interface RunOptions {
   readonly item: WorkItem;
   readonly reconcileID: string;
-  /** Knows the run already. */
+  /** Adds the run to each line. */
   readonly logger: Logger;
 }
 
@@ -41,7 +41,9 @@ export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
-  /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
+  /**
+   * Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
+   */
   readonly #abort = new AbortController();
   #timer: Timer | undefined;
   #timeout: Error | undefined;
@@ -58,8 +60,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Never rejects. A run that outlasts its timeout gets an aborted signal, and is waited for nonetheless: to give its
-   * key to another run before it has ended would be two runs at once. The same goes for its writes.
+   * Never rejects. A run that outlasts its timeout gets an aborted signal, but this waits for its end, and for its
+   * writes: otherwise two runs of one key could overlap.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
@@ -71,7 +73,7 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // The run may have left a Promise.all early, when one of its promises rejected: no mistake.
+      // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       return outcomeOfError(error, this.#client.conflictSource(error));
@@ -80,7 +82,7 @@ export class ReconcileRun {
     }
   }
 
-  /** Tells the run to end, and leaves no timer of it. */
+  /** Aborts the run, and clears its timer. */
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#tellToEnd(reason);
@@ -141,7 +143,7 @@ export class ReconcileRun {
     logger.warn({ runsPerMinute }, `${told}${why}`);
   }
 
-  /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
+  /** The finalizer is stored before the first reconcile. It is removed when the controller no longer has a cleanup. */
   #prepare(object: ApiObject): Promise<ApiObject | undefined> {
     const { cleanup, finalizer } = this.#parts.definition;
     return this.#writeFinalizers(object, (present) =>
@@ -149,7 +151,7 @@ export class ReconcileRun {
     );
   }
 
-  /** Without our finalizer the object is none of our business any more. */
+  /** Without our finalizer there is nothing left to do for this object. */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
@@ -166,7 +168,9 @@ export class ReconcileRun {
     return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
   }
 
-  /** Written out, and not spread: at ten thousand runs a second and more, spreading is what they spend their time on. */
+  /**
+   * Written out, because with a spread most of the time of short runs (10,000 a second and more) goes into the spread.
+   */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
     const abort = this.#abort;

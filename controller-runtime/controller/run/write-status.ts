@@ -8,7 +8,7 @@ export interface StatusParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly model: ModelDescriptor;
-  /** The object as the run got it: its generation is the observed one. */
+  /** The object that the run received: its generation is the observed one. */
   readonly object: ApiObject;
 }
 
@@ -24,7 +24,7 @@ export async function writeStatus({ client, view, model, object }: StatusParts, 
   const observed = hasObservedGeneration(model) ? { observedGeneration: object.metadata.generation } : {};
   const status = { ...observed, ...(toJson(partial) as object) };
   const { name, namespace, uid } = object.metadata;
-  // Of a namesake the newest state says nothing: the write then has to meet its Conflict.
+  // The newest state may be of another object with this name. Then the write must fail with a Conflict.
   const present = view.newest(object);
   const before: unknown = Reflect.get(present, 'status') ?? {};
   if (deepEqual(applyMergePatch(before, status), before)) return present;
