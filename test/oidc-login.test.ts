@@ -63,7 +63,13 @@ describe('People who log in with a browser at an issuer', () => {
     expect(asked)
       .to.include({ code_challenge_method: 'S256' })
       .and.have.all.keys(
-        ...['response_type', 'client_id', 'scope', 'code_challenge', 'code_challenge_method', 'state', 'nonce'],
+        'response_type',
+        'client_id',
+        'scope',
+        'code_challenge',
+        'code_challenge_method',
+        'state',
+        'nonce',
         'redirect_uri',
       );
     expect(asked['redirect_uri']).to.equal(`${login.server.api.url}/login/oidc/staff/callback`);
