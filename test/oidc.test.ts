@@ -82,7 +82,7 @@ ${indented(of.ca)}
       user: {
         username: 'oidc:ann',
         uid: '7',
-        // Only this server makes masters.
+        // Only this server can issue credentials of masters.
         groups: ['staff', 'system:authenticated'],
         extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'] },
       },
@@ -138,7 +138,7 @@ ${indented(of.ca)}
   it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
-    // It takes requests, and answers none.
+    // It accepts requests, and never responds.
     await issuer.fail('silent');
     await clock.advance(10_000);
     await issuer.rotate('unseen');

@@ -36,7 +36,7 @@ export interface IssuerReply {
   readonly error?: string;
 }
 
-/** An issuer of tokens as of OpenID Connect, in a process of its own. */
+/** An issuer of tokens by OpenID Connect, in its own process. */
 export class TokenIssuer {
   readonly ca: string;
   readonly url: string;

@@ -56,7 +56,7 @@ describe('the static files of a plugin', () => {
     await removeFolders();
   });
 
-  /** The path goes out as it is written here. */
+  /** The path is sent unchanged. */
   async function ask(path: string, { method = 'GET', headers = {} }: AskOptions = {}, at = server): Promise<Answer> {
     const { port } = new URL(at.url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
