@@ -33,8 +33,9 @@ export function formatRequest(
 }
 
 /**
- * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with the
- * server: it reads the head of an answer and counts the rest. Rejects at the first answer that is no success.
+ * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with
+ * the server: it reads the head of a response and counts the rest. Rejects at the first response that is not a
+ * success.
  */
 export async function loadHttp({ url, connections, seconds, request }: HttpLoad): Promise<Figures> {
   const latencies: number[] = [];
@@ -46,7 +47,7 @@ export async function loadHttp({ url, connections, seconds, request }: HttpLoad)
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
 }
 
-/** A connection for requests that come one by one. */
+/** A connection for one request at a time. */
 export class HttpConnection implements Disposable {
   readonly #socket: Socket;
   #resolve: () => void = () => undefined;
@@ -67,7 +68,7 @@ export class HttpConnection implements Disposable {
     return new HttpConnection(socket);
   }
 
-  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is no success. */
+  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is not a success. */
   send(request: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

@@ -56,9 +56,9 @@ describe('users who share a server', () => {
     return Number(pattern.exec(text)?.[1]);
   }
 
-  /** Lets ann run and queue so many requests. */
+  /** Lets ann run and queue this many requests. */
   async function flood(count: number): Promise<void> {
-    // Another user makes the server a shared one.
+    // A request of another user makes the server a shared one.
     await server.get(persons, { authorization });
     for (let index = 0; index < count; index += 10) {
       for (let at = 0; at < 10; at += 1) hold(persons, `Bearer ${annToken}`);

@@ -87,7 +87,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(releaseBodies(parts.bodies.memory, parts.proxies));
   const refusals = new RefusalLog(parts);
   app.use(originGuard({ ...parts, refusals }));
-  app.use(authenticate(parts.authenticator, refusals));
+  app.use(authenticate({ ...parts, refusals, providers: () => parts.people.issuers.offers() }));
   app.use(fairShare(parts));
   app.use(impersonate(parts.permissions));
   if (auditor !== undefined) app.use(auditor.arrivals());

@@ -5,6 +5,7 @@ import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
 import type { AuditTrail } from '../../audit/audit-trail.ts';
 import { recordedUri } from '../../audit/secret-bodies.ts';
 import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
+import { issuerPath } from '../pages/issuer-path.ts';
 import { askedOf } from '../request/request-verb.ts';
 import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
 import type { AuditNotes } from '../request/caller.ts';
@@ -136,7 +137,9 @@ const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
 /** Returns true for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
-  return !isOpenPath(path) || (method === 'POST' && sessionPaths.has(withoutTrailingSlash(path)));
+  if (!isOpenPath(path)) return true;
+  const plain = withoutTrailingSlash(path);
+  return (method === 'POST' && sessionPaths.has(plain)) || issuerPath(plain)?.isCallback === true;
 }
 
 interface About {

@@ -4,15 +4,23 @@ import { discardRest } from '../../decode/read-body.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { isOpenPath } from '../pages/health.ts';
+import type { LoginPageState } from '../pages/login-page.ts';
 import { isPageRequest, localPath, sendLoginPage } from '../pages/send-login-page.ts';
 import { setCaller } from '../request/caller.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
+
+export interface AuthenticateParts {
+  readonly authenticator: Authenticator;
+  readonly refusals: RefusalLog;
+  /** The issuers that the login page offers. */
+  readonly providers: () => LoginPageState['providers'];
+}
 
 /**
  * Finds the user of each request; health checks need none. A request without a user gets the same 401, whatever its
  * path, method or body, and the server keeps nothing of it.
  */
-export function authenticate(authenticator: Authenticator, refusals: RefusalLog): Middleware {
+export function authenticate({ authenticator, refusals, providers }: AuthenticateParts): Middleware {
   return function findUser(context, next): Promise<void> {
     if (isOpenPath(context.path)) return next();
     const found = authenticator.ofRequest(context.req);
@@ -33,6 +41,6 @@ export function authenticate(authenticator: Authenticator, refusals: RefusalLog)
     refusals.note(context, `a request with ${kind} credentials was refused`);
     if (!isPageRequest(context)) throw new ApiError('Unauthorized', 'Unauthorized');
     context.set('WWW-Authenticate', 'Bearer');
-    sendLoginPage(context, 401, { next: localPath(context.url) });
+    sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
   }
 }

@@ -1,3 +1,5 @@
+import { issuerPath } from './issuer-path.ts';
+
 /** A check of one part that has to work. */
 export interface HealthCheck {
   readonly name: string;
@@ -22,7 +24,8 @@ const openPaths: ReadonlySet<string> = new Set([
 
 /** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
 export function isOpenPath(path: string): boolean {
-  return openPaths.has(withoutTrailingSlash(path));
+  const plain = withoutTrailingSlash(path);
+  return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
 /** One trailing slash is ignored. */
