@@ -79,7 +79,9 @@ describe('the audit log of clients in the process of the server', () => {
     const { name } = ann.metadata;
     await client.get(Person, name);
     await client.list(Person);
-    const older = await client.update(Object.assign(new Person(), ann, { spec: { name: 'Ann', age: 30 } }), { fieldManager: 'me' });
+    const older = await client.update(Object.assign(new Person(), ann, { spec: { name: 'Ann', age: 30 } }), {
+      fieldManager: 'me',
+    });
     await client.updateStatus(older, { greeting: 'hello' });
     await client.patch(Person, name, { type: 'merge', patch: { spec: { age: 31 } } }, { dryRun: true });
     await client.apply(Person, { metadata: { name }, spec: { name: 'Ann' } }, { fieldManager: 'shop', force: true });
