@@ -26,15 +26,9 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   RequestObserver: [],
   largeAnswers: [],
   releaseBodies: [],
-  originGuard: [],
+  guardRequests: [],
   pageHeaders: [],
   'auditor.responses': [],
-  'auditor.arrivals': [],
-  authenticate: [],
-  fairShare: [],
-  impersonate: [],
-  authorize: [],
-  queryEncoding: [],
   // Before the authentication: users log in here. The test of open paths asks them.
   loginRoutes: [],
   // The kinds of discovery, and the routes of plugins, are asked below.

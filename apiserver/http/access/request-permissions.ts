@@ -11,14 +11,20 @@ import { callerOf, noteForAudit } from '../request/caller.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
-import { addGrants, grantsOf } from './grant.ts';
-import type { Grant } from './grant.ts';
 
 /** How often it is checked whether credentials are still valid. */
 const checkMs = 2000;
 
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
+
+/** Something that a user was allowed to do. */
+interface Grant {
+  readonly user: UserInfo;
+  readonly attributes: Attributes;
+}
+
+const grantsKey = 'grants';
 
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
@@ -66,7 +72,8 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    addGrants(context, [{ user, attributes }]);
+    const { state } = context;
+    state[grantsKey] = [...grantsOf(context), { user, attributes }];
   }
 
   /**
@@ -158,6 +165,11 @@ export class RequestPermissions {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+/** Returns all that a request was allowed to do; a request needs all of it. */
+function grantsOf({ state }: Context): readonly Grant[] {
+  return (state[grantsKey] as readonly Grant[] | undefined) ?? [];
 }
 
 /** An authenticator that cannot be asked has said nothing about the credential. */
