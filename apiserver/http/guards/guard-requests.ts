@@ -27,7 +27,7 @@ export interface GuardParts extends OriginGuardParts, FairShareParts, Attributes
 
 /**
  * The checks before a request is handled, in their order: host and origin, the user, a seat, impersonation, the audit entry of
- * the arrival, permission, the encoding of the query. Health checks and the login need only the first and the last.
+ * the arrival, permission, the encoding of the query. Health checks and the login need neither user nor permission.
  */
 export function guardRequests(parts: GuardParts): Middleware {
   const { authenticator, permissions, auditor, refusals } = parts;
@@ -35,13 +35,16 @@ export function guardRequests(parts: GuardParts): Middleware {
 
   return function guardRequest(context, next): Promise<void> {
     origins.check(context);
-    if (isOpenPath(context.path)) {
-      checkQueryEncoding(context);
-      return next();
-    }
+    if (isOpenPath(context.path)) return passOpen(context, next);
     const user = authenticator.ofRequest(context.req);
     return user instanceof Promise ? user.then((found) => pass(context, found, next)) : pass(context, user, next);
   };
+
+  async function passOpen(context: Context, next: () => Promise<void>): Promise<void> {
+    await auditor?.recordArrival(context);
+    checkQueryEncoding(context);
+    await next();
+  }
 
   async function pass(context: Context, user: UserInfo | undefined, next: () => Promise<void>): Promise<void> {
     if (user === undefined) return refuseStranger(context, refusals);
