@@ -8,7 +8,6 @@ import { withoutTrailingSlash } from '../pages/health.ts';
 import { askedOf } from '../request/request-verb.ts';
 import { callerOf } from '../request/caller.ts';
 import { firstOf } from '../request/query.ts';
-import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
 /** The connections of the server. */
@@ -19,11 +18,17 @@ export interface Connections {
   know(socket: Socket): void;
 }
 
+/** The kinds of the server. */
+interface KindSizes {
+  /** Returns the number of objects of a kind; undefined for a path that is not one of objects. */
+  sizeOf(group: string, version: string, plural: string): number | undefined;
+}
+
 export interface FairShareParts {
   readonly fairness: Fairness;
   readonly proxies: TrustedProxies;
   readonly connections: Connections;
-  readonly table: Pick<ResourceTable, 'sizeOf'>;
+  readonly table: KindSizes;
 }
 
 const light: Work = { level: 'people', cost: 1 };
