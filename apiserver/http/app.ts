@@ -82,7 +82,8 @@ export function createApp(parts: AppParts): Koa {
   app.use(largeAnswers(parts.memory));
   app.use(releaseBodies(parts.bodies.memory, parts.proxies));
   const refusals = new RefusalLog(parts);
-  app.use(guardRequests({ ...parts, auditor, refusals, isKind: (path) => isKind(parts, path) }));
+  const guarded = { isKind: (path: ResourcePath) => isKind(parts, path), providers: () => parts.people.issuers.offers() };
+  app.use(guardRequests({ ...parts, ...guarded, auditor, refusals }));
   app.use(resourceRoutes(parts));
   app.use(pageHeaders(parts.proxies));
   app.use(loginRoutes({ ...parts, refusals }));

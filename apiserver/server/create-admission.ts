@@ -12,7 +12,10 @@ import type { RegistryOptions } from '../registry/writes/registry-options.ts';
 import type { Settings } from './api-server-options.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 
-/** Returns the rule that quotas add to creations. `registry` is called once writes begin, since it needs the rule first. */
+/**
+ * Returns the rule that quotas add to creations. `registry` is called once writes begin, since the registry itself
+ * needs the rule.
+ */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
   { table, isShared, registry }: QuotaAdmissionParts,

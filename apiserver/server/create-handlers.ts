@@ -43,7 +43,7 @@ export function createHandlers(
 ): Handlers {
   const { clock, maxAnswerBytes, trustedProxies } = settings;
   const proxies = new TrustedProxies(trustedProxies);
-  const memory = new AnswerMemory(maxAnswerBytes);
+  const memory = new AnswerMemory(maxAnswerBytes, proxies);
   const watches = new WatchHandler({ ...settings, ...parts, proxies });
   const bodies = new BodyCodec(clock);
   const resources = new ResourceHandler({ ...parts, watches, bodies, memory, clock });
@@ -52,7 +52,7 @@ export function createHandlers(
 
 type ServedParts = 'resources' | 'memory' | 'proxies' | 'bodies' | 'endpoints' | 'metrics' | 'live' | 'permissions';
 
-/** What requests are answered from. */
+/** The sources of responses. */
 export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;

@@ -6,8 +6,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TlsOptions as TlsServerOptions } from 'node:tls';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
@@ -69,15 +70,14 @@ export class HttpListener {
   readonly #sockets = new Set<Socket>();
   readonly #connections: ConnectionTable;
   readonly #stalled: StalledReaders;
-  readonly #clock: Clock;
-  #look: Timer | undefined;
+  readonly #looks: PeriodicTask;
   #url = '';
 
   constructor(handler: Handler, options: ListenerOptions) {
     const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = options;
     const answer = this.#inTurn(handler);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
-    this.#clock = clock;
+    this.#looks = new PeriodicTask({ clock, intervalMs: lookMs, run: () => this.#lookAtConnections() });
     this.#stalled = new StalledReaders(this.#sockets, clock);
     this.#connections = connections;
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
@@ -126,18 +126,14 @@ export class HttpListener {
         resolve();
       });
     });
-    this.#lookLater();
+    this.#looks.start();
     const address = this.#server.address() as AddressInfo;
     this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
   }
 
-  #lookLater(): void {
-    this.#look = this.#clock.setTimeout(() => {
-      this.#stalled.check();
-      this.#connections.forgetSent();
-      this.#lookLater();
-    }, lookMs);
-    this.#look.unref?.();
+  #lookAtConnections(): void {
+    this.#stalled.check();
+    this.#connections.forgetSent();
   }
 
   /** Sets the certificate for new connections. Throws for a pair that cannot be used, and always for plain HTTP. */
@@ -161,7 +157,7 @@ export class HttpListener {
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(timer);
-    this.#clock.clearTimeout(this.#look);
+    await this.#looks.stop();
   }
 }
 

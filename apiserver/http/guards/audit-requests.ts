@@ -5,6 +5,7 @@ import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
 import type { AuditTrail } from '../../audit/audit-trail.ts';
 import { recordedUri } from '../../audit/secret-bodies.ts';
 import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
+import { issuerPath } from '../pages/issuer-path.ts';
 import { askedOf } from '../request/request-verb.ts';
 import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
 import type { AuditNotes } from '../request/caller.ts';
@@ -23,7 +24,10 @@ interface AuditedRequest {
   readonly sinceMs: number;
 }
 
-/** Records requests, except health checks and the files of the login page, in two middlewares: one around all of it, one behind authentication. */
+/**
+ * Records requests, except health checks and the files of the login page, in two middlewares: one around all others,
+ * one after authentication.
+ */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
   readonly #proxies: TrustedProxies;
@@ -33,7 +37,7 @@ export class RequestAuditor {
     this.#proxies = proxies;
   }
 
-  /** Records the responses, refusals as well; it belongs inside of the middleware that turns errors into responses. */
+  /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
   responses(): Middleware {
     return async (context, next): Promise<void> => {
       if (!isAudited(context)) return next() as Promise<void>;
@@ -52,8 +56,8 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival of a request whose user is known, where the policy wants that. Where entries are required, returns a
-   * promise for a write, which goes on only once this entry is written.
+   * Records the arrival of a request, if the policy requires it; called after authentication. If entries are required, returns
+   * a promise for a write, which continues only once this entry is written.
    */
   recordArrival(context: Context): Promise<void> | undefined {
     const request = context.state[key] as AuditedRequest | undefined;
@@ -128,7 +132,9 @@ const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
 /** Returns true for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
-  return !isOpenPath(path) || (method === 'POST' && sessionPaths.has(withoutTrailingSlash(path)));
+  if (!isOpenPath(path)) return true;
+  const plain = withoutTrailingSlash(path);
+  return (method === 'POST' && sessionPaths.has(plain)) || issuerPath(plain)?.isCallback === true;
 }
 
 interface About {

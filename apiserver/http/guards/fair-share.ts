@@ -59,7 +59,7 @@ export function askForSeats(context: Context, parts: FairShareParts): Seats | Pr
   return flow instanceof Promise ? flow.then((found) => ({ level, flow: found, cost })) : { level, flow, cost };
 }
 
-/** People without a credential are told apart by their address. */
+/** Clients without a credential are distinguished by their address. */
 function identityOf(context: Context, { proxies, connections }: FairShareParts): string {
   const { username } = callerOf(context);
   if (username === anonymous.username) return `${username} ${proxies.addressOf(context)}`;

@@ -5,10 +5,10 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { isOpenPath } from '../pages/health.ts';
+import type { LoginPageState } from '../pages/login-page.ts';
 import { isPageRequest, localPath, sendLoginPage } from '../pages/send-login-page.ts';
 import { setCaller } from '../request/caller.ts';
 import { checkQueryEncoding } from '../request/query.ts';
-import type { RefusalLog } from '../request/refusal-log.ts';
 import type { RequestAuditor } from './audit-requests.ts';
 import { askForSeats } from './fair-share.ts';
 import type { FairShareParts, Seats } from './fair-share.ts';
@@ -21,6 +21,8 @@ import type { AttributesParts } from './request-attributes.ts';
 export interface GuardParts extends OriginGuardParts, FairShareParts, AttributesParts {
   readonly authenticator: Authenticator;
   readonly permissions: RequestPermissions;
+  /** The issuers that the login page offers. */
+  readonly providers: () => LoginPageState['providers'];
   /** Absent: requests are not audited. */
   readonly auditor: RequestAuditor | undefined;
 }
@@ -30,7 +32,7 @@ export interface GuardParts extends OriginGuardParts, FairShareParts, Attributes
  * the arrival, permission, the encoding of the query. Health checks and the login need neither user nor permission.
  */
 export function guardRequests(parts: GuardParts): Middleware {
-  const { authenticator, permissions, auditor, refusals } = parts;
+  const { authenticator, permissions, auditor } = parts;
   const origins = new OriginGuard(parts);
 
   return function guardRequest(context, next): Promise<void> {
@@ -47,7 +49,7 @@ export function guardRequests(parts: GuardParts): Middleware {
   }
 
   async function pass(context: Context, user: UserInfo | undefined, next: () => Promise<void>): Promise<void> {
-    if (user === undefined) return refuseStranger(context, refusals);
+    if (user === undefined) return refuseStranger(context, parts);
     setCaller(context, user);
     let seats: Seats | undefined;
     let isAllowed = false;
@@ -74,13 +76,13 @@ export function guardRequests(parts: GuardParts): Middleware {
 
 /**
  * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; nothing of it is
- * kept. A person in a browser gets a page on which to log in.
+ * kept. A browser gets the login page.
  */
-async function refuseStranger(context: Context, refusals: RefusalLog): Promise<void> {
+async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);
   const kind = context.get('Authorization') === '' ? 'no' : 'wrong';
   refusals.note(context, `a request with ${kind} credentials was refused`);
   if (!isPageRequest(context)) throw new ApiError('Unauthorized', 'Unauthorized');
   context.set('WWW-Authenticate', 'Bearer');
-  sendLoginPage(context, 401, { next: localPath(context.url) });
+  sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
 }

@@ -32,7 +32,7 @@ export interface RegistryOptions {
 }
 
 /** The hooks of plugins. */
-export interface Hooks {
+interface Hooks {
   /** Returns the hooks for writes of the kind with this key prefix, in order; undefined for none. */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined;
 }

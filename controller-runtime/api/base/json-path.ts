@@ -16,7 +16,7 @@ type Step =
       readonly literal?: Literal;
     };
 
-/** Longest path, in characters. */
+/** The maximum length of a path, in characters. */
 const maxPathLength = 1024;
 
 const plainName = /\.((?:\\.|[^\\.[\]()'"*?@=<>!\s])+)/y;
@@ -116,7 +116,7 @@ function firstAt(steps: readonly Step[], value: unknown): unknown {
   return undefined;
 }
 
-// Lazily: the first value is looked for in depth, and what stands behind it is not looked at.
+// Lazy: a depth-first search that stops at the first value.
 function* valuesAt(steps: readonly Step[], value: unknown, from: number): Iterable<unknown> {
   const step = steps[from];
   if (step === undefined) yield value;
