@@ -1,5 +1,5 @@
-import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
+import { refusalOf } from '../../audit/audit-event.ts';
 import type { AuditedResponse, AuditMoment } from '../../audit/audit-event.ts';
 import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
 import type { AuditTrail } from '../../audit/audit-trail.ts';
@@ -10,7 +10,7 @@ import { askedOf } from '../request/request-verb.ts';
 import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
 import type { AuditNotes } from '../request/caller.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
-import { recordedBodies } from './audit-bodies.ts';
+import { bodiesOf } from './audit-bodies.ts';
 
 /** The verbs that change nothing. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
@@ -104,9 +104,7 @@ export class RequestAuditor {
     const attributes = askedOf(context);
     const isReceived = stage === 'RequestReceived';
     const hasBodies = !isReceived && decision.level !== 'Metadata';
-    const bodies = hasBodies
-      ? recordedBodies(context, { attributes, decision, body: notes.body, response })
-      : undefined;
+    const bodies = hasBodies ? bodiesOf(context, { attributes, decision, body: notes.body, response }) : undefined;
     return {
       level: decision.level,
       stage,
@@ -150,11 +148,6 @@ function usersOf(context: Context, notes: AuditNotes): Pick<AuditMoment, 'user' 
   return impersonator === undefined
     ? { user: caller ?? notes.claimedUser }
     : { user: impersonator, impersonatedUser: caller };
-}
-
-function refusalOf(error: unknown): AuditedResponse {
-  if (!isApiError(error)) return { code: 500, reason: 'InternalError', message: 'Internal error occurred' };
-  return { code: error.code, reason: error.reason, message: error.message };
 }
 
 /** The path of a creation does not have the name; its response does. */
