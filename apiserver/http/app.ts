@@ -82,7 +82,10 @@ export function createApp(parts: AppParts): Koa {
   app.use(largeAnswers(parts.memory));
   app.use(releaseBodies(parts.bodies.memory, parts.proxies));
   const refusals = new RefusalLog(parts);
-  const guarded = { isKind: (path: ResourcePath) => isKind(parts, path), providers: () => parts.people.issuers.offers() };
+  const guarded = {
+    isKind: (path: ResourcePath) => isKind(parts, path),
+    providers: () => parts.people.issuers.offers(),
+  };
   app.use(guardRequests({ ...parts, ...guarded, auditor, refusals }));
   app.use(resourceRoutes(parts));
   app.use(pageHeaders(parts.proxies));

@@ -22,7 +22,10 @@ describe('connections of a server', () => {
   async function start(maxConnections = Number.POSITIVE_INFINITY): Promise<void> {
     clock = new FakeClock();
     sockets = [];
-    listener = new HttpListener((_request, response) => response.end('ok'), { clock, connections: new ConnectionTable({ maxConnections }) });
+    listener = new HttpListener((_request, response) => response.end('ok'), {
+      clock,
+      connections: new ConnectionTable({ maxConnections }),
+    });
     await listener.listen(address);
   }
 
