@@ -28,15 +28,9 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   RequestObserver: [],
   largeAnswers: [],
   releaseBodies: [],
-  originGuard: [],
+  guardRequests: [],
   pageHeaders: [],
   'auditor.responses': [],
-  'auditor.arrivals': [],
-  authenticate: [],
-  fairShare: [],
-  impersonate: [],
-  authorize: [],
-  queryEncoding: [],
   // Before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
   // The kinds of discovery, and the routes of plugins, are tested below.
