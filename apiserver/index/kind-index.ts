@@ -134,7 +134,8 @@ export class KindIndex {
   compute(object: ApiObject): readonly string[] {
     const values = this.#call(object);
     // Most functions sort already, and sorting 20,000 labels again takes 10 ms.
-    const distinct = values.length < 2 || isDistinctSorted(values) ? [...values] : [...new Set(values)].sort(compareCodePoints);
+    const distinct =
+      values.length < 2 || isDistinctSorted(values) ? [...values] : [...new Set(values)].sort(compareCodePoints);
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 

@@ -122,8 +122,7 @@ describe('matches', () => {
       { fieldSelector: [{ key: 'spec.tags', operator: 'exists' as const, values: [] }] },
     ];
     const found = selectors.map((options) => entries.map((entry) => matches(compileQuery(cache, options), entry)));
-    for (const [at, [ofFew, ofMany]] of found.entries())
-      expect(ofMany, JSON.stringify(selectors[at])).to.equal(ofFew);
+    for (const [at, [ofFew, ofMany]] of found.entries()) expect(ofMany, JSON.stringify(selectors[at])).to.equal(ofFew);
     expect(found.flat().filter(Boolean)).to.have.length(2 * 17);
   });
 });

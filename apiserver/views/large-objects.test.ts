@@ -22,7 +22,10 @@ const columns = paths.map((jsonPath): PrinterColumn => ({ name: jsonPath, type: 
 
 /** An object, and the same one with more than 64 KiB in fields that no column but `.spec` shows. */
 function objectOf(filling: string): Buffer {
-  const list = [{ name: 'a', size: 1 }, { name: 'b', size: 2 }];
+  const list = [
+    { name: 'a', size: 1 },
+    { name: 'b', size: 2 },
+  ];
   const text = JSON.stringify({
     apiVersion: 'a/v1',
     kind: 'Thing',

@@ -46,7 +46,9 @@ export class JsonPath {
   /** The names of the fields that the path begins with; all that it leads to is below the last one. */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
-    return this.#steps.slice(0, end === -1 ? undefined : end).flatMap((step) => (step.kind === 'field' ? step.name : []));
+    return this.#steps
+      .slice(0, end === -1 ? undefined : end)
+      .flatMap((step) => (step.kind === 'field' ? step.name : []));
   }
 
   /** The first value that the path leads to; undefined when there is none. */
