@@ -1,6 +1,7 @@
 // mocha's dots, and at the very end one plain line that people and machines read: "412 passed, 0 failed, 3 skipped". The line before
 // says how many slow tests were left out.
 import Mocha from 'mocha';
+import { printCpuTimes } from './cpu-times.js';
 import { runsSlowTests, slowTag } from './tiers.js';
 
 const { EVENT_TEST_PENDING } = Mocha.Runner.constants;
@@ -23,6 +24,7 @@ export default class ClosingLineReporter extends Mocha.reporters.Dot {
   done(failures, exit) {
     const { passes } = this.stats;
     const skipped = this.#skipped.length;
+    printCpuTimes();
     for (const title of this.#skipped) console.log(`  skipped: ${title}`);
     if (this.#slow > 0) console.log(`  left out: ${this.#slow} slow tests (npm run test:all runs all tests)`);
     if (passes === 0) console.log('  no test passed: that proves nothing, and counts as a failure');
