@@ -26,7 +26,7 @@ export type { ExportManifest, ExportSummary } from './backup/export-format.ts';
 export { ExportReader } from './backup/export-reader.ts';
 export type { ExportedObject } from './backup/export-reader.ts';
 export { checkServiceDomain } from './server/service-domain.ts';
-export { SettingsFileError } from './identity/settings/fields.ts';
+export { SettingsFileError } from './settings/fields.ts';
 export { checkIssuer } from './identity/accounts/check-issuer.ts';
 export type { AdministratorFile } from './identity/administrator.ts';
 export { checkToken } from './identity/administrator-token.ts';

@@ -1,4 +1,4 @@
-// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [case]...`
+// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [--rounds n] [--only text] [case]...`
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ import { identities } from './cases/identities.ts';
 import { inProcess } from './cases/in-process.ts';
 import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
+import { owners } from './cases/owners.ts';
 import { pluginStart } from './cases/plugins.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
@@ -53,16 +54,22 @@ const cases: Readonly<Record<string, Case>> = {
   'work-queue': workQueue,
   authorization,
   reconciles,
+  owners,
   stalls,
   security,
   cpu,
 };
 
-const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean' }, rounds: { type: 'string' }, only: { type: 'string' } },
+  allowPositionals: true,
+});
 const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
 if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}: there are ${Object.keys(cases).join(', ')}`);
 
-const settings = values.quick === true ? quickSettings : fullSettings;
+const { only = '' } = values;
+const usual = values.quick === true ? quickSettings : fullSettings;
+const settings = values.rounds === undefined ? usual : { ...usual, rounds: readRounds(values.rounds) };
 const root = temporaryFolder();
 const rows: Row[] = [];
 for (const [name, run] of Object.entries(cases)) {
@@ -70,7 +77,14 @@ for (const [name, run] of Object.entries(cases)) {
   console.error(`${name} ...`);
   const folder = join(root, name);
   mkdirSync(folder);
-  rows.push(...(await run({ settings, folder })));
+  rows.push(...(await run({ settings, folder, only })));
 }
 console.log(`\n${describeMachine(root)}${values.quick === true ? '; --quick: the figures mean nothing' : ''}\n`);
 console.log(formatTable(rows));
+
+/** @throws Error for text that is no whole number from 1 to 1000 */
+function readRounds(text: string): number {
+  const rounds = Number(text);
+  if (Number.isInteger(rounds) && rounds >= 1 && rounds <= 1000) return rounds;
+  throw new Error(`--rounds ${text}: must be a whole number from 1 to 1000`);
+}

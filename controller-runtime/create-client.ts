@@ -16,18 +16,21 @@ export interface HttpClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
   readonly token?: string;
-  /** The time limit of one request, including the body of its response; for a watch, until the response headers. Default 30,000 ms. */
+  /**
+   * The time limit of one request, including the body of its response; for a watch, until the response headers. Default
+   * 30,000 ms.
+   */
   readonly requestTimeoutMs?: number;
-  /** A watch on which no byte came for so long is resumed. Default 120,000 ms: twice the interval of bookmarks. */
+  /** A watch is reconnected after this time without a byte. Default 120,000 ms: twice the interval of bookmarks. */
   readonly watchSilenceMs?: number;
-  /** Kinds that update and updateStatus need not look up. Those of other verbs' calls are added. Default none. */
+  /** Kinds that update and updateStatus need not look up; kinds that other calls name are added. Default none. */
   readonly models?: readonly Model[];
   /**
-   * PEM of the authorities that may vouch for the server, and of no others. Default those that Node knows. Needs an
-   * `https:` URL, and no {@link fetch}.
+   * PEM of the only authorities whose certificates are accepted from the server. Default those that Node knows. Needs
+   * an `https:` URL, and no {@link fetch}.
    */
   readonly ca?: string;
-  /** Default Node's own. One with a dispatcher or agent of its own brings certificates and proxies. */
+  /** Default Node's own. A fetch with its own dispatcher or agent can add certificates and proxies. */
   readonly fetch?: typeof fetch;
   /** Default the real time. */
   readonly clock?: Clock;
@@ -77,7 +80,7 @@ function counterOf(metrics: Metrics, url: string): (method: string, code: string
   return (method, code) => requests.of(code, method, host).inc();
 }
 
-/** An authority that verifies nothing would be a false promise. */
+/** Refuses an authority that would not be used: users would take the connection for verified. */
 function fetchOf(url: string, { ca, fetch }: HttpClientOptions): typeof globalThis.fetch {
   if (ca === undefined) return fetch ?? globalThis.fetch;
   if (fetch !== undefined) throw new TypeError('ca: a fetch of your own has to verify the server by itself');

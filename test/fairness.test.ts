@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
+import { Person, person, persons } from './support/models.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -56,9 +56,9 @@ describe('users who share a server', () => {
     return Number(pattern.exec(text)?.[1]);
   }
 
-  /** Lets ann run and queue so many requests. */
+  /** Lets ann run and queue this many requests. */
   async function flood(count: number): Promise<void> {
-    // Another user makes the server a shared one.
+    // A request of another user makes the server a shared one.
     await server.get(persons, { authorization });
     for (let index = 0; index < count; index += 10) {
       for (let at = 0; at < 10; at += 1) hold(persons, `Bearer ${annToken}`);
@@ -71,13 +71,20 @@ describe('users who share a server', () => {
 
   it('wait behind their own requests, not behind those of another user; leases wait behind no other request', async () => {
     await flood(100);
-    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(16);
-    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(84);
+    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(8);
+    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(92);
     expect((await server.post(persons, person('ann'), { headers: { authorization } })).status).to.equal(201);
     for (const credential of [authorization, `Bearer ${annToken}`]) {
       const lease = { metadata: { generateName: 'lease-' }, spec: { holderIdentity: 'me' } };
       expect((await server.post(leases, lease, { headers: { authorization: credential } })).status).to.equal(201);
     }
+  });
+
+  it('do not delay plugins in the process, which need no seat', async () => {
+    await flood(40);
+    const client = server.api.createPluginClient('shop');
+    await client.create(Person, { metadata: { name: 'of-a-plugin' }, spec: { name: 'P' } });
+    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(32);
   });
 
   it('get 429 for a watch too many, and may have another one once one has ended', async () => {

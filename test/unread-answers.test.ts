@@ -13,10 +13,10 @@ import { TestServer } from './support/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** Together more than the buffers of a connection take: 4 MiB to send, 6 MiB to receive. */
+/** Together more than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
 const objects = 20;
 
-/** What the sockets, pieces and entries of some tens of answers may take. */
+/** The permitted memory of the sockets, pieces and entries of some tens of responses. */
 const allowance = 64 * MiB;
 
 setFlagsFromString('--expose-gc');
@@ -41,7 +41,7 @@ describe('responses that clients do not read', () => {
     clock = new FakeClock();
     sockets = [];
     const retention = { minAgeMs: 1000, minChanges: 1 };
-    server = await TestServer.start({ clock, retention, maxAnswerBytes: 50 * MiB });
+    server = await TestServer.start({ clock, retention, maxAnswerBytes: 50 * MiB, trustedProxies: ['127.0.0.1'] });
     for (let index = 0; index < objects; index += 1) await server.create(persons, large(index));
   });
 
@@ -50,12 +50,12 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** Random, so that it takes its room compressed, too. */
+  /** Random, so that compression does not shrink it. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends, waits for the head of the response, and reads no further; returns what came. */
+  /** Sends a request, waits for the head of the response, and reads no further; returns the received text. */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);
@@ -65,7 +65,7 @@ describe('responses that clients do not read', () => {
     return { socket, head: String(socket.read(100)) };
   }
 
-  /** All bytes that still come, until there are so many, or the connection ends. */
+  /** The remaining bytes, up to a number, or until the connection ends. */
   async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
     let bytes = 0;
     const over = new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ describe('responses that clients do not read', () => {
   it('are no more than one on a connection, however many requests it has sent [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // Its own, and that of the metrics.
+    // Its own timer, and the timer of the metrics.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
@@ -112,7 +112,7 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // The system's buffers fill up meanwhile, and take everything until they are full.
+    // In the meantime the system's buffers fill up.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });
@@ -140,24 +140,49 @@ describe('responses that clients do not read', () => {
     expect(await rest(socket)).to.be.below(whole);
   });
 
-  it('share a bound: beyond it 503 and Retry-After, until one is read or has gone', async () => {
-    const owned = server.api.endpoints.forOwner('unread');
-    const text = 'x'.repeat(20 * MiB);
-    owned.add(
-      route('api.example.com/v1')
-        .GET('/large', () => ServerResponse.ok().text(text))
-        .build(),
-    );
-    owned.open();
+  describe('made whole', () => {
     const path = '/apis/api.example.com/v1/large';
-    const unread = [await begin(ask(path)), await begin(ask(path))];
-    for (const { head } of unread) expect(head).to.match(/^HTTP\/1\.1 200 /);
-    const refused = await server.get(path);
-    expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'not read yet' });
-    expect(refused.headers['retry-after']).to.equal('1');
-    expect((await server.get(persons)).status).to.equal(200);
-    expect((await server.patch(`${persons}/p1`, { spec: { age: 5 } })).status).to.equal(200);
-    for (const { socket } of unread) socket.destroy();
-    await eventually(async () => (await server.get(path)).text === text);
+    const from = (address: string): Record<string, string> => ({ 'X-Forwarded-For': address });
+    let text: string;
+
+    beforeEach(() => {
+      text = 'x'.repeat(20 * MiB);
+      const owned = server.api.endpoints.forOwner('unread');
+      owned.add(
+        route('api.example.com/v1')
+          .GET('/large', () => ServerResponse.ok().text(text))
+          .build(),
+      );
+      owned.open();
+    });
+
+    async function beginFrom(address: string): Promise<Socket> {
+      const { socket, head } = await begin(ask(path, `X-Forwarded-For: ${address}\r\n`));
+      expect(head).to.match(/^HTTP\/1\.1 200 /);
+      return socket;
+    }
+
+    async function expectRefused(address: string, message: string): Promise<void> {
+      const refused = await server.get(path, from(address));
+      expectRefusal(refused, { reason: 'ServiceUnavailable', message });
+      expect(refused.headers['retry-after']).to.equal('1');
+    }
+
+    it('share a bound: beyond it 503 and Retry-After, until one is read or has gone', async () => {
+      const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
+      await expectRefused('192.0.2.3', 'not read yet');
+      expect((await server.get(persons)).status).to.equal(200);
+      expect((await server.patch(`${persons}/p1`, { spec: { age: 5 } })).status).to.equal(200);
+      for (const socket of unread) socket.destroy();
+      await eventually(async () => (await server.get(path)).text === text);
+    });
+
+    it('take at most half of the bound for one client address, and of IPv6 for one /64', async () => {
+      const socket = await beginFrom('2001:db8:0:1::1');
+      await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
+      expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);
+      socket.destroy();
+      await eventually(async () => (await server.get(path, from('2001:db8:0:1::2'))).text === text);
+    });
   });
 });

@@ -9,7 +9,7 @@ import type { FieldChanges } from './compare-fields.ts';
 /** The fields that the managers of an object own, in the order in which they are shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
 
-/** The writer, and its way of writing. */
+/** The writer, and the kind of its write. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -55,7 +55,9 @@ export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefin
   return entry;
 }
 
-/** Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out. */
+/**
+ * Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out.
+ */
 export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFieldsEntry): ManagedFields {
   const next = entries.filter((each) => !isEntryOf(each, by));
   if (!isEmptySet(fieldsOfEntry(entry))) next.push(entry);
@@ -101,7 +103,10 @@ export class WriteChanges {
   }
 }
 
-/** Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay the same. */
+/**
+ * Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay
+ * the same.
+ */
 export function* withoutFields(entries: ManagedFields, changes: WriteChanges): Steps<ManagedFields> {
   const kept: ManagedFieldsEntry[] = [];
   for (const entry of entries) {

@@ -1,6 +1,6 @@
-import { parseSettings, readSettingsText } from '../identity/settings/settings-file.ts';
-import type { SettingsText } from '../identity/settings/settings-file.ts';
-import type { Fields } from '../identity/settings/fields.ts';
+import { parseSettings, readSettingsText } from '../settings/settings-file.ts';
+import type { SettingsText } from '../settings/settings-file.ts';
+import type { Fields } from '../settings/fields.ts';
 import { auditLevels, auditStages } from './audit-policy.ts';
 import type { AuditPolicy, AuditRule, AuditStage, AuditedResources } from './audit-policy.ts';
 

@@ -3,7 +3,7 @@ import type { Attributes, ResourceAttributes } from './attributes.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { BindingTable } from './binding-table.ts';
 import { includesPermission } from './cover-rules.ts';
-import { fullAuthority, isMaster, mastersAuthorizer } from './masters-authorizer.ts';
+import { allowedToMasters, fullAuthority, isMaster } from './masters.ts';
 import type { PolicyRule, RoleRef } from '../builtin/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
@@ -22,18 +22,18 @@ export class RbacAuthorizer implements Authorizer {
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
 
-  /** @param reach returns what has to be awaited until memory has all writes that are acknowledged; default: nothing */
+  /** @param reach returns a promise that resolves when memory has all acknowledged writes; default: none */
   constructor(reach: () => Promise<void> | undefined = () => undefined) {
     this.#reach = reach;
   }
 
-  /** No role can take anything from masters, so they wait for nothing. */
+  /** No role can take rights from masters, so their requests need not wait. */
   reach(user: UserInfo): Promise<void> | undefined {
     return isMaster(user) ? undefined : this.#reach();
   }
 
   decide(user: UserInfo, attributes: Attributes): Decision {
-    if (isMaster(user)) return mastersAuthorizer.decide(user, attributes);
+    if (isMaster(user)) return allowedToMasters;
     if (attributes.isResource) return this.#decideResource(user, attributes);
     const { verb, path } = attributes;
     return this.#bindings.first(user, undefined, (grants) => grants.ofPath(verb, path)) ?? refused;
@@ -74,7 +74,9 @@ export class RbacAuthorizer implements Authorizer {
     return this.#roles.outdated();
   }
 
-  /** Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster. */
+  /**
+   * Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster.
+   */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
     if (isMaster(user)) return fullAuthority;
     const rules = new Set<PolicyRule>();

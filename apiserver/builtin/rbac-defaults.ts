@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 
@@ -16,18 +17,18 @@ export const bindingStrategy: KindStrategy = {
   checkDelete: () => undefined,
 };
 
-/** Values of wrong types stay as they are: the schema refuses them. */
+/** Values of wrong types stay unchanged: the schema refuses them. */
 function complete(object: ApiObject): ApiObject {
   const { roleRef, subjects } = object as ApiObject & Fields;
   return {
     ...object,
-    ...(isFields(roleRef) ? { roleRef: withGroup(roleRef) } : {}),
+    ...(isJsonObject(roleRef) ? { roleRef: withGroup(roleRef) } : {}),
     ...(Array.isArray(subjects) ? { subjects: subjects.map(completeSubject) } : {}),
   };
 }
 
 function completeSubject(subject: unknown): unknown {
-  return isFields(subject) && (subject['kind'] === 'User' || subject['kind'] === 'Group')
+  return isJsonObject(subject) && (subject['kind'] === 'User' || subject['kind'] === 'Group')
     ? withGroup(subject)
     : subject;
 }
@@ -35,8 +36,4 @@ function completeSubject(subject: unknown): unknown {
 function withGroup(fields: Fields): Fields {
   const { apiGroup } = fields;
   return apiGroup === undefined || apiGroup === null || apiGroup === '' ? { ...fields, apiGroup: rbacGroup } : fields;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,13 +1,13 @@
 import type { ResourceAttributes } from '../authorization/attributes.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Authorizer, Decision } from '../authorization/authorizer.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { ClientGuard } from './client-guard.ts';
 import { authenticatedGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 
-/** What a plugin says about its permissions. */
+/** The permissions that a plugin declares. */
 export interface PluginPermits {
-  /** True for what the plugin may do by its manifest. */
+  /** True for requests that the plugin's manifest allows. */
   permits(attributes: ResourceAttributes): boolean;
   /** Returns what its author can do to get a permission; it is a part of the message of the refusal. */
   cureOf(attributes: ResourceAttributes): string;
@@ -16,14 +16,22 @@ export interface PluginPermits {
 /** The group of all plugins. */
 const pluginsGroup = 'system:plugins';
 
-/** Lets a plugin's client do what its manifest says, and what roles grant to the user `system:plugin:<name>`. */
-export function pluginGuard(name: string, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
-  const user: UserInfo = { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
+/** Returns the user of a plugin's client. */
+export function pluginUser(name: string): UserInfo {
+  return { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
+}
+
+/** Allows a plugin's client what its manifest declares, and what roles grant to the user `system:plugin:<name>`. */
+export function pluginGuard(user: UserInfo, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
+  const decide = (attributes: ResourceAttributes): Decision =>
+    plugin.permits(attributes)
+      ? { allowed: true, reason: 'allowed by the permissions of the plugin' }
+      : authorizer.decide(user, attributes);
   return {
     user,
+    decide,
     check: (attributes) => {
-      if (plugin.permits(attributes) || authorizer.decide(user, attributes).allowed) return;
-      throw forbidden(user, attributes, plugin.cureOf(attributes));
+      if (!decide(attributes).allowed) throw forbidden(user, attributes, plugin.cureOf(attributes));
     },
     onChange: (listener) => authorizer.onChange(listener),
   };

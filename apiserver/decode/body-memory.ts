@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MemoryBound } from '../limits/memory-bound.ts';
+import { SharedMemory } from '../limits/shared-memory.ts';
 
 /** A request, and the response to it. */
 export interface Exchange {
@@ -11,33 +11,30 @@ export interface Exchange {
 const leastCounted = 16 * 1024;
 
 /**
- * Most bytes of all bodies in flight. The text of a body, and its value until the write is done, take up to ten times as
- * many.
+ * The maximum number of bytes of all bodies in flight. The text of a body, and its value until the write is done,
+ * take up to ten times as much.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
-const clientRefusal = `${refusal}: those of one client address may take half of it`;
 
 /**
  * The memory of request bodies, from their arrival until the requests are over. All bodies share one bound, of which those of one
  * client take at most half.
  */
 export class BodyMemory {
-  readonly #maxBytes: number;
-  readonly #bound: MemoryBound<IncomingMessage>;
-  readonly #clients = new WeakMap<IncomingMessage, string>();
-  /** The bounds of the clients whose bodies are counted now. */
-  readonly #boundOf = new Map<string, MemoryBound<IncomingMessage>>();
+  readonly #memory: SharedMemory<IncomingMessage>;
 
   constructor(maxBytes: number = defaultMaxBytes) {
-    this.#maxBytes = maxBytes;
-    this.#bound = new MemoryBound(maxBytes, refusal);
+    this.#memory = new SharedMemory(maxBytes, refusal);
   }
 
-  /** Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies applies. */
+  /**
+   * Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies
+   * applies.
+   */
   nameClient(request: IncomingMessage, client: string): void {
-    this.#clients.set(request, client);
+    this.#memory.nameClient(request, client);
   }
 
   /**
@@ -47,30 +44,16 @@ export class BodyMemory {
    * client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
-    if (this.#bound.of(request) === undefined && (bytes < leastCounted || !mayBeCounted(request))) return;
-    const client = this.#clients.get(request);
-    const own = client === undefined ? undefined : this.#boundOf.get(client);
-    own?.check(request, bytes);
-    this.#bound.hold(request, bytes);
-    if (client !== undefined) (own ?? this.#newBound(client)).count(request, bytes);
+    if (this.#memory.of(request) === undefined && (bytes < leastCounted || !mayBeCounted(request))) return;
+    this.#memory.hold(request, bytes);
   }
 
   release(request: IncomingMessage): void {
-    this.#bound.release(request);
-    const client = this.#clients.get(request);
-    const own = client === undefined ? undefined : this.#boundOf.get(client);
-    own?.release(request);
-    if (client !== undefined && own?.isEmpty === true) this.#boundOf.delete(client);
-  }
-
-  #newBound(client: string): MemoryBound<IncomingMessage> {
-    const bound = new MemoryBound<IncomingMessage>(this.#maxBytes / 2, clientRefusal);
-    this.#boundOf.set(client, bound);
-    return bound;
+    this.#memory.release(request);
   }
 }
 
-/** False for a request without a body, and for one whose body is too small to be counted: it needs no release. */
+/** False for a request without a body, or with one that is too small to be counted: it needs no release. */
 export function mayBeCounted({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] !== undefined;

@@ -1,18 +1,21 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
+import { IssuerLogins } from './issuer-logins.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { Session } from './sessions.ts';
+import type { PasswordSession, Session } from './sessions.ts';
 
-/** How often ended sessions, and passwords of deleted users, are looked for. */
+/** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
 export interface PeopleParts {
@@ -21,9 +24,11 @@ export interface PeopleParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The foreign issuers at which people log in with a browser. */
+  readonly providers: () => readonly LoginProvider[];
 }
 
-/** What a browser tells of a person who wants to get in. */
+/** The data of a login. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -31,7 +36,7 @@ export interface Login {
   readonly address: string;
 }
 
-/** A user as stored, with what requests need of it. */
+/** The fields of a stored user that requests need. */
 interface Person extends PasswordOwner {
   readonly isEnabled: boolean;
   readonly info: UserInfo;
@@ -43,21 +48,26 @@ export class People {
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
+  /** Logins at foreign issuers, whose users are no objects here. */
+  readonly issuers: IssuerLogins;
+  readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
-  /** Owners of passwords who were not there at the last sweep. */
+  /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
-  #timer: Timer | undefined;
-  #sweep: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(parts: PeopleParts) {
     this.#parts = parts;
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
+    this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
+    this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
-  /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
+  /**
+   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
+   * TooManyLogins
+   */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
@@ -85,32 +95,31 @@ export class People {
   /** Sets the password of a user, which ends the user's sessions. */
   async setPassword(owner: PasswordOwner, password: string): Promise<void> {
     await this.#passwords.set(owner, password);
-    await this.#sessions.sweep((session) => session.user === owner.name);
+    await this.#sessions.sweep((session) => 'password' in session && session.user === owner.name);
   }
 
   start(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#parts.clock.setTimeout(() => {
-      this.#sweep = this.#sweepAll();
-    }, sweepMs);
-    this.#timer.unref?.();
+    this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#parts.clock.clearTimeout(this.#timer);
-    await this.#sweep;
+    await this.#sweeps.stop();
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
-    const person = this.#ownerOf(session);
-    if (person === undefined) return undefined;
-    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#ownerOf(session) === person;
-    return { ...person.info, isValid };
+    const info = this.#infoOf(session);
+    if (info === undefined) return undefined;
+    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#infoOf(session) === info;
+    return { ...info, isValid };
   }
 
-  /** The user whose session this is: the same one, who is enabled, and has the same password. */
-  #ownerOf(session: Session): Person | undefined {
+  #infoOf(session: Session): UserInfo | undefined {
+    if (!('settingsId' in session)) return this.#ownerOf(session)?.info;
+    return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
+  }
+
+  /** The user of this session, if it is the same object, is enabled, and has the same password. */
+  #ownerOf(session: PasswordSession): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
     return this.#passwords.idOf(person) === session.password ? person : undefined;
@@ -129,16 +138,16 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
-        await this.#sessions.sweep((session) => this.#ownerOf(session) === undefined);
+        await this.#sessions.sweep((session) => this.#infoOf(session) === undefined);
+        await this.issuers.sweep();
         await this.#deleteOrphans();
       }
     } catch (err) {
       this.#parts.logger.warn({ err }, 'ended sessions could not be deleted; trying again in a minute');
     }
-    this.start();
   }
 
-  /** Deletes passwords whose users were absent at two sweeps: a replica may hear of a new user after its password. */
+  /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */
   async #deleteOrphans(): Promise<void> {
     const before = this.#absent;
     this.#absent = new Set();

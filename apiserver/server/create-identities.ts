@@ -1,4 +1,5 @@
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { administratorToken } from '../identity/administrator-token.ts';
 import type { RequestAuthenticator, TokenAuthenticator } from '../identity/authenticator.ts';
@@ -6,22 +7,24 @@ import { ClientCertificates } from '../identity/certificates/client-certificates
 import { JwtAuthenticator } from '../identity/jwt/jwt-authenticator.ts';
 import { parseAuthenticationConfig } from '../identity/oidc/authentication-config.ts';
 import { OidcIssuers } from '../identity/oidc/oidc-issuers.ts';
-import { FollowedFile } from '../identity/settings/followed-file.ts';
-import type { Followed } from '../identity/settings/followed-file.ts';
-import { readSettingsText } from '../identity/settings/settings-file.ts';
-import type { SettingsText } from '../identity/settings/settings-file.ts';
+import { FollowedFile } from '../settings/followed-file.ts';
+import type { Followed } from '../settings/followed-file.ts';
+import { readSettingsText } from '../settings/settings-file.ts';
+import type { SettingsText } from '../settings/settings-file.ts';
 import { ListedTokens } from '../identity/tokens/listed-tokens.ts';
 import { parseTokenFile } from '../identity/tokens/token-file.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
 
-/** All that a server with these options knows users by. */
+/** All authenticators of a server with these options. */
 export interface Identities {
   readonly requests: readonly RequestAuthenticator[];
-  /** Has to be opened before requests are received. undefined: there is no file of the administrator. */
+  /** Must be opened before the first request. undefined: there is no administrator file. */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
-  /** What has to be started with the server, and stopped with it. */
+  /** The foreign issuers at which people log in with a browser. */
+  readonly logins: () => readonly LoginProvider[];
+  /** The parts that start and stop with the server. */
   readonly followed: readonly Followed[];
 }
 
@@ -32,7 +35,7 @@ export interface IdentityParts {
   readonly isShared: boolean;
 }
 
-/** Reads the files that say who may come in. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
+/** Reads the files of credentials. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
 export async function createIdentities(settings: Settings, parts: IdentityParts): Promise<Identities> {
   const { accountIssuer } = parts;
   const listed = await tokensOfFile(settings);
@@ -42,8 +45,9 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   return {
     requests: settings.tls === undefined ? [] : [new ClientCertificates(settings.clock)],
     administrator,
-    // Signed tokens first: what is none is known by its first letters.
+    // Signed tokens first, because other tokens are recognized by their first letters.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
+    logins: signed.logins,
     followed: [...listed.followed, ...signed.followed],
   };
 }
@@ -66,11 +70,13 @@ async function tokensOfFile({ tokenFile, clock, logger }: Settings): Promise<Par
   return { tokens: [tokens], followed: [new FollowedFile({ file, read: readSettingsText, apply, clock, logger })] };
 }
 
+type SignedPart = Part & Pick<Identities, 'logins'>;
+
 /** Tokens of service accounts, and those of the foreign issuers in the file of `--authentication-config`. */
-async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<Part> {
+async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<SignedPart> {
   const { authenticationConfig, clock, logger } = settings;
   const tokens = new JwtAuthenticator(clock, [accountIssuer]);
-  if (authenticationConfig === undefined) return { tokens: [tokens], followed: [] };
+  if (authenticationConfig === undefined) return { tokens: [tokens], followed: [], logins: () => [] };
   const issuers = new OidcIssuers({ clock, logger });
   const apply = (file: SettingsText): void => {
     const configs = parseAuthenticationConfig(file, accountIssuer.name);
@@ -78,8 +84,10 @@ async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): P
   };
   const file = await readSettingsText(authenticationConfig);
   apply(file);
+  await issuers.checkSecrets();
   return {
     tokens: [tokens],
+    logins: () => issuers.logins,
     followed: [issuers, new FollowedFile({ file, read: readSettingsText, apply, clock, logger })],
   };
 }

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import type { Store } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
@@ -15,35 +16,30 @@ export interface SchemaWatchOptions {
 /** Checks at intervals whether the database still has this program's tables. */
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;
-  #timer: Timer | undefined;
-  #asking: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #checks: PeriodicTask;
 
   constructor(options: SchemaWatchOptions) {
     this.#options = options;
+    this.#checks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#check() });
   }
 
   start(): void {
-    this.#timer = this.#options.clock.setTimeout(() => {
-      this.#asking = this.#ask();
-    }, intervalMs);
-    this.#timer.unref?.();
+    this.#checks.start();
   }
 
   /** Resolves when no check is running. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
-    await this.#asking;
+    await this.#checks.stop();
   }
 
-  async #ask(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       await this.#options.store.checkSchema();
     } catch (error) {
       // Reads and writes report all other failures.
-      if (storeErrorCodeOf(error) === 'newer') return this.#options.onNewer(error);
+      if (storeErrorCodeOf(error) !== 'newer') return;
+      void this.#checks.stop();
+      this.#options.onNewer(error);
     }
-    if (!this.#isStopped) this.start();
   }
 }

@@ -1,69 +1,59 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 /** Time between two reads of the source: new files are in use after an hour at most. */
 const intervalMs = 3_600_000;
 
-/** A certificate that ends sooner should have been renewed: it is logged. */
+/** A certificate that ends sooner should have been renewed, so it is logged. */
 const warnMs = 14 * 86_400_000;
 
 export interface CertificateRenewalOptions {
   readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with a new certificate, which clients get that connect from then on. */
+  /** Called with a new certificate, which is used for connections from then on. */
   readonly onRenewed: (certificate: ServerCertificate) => void;
 }
 
-/** Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use. */
+/**
+ * Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use.
+ */
 export class CertificateRenewal {
   readonly #options: CertificateRenewalOptions;
-  #timer: Timer | undefined;
-  #look: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #looks: PeriodicTask;
+  #current: ServerCertificate | undefined;
 
   constructor(options: CertificateRenewalOptions) {
     this.#options = options;
+    this.#looks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#lookAgain() });
   }
 
   /** Starts to read the source every hour; `current` is the certificate in use. */
   start(current: ServerCertificate): void {
     this.#warn(current);
-    this.#wait(current);
+    this.#current = current;
+    this.#looks.start();
   }
 
   /** Resolves when nothing is under way any more. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
-    await this.#look;
+    await this.#looks.stop();
   }
 
-  #wait(current: ServerCertificate): void {
-    if (this.#stopped) return;
-    this.#timer = this.#options.clock.setTimeout(() => {
-      this.#look = this.#lookAgain(current);
-    }, intervalMs);
-    this.#timer.unref?.();
-  }
-
-  async #lookAgain(current: ServerCertificate): Promise<void> {
-    this.#wait(await this.#next(current));
-  }
-
-  async #next(current: ServerCertificate): Promise<ServerCertificate> {
+  async #lookAgain(): Promise<void> {
     const { source, logger, onRenewed } = this.#options;
+    const current = this.#current;
     try {
       const next = await source.load();
       this.#warn(next);
-      if (isSame(next, current)) return current;
+      if (current !== undefined && isSame(next, current)) return;
       onRenewed(next);
       logger.info({ until: new Date(next.expiresMs).toISOString() }, 'a new certificate is in use');
-      return next;
+      this.#current = next;
     } catch (err) {
       logger.error({ err }, 'no certificate could be loaded: the one before is in use');
-      this.#warn(current);
-      return current;
+      if (current !== undefined) this.#warn(current);
     }
   }
 

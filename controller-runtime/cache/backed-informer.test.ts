@@ -8,7 +8,7 @@ import type { KeyedObject } from './handler-event.ts';
 
 const count = 1000;
 
-/** A backing with many objects, whose changes the test makes. */
+/** A backing with many objects, which the test changes. */
 class ManyObjects implements InformerBacking<Person> {
   readonly revision = '1';
   readonly #objects = new Map<string, Person>();

@@ -19,14 +19,14 @@ import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
 
 /**
- * Receives the changes of a backing's objects, after the backing has them. When it follows again, that includes the
- * differences to what there was when it last did. Does not throw.
+ * Receives the changes of a backing's objects, after the backing has stored them. After a restart, these include the
+ * differences since the last run. Does not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
   updated(previous: KeyedObject<T>, state: KeyedObject<T>): void;
   deleted(last: KeyedObject<T>): void;
-  /** All that there is is present. Called again where the whole may have changed. */
+  /** Called when all objects are present, and again when all of them may have changed. */
   open(): void;
 }
 
@@ -36,11 +36,14 @@ export interface InformerBacking<T extends ApiObject> {
   readonly revision: string;
   get(key: string): T | undefined;
   /**
-   * Returns the objects that it has at the time of the call, whatever changes while the caller goes through them, which it may do
+   * Returns the objects at the time of the call: later changes do not affect it. The caller may iterate over it
    * several times.
    */
   objects(): Iterable<KeyedObject<T>>;
-  /** Follows the server until the signal aborts. Must not reject. May be called again, and holds what it has meanwhile. */
+  /**
+   * Follows the server until the signal aborts. Must not reject. May be called again; keeps its objects between two
+   * calls.
+   */
   follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the backing; what it hands out has the shape. */
+  /** Makes the backing; its objects have the shape. */
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
@@ -59,14 +62,14 @@ const indexedPerTurn = 200;
 /** The first filling of the indexes, which takes several turns. */
 interface Filling {
   readonly signal: AbortSignal;
-  /** The keys of objects that have changed since it began, and are indexed already. */
+  /** The keys of objects that have changed since it began; they are indexed already. */
   readonly changed: Set<string>;
 }
 
 /** The time for which the end of a run waits for handlers that still run. */
 const drainLimitMs = 10_000;
 
-/** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest on a selection that cannot be. */
+/** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest for an invalid selection. */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
   return new BackedInformer(options);
@@ -140,7 +143,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     });
     this.#filling = undefined;
     this.#handlers.close();
-    // Handlers that still run read the cache as they did.
+    // Handlers that still run can read the cache.
     const left = await this.#handlers.drained(drainLimitMs);
     if (left > 0) this.#onLeft(left);
     this.#isOpen = false;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../api/index.ts';
 import type { KeyedObject } from './handler-event.ts';
 
-/** Under which values of an index an object is found. */
+/** The values of an index under which an object is found. */
 export type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 
 interface CacheIndex<T extends ApiObject> {
@@ -20,7 +20,7 @@ export class CacheIndexes<T extends ApiObject> {
     this.#report = report;
   }
 
-  /** There are no indexes, so that no object has to be read for them. */
+  /** True when there are no indexes, so that no object has to be read for them. */
   get isEmpty(): boolean {
     return this.#indexes.size === 0;
   }

@@ -78,7 +78,7 @@ export class FollowedCase {
   }
 }
 
-/** Calls as `<what> <name>`, updates with both ages. An update that changes nothing is a `resync`. */
+/** The calls, as `<what> <name>`; updates with both ages. An update that changes nothing is a `resync`. */
 export class HandlerRecord implements InformerHandler<Person> {
   readonly calls: string[] = [];
   readonly objects: Person[] = [];
@@ -97,7 +97,7 @@ export class HandlerRecord implements InformerHandler<Person> {
     this.#note(`delete ${object.spec.name}`, object);
   }
 
-  /** Resolves when there are so many calls, which it answers. */
+  /** Resolves with the calls when there are that many. */
   async after(count: number): Promise<readonly string[]> {
     await eventually(() => this.calls.length >= count, {
       describe: () => `${count} calls, have ${this.calls.join(', ')}`,

@@ -96,7 +96,7 @@ describe('HandlerBuffer', () => {
     buffer.push(added('before'));
     buffer.pushAll(all());
     buffer.push(added('after'));
-    // The first call has not ended.
+    // The first call has not ended yet.
     buffer.pushAll(all());
     expect(made).to.equal(0);
     await new Promise((resolve) => setImmediate(resolve));

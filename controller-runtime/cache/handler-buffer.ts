@@ -31,7 +31,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   #coalesceAbove = coalesceAbove;
   #synced = false;
   #removed = false;
-  /** Settles when nothing waits any more; undefined: nothing waits. */
+  /** Settles when no event waits; undefined when none does. */
   #delivery: Promise<void> | undefined;
 
   constructor(handler: InformerHandler<T>, options: HandlerBufferOptions) {
@@ -40,9 +40,9 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Adds the events of all objects, as they are at the time of the call: after those that wait, before those that are pushed from
-   * now on. Each is made when its turn comes, as there can be a hundred thousand. Does nothing while those of an earlier call are
-   * being delivered.
+   * Adds the events of all objects, as they are at the time of the call: after those that wait, before those that are
+   * pushed from now on. Each event is made when its turn comes, because there can be a hundred thousand. Does nothing
+   * while those of an earlier call are being delivered.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;
@@ -72,7 +72,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     while (this.#delivery !== undefined) await this.#delivery;
   }
 
-  /** No call begins after this one. What waits is dropped. */
+  /** No call begins after this one. Waiting events are dropped. */
   remove(): void {
     if (this.#removed) return;
     this.#removed = true;
@@ -137,7 +137,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     }
   }
 
-  /** An object whose last state could not be read has not been delivered yet. */
+  /** True for an object whose last state could not be read: it has not been delivered yet. */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;
     let previous: T;

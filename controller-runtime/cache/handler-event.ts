@@ -60,13 +60,13 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 
 /**
  * The same changes with the steps in between left out: at most two events an object, each object at the place of its
- * first event. For a handler so far behind that all steps would not fit into memory; what it knows in the end is the same.
- * Of an object that cannot be read, its first and its last event stay.
+ * first event. For a handler that is so far behind that the steps would not fit into memory; it ends with the same
+ * state. For an object that cannot be read, the first and the last event stay.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
   for (const [index, event] of events.entries()) {
-    // A key begins with no space: markers are never merged.
+    // No key begins with a space, so markers are never merged.
     const key = event.kind === 'synced' ? ` ${index}` : event.key;
     const span = spans.get(key);
     if (span === undefined) spans.set(key, { first: event, last: event });
@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // The handler that gets them gets the reason, too.
+    // The handler that receives them receives the error, too.
     return [first, last];
   }
 }

@@ -18,12 +18,14 @@ export interface HandlerGroupOptions<T extends ApiObject> {
 interface Member<T extends ApiObject> {
   readonly buffer: HandlerBuffer<T>;
   readonly resyncMs: number | undefined;
-  /** It has all present objects, and gets their changes from now on. */
+  /** True when it has all present objects, and receives their changes. */
   isTold: boolean;
   timer: object | undefined;
 }
 
-/** The handlers of one informer. Each receives all objects once the cache is complete, then changes and its own resyncs. */
+/**
+ * The handlers of one informer. Each receives all objects once the cache is complete, then changes and its own resyncs.
+ */
 export class HandlerGroup<T extends ApiObject> {
   readonly #options: HandlerGroupOptions<T>;
   readonly #members = new Set<Member<T>>();
@@ -53,18 +55,21 @@ export class HandlerGroup<T extends ApiObject> {
     for (const member of this.#members) this.#begin(member, initial);
   }
 
-  /** Tells those who know what there was before. */
+  /** Delivers the differences to the handlers that know the earlier objects. */
   push(event: ObjectEvent<T>): void {
     for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
   }
 
-  /** No resyncs until it is opened again. */
+  /** Stops resyncs until it is opened again. */
   close(): void {
     this.#isOpen = false;
     for (const member of this.#members) this.#endResync(member);
   }
 
-  /** Resolves once nothing waits for any handler; after the limit without those that have not settled: returns their number. */
+  /**
+   * Resolves once nothing waits for any handler, or after the limit; returns the number of handlers that have not
+   * settled.
+   */
   async drained(limitMs: number): Promise<number> {
     const busy = [...this.#members].filter(({ buffer }) => !buffer.isIdle());
     if (busy.length === 0) return 0;

@@ -5,7 +5,10 @@ import type { InformerOptions } from '../client/informer.ts';
 /** Each is a connection of its own. */
 const maxNamespaces = 100;
 
-/** Throws BadRequest when no informer can follow this: what only the server can tell (fields without an index) it tells later. */
+/**
+ * Throws BadRequest when no informer can follow this. The server reports later what only it knows, such as fields
+ * without an index.
+ */
 export function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerOptions<T>): void {
   parseLabelSelector(options.labelSelector ?? '');
   parseFieldSelector(options.fieldSelector ?? '');

@@ -9,7 +9,7 @@ import type { ReflectorOptions, ReflectorSink } from './reflector.ts';
 
 type Change<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/** One namespace, or all of them: what a single list and watch is of. */
+/** The scope of a single list and watch: one namespace, or all of them. */
 interface Scope {
   readonly namespace: string | undefined;
   revision: string;
@@ -24,7 +24,7 @@ export interface ListWatchBackingOptions<T extends ApiObject> {
   readonly shape: ObjectShape<T>;
 }
 
-/** A copy of a kind, kept up by lists and watches of any client. */
+/** A copy of the objects of a kind, kept up to date by lists and watches of any client. */
 export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #options: ListWatchBackingOptions<T>;
   readonly #scopes: readonly Scope[];
@@ -102,13 +102,13 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   #put(whole: T, sink: BackingSink<T>): void {
     const key = formatKey(keyOf(whole));
     const previous = this.#objects.get(key);
-    // An object that has the shape already is kept as it is.
+    // An object that already has the shape is kept unchanged.
     if (previous !== undefined && isSameState(previous, whole)) return undefined;
     const object = this.#options.shape(whole);
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
-    // Deleted and created again between two lists: another object, not another state of this one.
+    // Deleted and created again between two lists: this is another object, not a new state of the old one.
     sink.deleted({ key, object: previous });
     return sink.added({ key, object });
   }

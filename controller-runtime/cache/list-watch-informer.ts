@@ -9,12 +9,12 @@ export interface ListWatchOptions<T extends ApiObject> extends Omit<ReflectorOpt
   readonly selection: InformerOptions<T>;
 }
 
-/** An informer over any client's list and watch, with a copy of the objects of its own. */
+/** An informer over any client's list and watch, with its own copy of the objects. */
 export function createInformer<T extends ApiObject>(options: ListWatchOptions<T>): Informer<T> {
   return createBackedInformer({ ...options, back: (shape) => createListWatchBacking(options, shape) });
 }
 
-/** A copy of what is selected, kept up by list and watch. */
+/** A copy of the selected objects, kept up to date by list and watch. */
 export function createListWatchBacking<T extends ApiObject>(
   options: ListWatchOptions<T>,
   shape: ObjectShape<T>,

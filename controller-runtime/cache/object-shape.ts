@@ -24,7 +24,7 @@ export function createShape<T extends ApiObject>(
 }
 
 function metadataOf<T extends ApiObject>({ metadata }: T): T {
-  // The type says what callers of `metadataOnly` get: no more than an envelope.
+  // The type is what callers of `metadataOnly` get: only the envelope.
   return Object.freeze({ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }) as ApiObject as T;
 }
 

@@ -5,10 +5,10 @@ import { listEverything } from '../client/list-everything.ts';
 import { ReconnectDelay } from '../client/http/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
 
-/** A watch that ends sooner, with nothing in it, is taken for a failure: it would be opened again and again. */
+/** A watch that ends sooner without an event counts as a failure; otherwise it would be opened again and again. */
 const shortWatchMs = 1000;
 
-/** The state of a reflector. `next`: the step after the wait; a revision means to watch from there. */
+/** The state of a reflector. `next` is the step after the wait; a revision means a watch from there. */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }
@@ -16,11 +16,11 @@ export type ReflectorState =
 
 /** Called with the objects and changes of the server. Must not throw. */
 export interface ReflectorSink<T extends ApiObject> {
-  /** Everything there is, as of a revision. */
+  /** Called with all objects, as of a revision. */
   replace(items: readonly T[], revision: string): void;
-  /** One change, in order. */
+  /** Called with each change, in order. */
   apply(event: Extract<WatchEvent<T>, { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' }>): void;
-  /** Nothing else has changed up to here. */
+  /** Called when nothing else has changed up to this revision. */
   advance(revision: string): void;
 }
 
@@ -35,8 +35,9 @@ export interface ReflectorOptions<T extends ApiObject> {
 }
 
 /**
- * Follows a kind: lists it, then watches from the list's revision. A watch that ends or fails is taken up at the last
- * revision; only 410 Expired means a new list, at once. Failures are waited out (800 ms, doubled up to 30 s), for ever.
+ * Follows a kind: lists it, then watches from the list's revision. After a watch ends or fails, the next one starts
+ * at the last revision; only 410 Expired causes a new list, at once. It retries failures for ever (after 800 ms,
+ * doubled up to 30 s).
  */
 export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
@@ -105,7 +106,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #take(event: WatchEvent<T>, revision: string): string {
-    // A client rejects in place of handing on an ERROR.
+    // A client rejects instead of delivering an ERROR event.
     if (event.type === 'ERROR') return revision;
     this.#progress = true;
     const { resourceVersion } = event.object.metadata;
@@ -123,7 +124,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #afterFailure(error: unknown, next: ReflectorState, signal: AbortSignal): ReflectorState {
-    // An error that a stop causes is no failure.
+    // An error caused by a stop is not a failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
     this.#options.logger.warn(

@@ -6,28 +6,28 @@ import type { Person } from '../client/example-person.fixture.ts';
 /** One watch, which the test feeds. */
 export interface ScriptedWatch {
   emit(event: WatchEvent<Person>): void;
-  /** Ends it in order. */
+  /** Ends it normally. */
   end(): void;
   fail(error: unknown): void;
 }
 
 type Step = { readonly event: WatchEvent<Person> } | { readonly end: true } | { readonly error: unknown };
 
-/** List and watch of a client whose answers a test decides. */
+/** List and watch of a client with scripted responses. */
 export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
   /** `list`, `list <token>`, `watch <revision>`, in order. */
   readonly calls: string[] = [];
   /** Watches that are being iterated. */
   active = 0;
-  /** Called for each list, with the number of lists so far. */
+  /** Called at each list, with the number of lists so far. */
   onList: (count: number) => void = () => {};
-  /** What a list answers once the script is through. Default: it rejects. */
+  /** The response to a list after the end of the script. Default: it rejects. */
   lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;
   #listCount = 0;
   readonly #lists: (() => Promise<object>)[] = [];
   readonly #watches: StepQueue[] = [];
 
-  /** The next list answers these. */
+  /** The next list returns these. */
   answerList(resourceVersion: string, items: readonly Person[], token?: string): void {
     const list = personList(resourceVersion, items) as { metadata: object };
     const metadata = { ...list.metadata, ...(token === undefined ? {} : { continue: token }) };
@@ -39,7 +39,7 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
     this.#lists.push(() => Promise.reject(error));
   }
 
-  /** The next watch is the one that is returned. */
+  /** Returns the watch that the next call will open. */
   nextWatch(): ScriptedWatch {
     const queue = new StepQueue();
     this.#watches.push(queue);
@@ -62,7 +62,7 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
 
   watch<T extends ApiObject>(_model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     this.calls.push(`watch ${options.resourceVersion}`);
-    // Without a script it is one on which nothing comes.
+    // Without a script, the watch has no events.
     return this.#events(this.#watches.shift() ?? new StepQueue(), options.signal) as AsyncIterable<WatchEvent<T>>;
   }
 

@@ -20,7 +20,7 @@ export class SharedCache<T extends ApiObject> {
     return this.#sinks.size === 0;
   }
 
-  /** Tells the sink from now on, at once that all is present where it is. Settles as {@link SharedRun.join}. */
+  /** Calls the sink from now on; immediately, if all objects are present. Settles as {@link SharedRun.join} does. */
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     if (signal.aborted) return;
     this.#sinks.add(sink);
@@ -63,7 +63,7 @@ export class SharedCaches {
     return cache;
   }
 
-  /** To be called when one who took it no longer follows it. */
+  /** Must be called when a caller of `take` no longer follows it. */
   giveBack(key: string, cache: { readonly isUnused: boolean }): void {
     if (cache.isUnused && this.#caches.get(key) === cache) this.#caches.delete(key);
   }
@@ -122,13 +122,13 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
     caches.giveBack(key, cache);
   }
 
-  /** In the turn in which it stops: others may go on. */
+  /** In the turn in which it stops, because other informers may go on. */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
   }
 
   #tellDifferences(sink: BackingSink<T>): void {
-    // In the first run no handler knows an object yet: open() gives them all.
+    // In the first run no handler knows an object yet: open() delivers them all.
     if (this.#before === undefined) return;
     const gone = new Map(this.#before);
     this.#before = undefined;

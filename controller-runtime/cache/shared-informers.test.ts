@@ -31,7 +31,7 @@ describe('the informers of a client', () => {
     expect(source.active).to.equal(0);
   });
 
-  /** Runs an informer until it has synced; returns how to end the run, which the end of the test does otherwise. */
+  /** Runs an informer until it has synced. Returns a function that ends the run; otherwise the end of the test does. */
   const run = async (followed: Pick<Informer<Person>, 'run' | 'hasSynced'>): Promise<() => Promise<void>> => {
     const stop = new AbortController();
     const running = followed.run(stop.signal);
@@ -108,7 +108,7 @@ describe('the informers of a client', () => {
     await run(informer(Person));
     const [idle, ...forgotten] = [informer(Person), new WeakRef(informer(Person, { labelSelector: 'never=run' }))];
     expect([idle.hasSynced(), idle.list()]).to.deep.equal([false, []]);
-    // A WeakRef keeps its object for the turn that it is made in.
+    // A WeakRef keeps its object alive for the turn in which it is made.
     await nextTurn();
     collect();
     expect(forgotten.map((each) => each.deref())).to.deep.equal([undefined]);

@@ -34,7 +34,7 @@ export function shareInformers({ metadataClient, ...parts }: InformerParts): Cli
   return informerOf;
 }
 
-/** A number for each function, which keeps none of them alive. */
+/** Gives each function a number, and keeps none of them alive. */
 class Numbers {
   readonly #numbers = new WeakMap<object, number>();
   #last = 0;

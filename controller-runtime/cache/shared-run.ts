@@ -17,7 +17,7 @@ export class SharedRun {
     this.#follow = follow;
   }
 
-  /** Settles when the signal has aborted and, for the last of several, all has stopped. */
+  /** Settles when the signal has aborted; for the last caller, when the run has stopped. */
   async join(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     this.#current ??= this.#start();
@@ -26,7 +26,7 @@ export class SharedRun {
     await aborted(signal);
     run.users -= 1;
     if (run.users > 0) return;
-    // From here on a new caller begins a run of its own.
+    // From now on a new caller starts its own run.
     run.stop.abort();
     this.#current = undefined;
     await run.ended;

@@ -1,6 +1,6 @@
 /**
- * Aborts the controller when the signal aborts; returns a function that ends this link. Not AbortSignal.any: on Node 20 each signal
- * that it derives stays referenced by its source for as long as that lives.
+ * Aborts the controller when the signal aborts; returns a function that ends this link. AbortSignal.any would leak:
+ * on Node 20 a source signal references each derived signal for its whole life.
  */
 export function linkAbort(controller: AbortController, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => {};
@@ -10,7 +10,7 @@ export function linkAbort(controller: AbortController, signal: AbortSignal | und
   return () => signal.removeEventListener('abort', abort);
 }
 
-/** Resolves when the signal aborts; at once when it has. Leaves a listener where it never does. */
+/** Resolves when the signal aborts, or at once if it has. Its listener stays if the signal never aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

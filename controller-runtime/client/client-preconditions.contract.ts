@@ -5,14 +5,14 @@ import type { ContractCase, OpenClient } from './contract-subject.fixture.ts';
 import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** The errors of writes that meet a namesake, or an object that has changed. Fakes give the same. */
+/** The errors of writes to a new object of the same name, or to an object that has changed. Fakes give the same. */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
   describe(`${subjectName}: writes for an object that is no longer there`, () => {
     const subject = new ContractSubject(open);
     const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
     const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
 
-    /** The object as it was, and as its name has it now. */
+    /** The deleted object, and the new one of the same name. */
     const replaced = async (one: ContractCase): Promise<readonly [Person, Person]> => {
       const former = await one.create('alice');
       await subject.client.delete(Person, former.metadata.name);

@@ -12,7 +12,10 @@ import type { Informer, InformerOptions } from './informer.ts';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** The run of a controller that asks: the client of a run says it, logs of requests show it. Not sent. */
+  /**
+   * The id of the controller run that makes the request, set by the client of the run and shown in request logs. Not
+   * sent.
+   */
   readonly reconcileID?: string;
 }
 
@@ -33,7 +36,10 @@ export interface WriteOptions extends NamespaceOptions {
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** At most 128 printable characters. */
   readonly fieldManager?: string;
-  /** The leader that writes: refused (Conflict, see `isFormerLeader`) unless it holds its lease when the write is committed. */
+  /**
+   * The leader that writes: refused (Conflict, see `isFormerLeader`) unless it holds its lease when the write is
+   * committed.
+   */
   readonly leader?: LeaderEpoch;
 }
 
@@ -85,7 +91,10 @@ export interface PatchOptions extends WriteOptions {
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** The owner of the applied fields: a field that it applied before and does not apply now is removed. At most 128 printable characters. */
+  /**
+   * The owner of the applied fields: a field that it applied before and does not apply now is removed. At most 128
+   * printable characters.
+   */
   readonly fieldManager: string;
   /** Take fields that others own, and that should have another value, instead of rejecting with Conflict. */
   readonly force?: boolean;
@@ -118,7 +127,10 @@ export interface Client {
    * value is a Conflict with a cause for each.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
-  /** Resolves with the object when finalizers keep it, with undefined when it is gone, or the model's version cannot show it. */
+  /**
+   * Resolves with the object when finalizers keep it, with undefined when it is gone, or the model's version cannot
+   * show it.
+   */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
    * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing.
@@ -146,7 +158,9 @@ export interface Client {
   informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T>;
 }
 
-/** The type of an object's status: `never` for a kind that has none, `unknown` for objects of which nothing is known. */
+/**
+ * The type of an object's status: `never` for a kind that has none, `unknown` for objects of which nothing is known.
+ */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
 // A mapped type: TypeScript 5.9 takes a controller of one kind for a controller of any kind only if it compares what `status`

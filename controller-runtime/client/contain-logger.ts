@@ -1,8 +1,8 @@
 import { silentLogger, type Logger } from '../api/index.ts';
 
 /**
- * Returns the same logger, but contains what it throws, or rejects with when it is asynchronous: a line that cannot be
- * written must not end what it tells of. The first failure is a warning of the process, which Node writes to stderr.
+ * Returns the same logger, but contains its errors and rejections: a line that cannot be written must not stop the
+ * work that logs it. The first failure becomes a process warning, which Node writes to stderr.
  */
 export function containLogger(logger: Logger): Logger {
   if (logger === silentLogger) return logger;

@@ -6,7 +6,7 @@ export interface OpenedClient {
   readonly client: Client;
   /** Breaks the connections that are open now; absent where there are none. */
   readonly interrupt?: () => void;
-  /** Serves another kind, or one again. Resolves when that is so. */
+  /** Serves another kind, or serves one again. Resolves when it is served. */
   readonly serve: (model: ModelDescriptor) => Promise<void>;
   readonly withdraw: (model: ModelDescriptor) => void;
   readonly close: () => Promise<void>;
@@ -15,7 +15,7 @@ export interface OpenedClient {
 /** Starts an empty server that serves the models, and makes a client of it. */
 export type OpenClient = (models: readonly ModelDescriptor[]) => Promise<OpenedClient>;
 
-/** The one label that keeps the objects of a test apart from those of others. */
+/** The label that separates the objects of a test from those of other tests. */
 export const caseLabel = 'contract.example.com/case';
 
 /** The client that a contract suite works on: opened before its first test, closed after its last. */
@@ -102,10 +102,10 @@ export class ContractCase {
   }
 }
 
-/** What a watch hands on. */
+/** The events of a watch. */
 export class WatchRecord {
   readonly events: WatchEvent<Person>[] = [];
-  /** What the watch rejected with. */
+  /** The error of the watch. */
   failure: unknown;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;

@@ -3,7 +3,10 @@ import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
 import { isLostRace } from './retryable-errors.ts';
 
-/** Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the error. */
+/**
+ * Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the
+ * error.
+ */
 const maxAttempts = 8;
 
 /** The options of {@link createOrUpdate}. */
@@ -12,14 +15,15 @@ export interface CreateOrUpdateRequest<T extends ApiObject> {
   readonly key: string | ObjectKey;
   readonly options?: WriteOptions;
   /**
-   * Returns the desired object, made from the present one; undefined when it is absent. The present object is frozen, so the result is
-   * a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name, namespace and resourceVersion count for
-   * nothing; a uid or version in it is a precondition. Called again after a lost race.
+   * Returns the desired object. Called with the present one, or with undefined when there is none. The present object
+   * is frozen, so the result is a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name,
+   * namespace and resourceVersion count for nothing; a uid or version in it is a precondition. Called again after a
+   * lost race.
    */
   change(this: void, present: T | undefined): NewObject<T>;
 }
 
-/** The object as it then is, and what was done to it. */
+/** The resulting object, and what was done to it. */
 export interface CreatedOrUpdated<T extends ApiObject> {
   readonly object: T;
   readonly result: 'created' | 'updated' | 'unchanged';
@@ -70,7 +74,7 @@ async function tryOnce<T extends ApiObject>(
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 
-/** Without undefined, which would neither be stored nor ever compare equal; and without versions, which are the server's. */
+/** Leaves out undefined, which is not stored and would never compare equal, and the versions, which the server sets. */
 function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, unknown>> } {
   const json = JSON.parse(JSON.stringify(object)) as { readonly metadata?: Readonly<Record<string, unknown>> };
   const { resourceVersion: _revision, ...metadata } = json.metadata ?? {};

@@ -21,7 +21,7 @@ export async function ensureObject<T extends ApiObject>(
 ): Promise<T> {
   const { key, desired, options = {} } = request;
   const patch = patchOf(desired);
-  // A patch's nulls mean absence, also where there is nothing yet.
+  // A null in a patch means absence, even when there is no object yet.
   const change = (present: T | undefined): NewObject<T> => applyMergePatch(present ?? {}, patch) as NewObject<T>;
   const { object } = await createOrUpdate(client, model, { key, options, change });
   return object;

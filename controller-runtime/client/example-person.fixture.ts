@@ -51,7 +51,7 @@ export const Badge: ModelDescriptor<Badge> = defineModel({
   schema,
 }) as Model as ModelDescriptor<Badge>;
 
-/** A kind that comes and goes. */
+/** A kind that a test adds and removes. */
 export const Visitor: ModelDescriptor<Person> = defineModel({
   ...names,
   kind: 'Visitor',
@@ -60,7 +60,7 @@ export const Visitor: ModelDescriptor<Person> = defineModel({
   schema,
 }) as Model as ModelDescriptor<Person>;
 
-/** Where its objects are. */
+/** The path of its objects. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';
 
 /** A stored person as a server would return it. */

@@ -1,6 +1,9 @@
 import type { ApiObject, ObjectKey } from '../api/index.ts';
 
-/** The objects that an informer follows, and the fields that it keeps. Selections are checked at once: BadRequest names the option. */
+/**
+ * The objects that an informer follows, and the fields that it keeps. Selections are checked at once: BadRequest names
+ * the option.
+ */
 export interface InformerOptions<T extends ApiObject = ApiObject> {
   /** Objects of these namespaces alone, at most 100; each is listed and watched by itself. Default all. */
   readonly namespaces?: readonly string[];
@@ -28,7 +31,7 @@ export interface InformerHandler<T extends ApiObject> {
   onAdd?(object: T, info: { readonly initial: boolean }): void;
   /** Equal resourceVersions: a resync. */
   onUpdate?(previous: T, object: T): void;
-  /** The last known state, with the revision of the deletion where that is known. */
+  /** The last known state, with the revision of the deletion if that is known. */
   onDelete?(object: T): void;
 }
 
@@ -43,7 +46,7 @@ export interface HandlerOptions {
 export interface HandlerRegistration {
   /** True once every object of the initial list has been delivered to this handler. */
   hasSynced(): boolean;
-  /** Nothing waits to be delivered to this handler. */
+  /** True when no event waits for this handler. */
   isIdle(): boolean;
   remove(): void;
 }

@@ -18,7 +18,7 @@ export async function listEverything<T extends ApiObject>(
   model: Model<T>,
   options: EverythingOptions,
 ): Promise<Listed<T>> {
-  // The token carries the revision: a continued list must not name it again.
+  // The token contains the revision, so a continued list must not give it again.
   const { resourceVersion: _revision, resourceVersionMatch: _match, ...continued } = options;
   let chunk = await client.list(model, { ...options, limit: chunkSize });
   const { resourceVersion } = chunk.metadata;
@@ -30,7 +30,7 @@ export async function listEverything<T extends ApiObject>(
   return { items, resourceVersion };
 }
 
-/** An empty token means the end, as an absent one does. */
+/** An empty token means the end, like an absent one. */
 function isToken(token: string | undefined): token is string {
   return token !== undefined && token !== '';
 }

@@ -1,7 +1,7 @@
 import type { Timer } from '../api/index.ts';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
 
-/** A fake clock that a test can ask which waits were begun, so as to move time only once one has. */
+/** A fake clock that records the waits, so that a test can move time only after a wait has begun. */
 export class RecordingClock extends FakeClock {
   readonly delaysMs: number[] = [];
 

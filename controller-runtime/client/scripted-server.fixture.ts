@@ -13,13 +13,13 @@ export interface ReceivedRequest {
 
 /** A watch that a test writes line by line. */
 export interface ScriptedStream {
-  /** Resolves when the request is there and its headers are sent. */
+  /** Resolves when the request has arrived and the headers of the response are sent. */
   readonly opened: Promise<ReceivedRequest>;
-  /** Resolves when the connection is closed, by whichever side. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
   /** Writes text as it is; events with {@link watchLine}. */
   write(text: string | Uint8Array): void;
-  /** Ends the response in order. */
+  /** Ends the response normally. */
   end(): void;
   /** Breaks the connection. */
   cut(): void;
@@ -28,7 +28,7 @@ export interface ScriptedStream {
 export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object becomes JSON, text is sent as it is. */
+  /** An object becomes JSON; text is sent unchanged. */
   readonly body?: unknown;
 }
 
@@ -58,7 +58,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The next request gets this answer. */
+  /** The next request gets this response. */
   answer({ status = 200, headers = {}, body = '' }: ScriptedAnswer): void {
     this.#scripts.push((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -66,7 +66,7 @@ export class ScriptedServer {
     });
   }
 
-  /** The next request gets no answer. Resolves when its connection is closed. */
+  /** The next request gets no response. Resolves when its connection is closed. */
   stall(): Promise<unknown> {
     return new Promise((resolve) => {
       this.#scripts.push((_request, response) => response.on('close', resolve));

@@ -5,8 +5,8 @@ import type { Clock } from '../api/index.ts';
 const maxDelayMs = 2 ** 31 - 1;
 
 /**
- * The real time. Handed in at the composition root, never imported by what is below it.
- * A delay beyond 24.8 days fires after 24.8 days: who waits longer looks at the time and waits again.
+ * The real time. Passed in at the composition root, and imported nowhere else. A longer delay fires after 24.8 days,
+ * so a caller that waits longer has to check the time and wait again.
  */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -15,7 +15,7 @@ export const systemClock: Clock = Object.freeze({
   clearTimeout: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
 
-/** Real chance, handed in beside the real time: a random UUID at each call. */
+/** Real randomness, passed in beside the real time: a random UUID at each call. */
 export const systemUuid: () => string = () => randomUUID();
 
 /** The same for numbers in [0, 1): jitter. */

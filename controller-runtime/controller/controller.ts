@@ -20,6 +20,7 @@ import { HotLoopDetector } from './run/hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
 import { OwnRevisions } from './run/own-revisions.ts';
+import { RelatedObjects } from './run/related-objects.ts';
 import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
 import type { RunRecord } from './observe/run-history.ts';
 import { RunObserver } from './observe/run-observer.ts';
@@ -33,7 +34,7 @@ export interface ControllerParts {
   readonly logger: Logger;
   /** Makes the reconcileID of each run. */
   readonly uuid: () => string;
-  /** After this long without every cache synced, an error is logged; the wait goes on. */
+  /** If the caches are not synced after this time, an error is logged; the wait goes on. */
   readonly cacheSyncTimeoutMs: number;
   /** How long a stop waits for runs under way. */
   readonly graceMs: number;
@@ -66,7 +67,7 @@ export class Controller {
   readonly #overdue = new Set<string>();
   #isAbandoned = false;
 
-  /** Asks the client for the informers; they are run by {@link run}. */
+  /** Asks the client for the informers; {@link run} runs them. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
     const { client, clock } = parts;
     const { backoff, retryLimit, concurrency, hotLoopRunsPerMinute } = definition;
@@ -90,6 +91,12 @@ export class Controller {
       client,
       clock,
       view: this.#view,
+      related: new RelatedObjects({
+        controller: definition.name,
+        owns: definition.owns,
+        informers: this.#informers,
+        view: this.#view,
+      }),
       ownKind: { kindId: kindIdOf(definition.model), cacheId: cacheIdOf(definition.model) },
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
@@ -100,8 +107,8 @@ export class Controller {
   }
 
   /**
-   * Follows its kinds and, once all caches are synced, reconciles until the signal aborts; then lets the runs under way
-   * end, within the grace. Settles when all of it has stopped.
+   * Follows its kinds and, once all caches are synced, reconciles until the signal aborts. Then it waits for the runs
+   * under way, within the grace. Settles when all of it has stopped.
    */
   async run(signal: AbortSignal): Promise<void> {
     const following = new AbortController();
@@ -122,19 +129,19 @@ export class Controller {
     }
   }
 
-  /** Every cache of it has the objects that were there, and its handlers have seen them. */
+  /** True when each of its caches has the initial objects, and its handlers have received them. */
   hasSynced(): boolean {
     return this.#events.hasSynced();
   }
 
-  /** No key is ready or being processed, and no event waits to be delivered. Keys that wait for their time do not count. */
+  /** True when no key is ready or being processed, and no event waits to be delivered. Delayed keys do not count. */
   isIdle(): boolean {
     const { length, processing } = this.#queue;
     const waiting = length + processing + this.#waits.size;
     return this.#workers.isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
   }
 
-  /** Why no key is reconciled any more; undefined when keys are, or could be. */
+  /** Why keys can no longer be reconciled; undefined when they can. */
   healthProblem(): string | undefined {
     const { name, concurrency } = this.#definition;
     if (this.#overdue.size < concurrency) return undefined;
@@ -143,12 +150,12 @@ export class Controller {
     return `controller "${name}": none of its ${concurrency} workers is left: runs outlasted their timeout and have not ended (${keys}${more})`;
   }
 
-  /** Where each key stands, the first `limit` of them. */
+  /** The states of the first `limit` keys. */
   keys(limit?: number): readonly KeyState[] {
     return this.#queue.snapshot(limit);
   }
 
-  /** Where one key stands; undefined when it waits for nothing. */
+  /** The state of one key; undefined when it waits for nothing. */
   stateOf(key: string): KeyState | undefined {
     return this.#queue.stateOf(key);
   }
@@ -215,7 +222,7 @@ export class Controller {
 
   async #process(item: WorkItem): Promise<void> {
     const { key } = item;
-    // This run is the one that was waited for: the event that started it must not ask for another.
+    // This run satisfies the wait: the event that started it must not cause another run.
     this.#waits.cancel(key);
     const reconcileID = this.#parts.uuid();
     const logger = childLogger(this.#logger, { key, reconcileID });
@@ -238,10 +245,11 @@ export class Controller {
     if (problem !== undefined) this.#logger.error({}, problem);
   }
 
-  /** Runs that outlast the grace get an aborted signal and are left behind: their outcome no longer counts. */
+  /** Runs that outlast the grace get an aborted signal and are abandoned: their outcome no longer counts. */
   async #drain(): Promise<void> {
     const { clock, graceMs } = this.#parts;
     const drained = new AbortController();
+    for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
     const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
     await Promise.race([draining, sleep(clock, graceMs, drained.signal)]);
     this.#workers.stop();

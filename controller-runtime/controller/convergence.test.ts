@@ -14,10 +14,10 @@ const act: fc.Arbitrary<Act> = fc.record({
   kind: fc.constantFrom('rename', 'make', 'delete', 'vandalise', 'scribble', 'lag', 'wait'),
   name: fc.constantFrom(...names),
 });
-/** What befalls the controller's requests, one after the other, again from the start when used up. */
+/** The faults of the controller's requests, in order; after the last one they start again. */
 const fault = fc.constantFrom('none', 'none', 'none', 'conflict', 'error', 'slow');
 
-/** One server, one controller that makes a badge for each person, and others that meddle. */
+/** One server, one controller that makes a badge for each person, and other clients that change the same objects. */
 class World {
   readonly runningNow = new Set<string>();
   readonly revoked: string[] = [];
@@ -64,7 +64,7 @@ class World {
       lag: async () => this.#holdForAWhile(),
       wait: () => harness.clock.advance(20),
     };
-    // What is refused, for want of the object, or by an injected fault, did not happen.
+    // A write that is refused, because there is no object or by an injected fault, did not happen.
     await acts[kind]().catch(() => {});
   }
 

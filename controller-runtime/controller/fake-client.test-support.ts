@@ -28,13 +28,14 @@ export type RequestLine = string;
 
 /**
  * A server in a map, with the semantics that controllers depend on: revisions, versions, preconditions, generation,
- * finalizers, no write when nothing changes. Watchers learn of changes later, and independently of the answers.
+ * finalizers, no write when nothing changes. Watchers receive changes later than, and independently of, the
+ * responses.
  */
 export class FakeClient implements Client {
   readonly requests: RequestLine[] = [];
-  /** Turns of the event loop before a write's response comes; events take two. */
+  /** Turns of the event loop before the response to a write; events take two. */
   answerTurns = 0;
-  /** Called before each request is carried out; what it throws is the response. */
+  /** Called before each request is carried out; an error that it throws is the response. */
   intercept: (line: RequestLine) => void | Promise<void> = () => {};
   readonly #objects = new Map<string, Body>();
   readonly #informers = new Map<string, FakeInformer>();

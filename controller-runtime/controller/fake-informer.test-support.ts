@@ -6,13 +6,13 @@ interface Change<T> {
   readonly object: T;
 }
 
-/** A cache that lags behind by two turns of the event loop, or for as long as a test holds it. */
+/** A cache that lags by two turns of the event loop, or for as long as a test holds it. */
 export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T> {
   resourceVersion = '0';
   /** Rejects each run with this, while set. */
   failure: Error | undefined = undefined;
   runs = 0;
-  /** What each handler has asked for; {@link resync} makes it due. */
+  /** The resync of each handler; {@link resync} makes it due. */
   readonly resyncPeriods: (number | undefined)[] = [];
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
@@ -79,7 +79,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     this.#deliverSoon();
   }
 
-  /** The period of a resync is due. */
+  /** A resync is due. */
   resync(): void {
     for (const object of this.#cache.values()) {
       for (const { handler } of this.#handlers) handler.onUpdate?.(object, object);

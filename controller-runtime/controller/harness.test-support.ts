@@ -52,7 +52,9 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** Makes the harness of a test, with one controller of people; it is stopped after the test, and must leave no timer. */
+/**
+ * Makes the harness of a test, with one controller of people; it is stopped after the test, and must leave no timer.
+ */
 export function eachHarness(): (options: ControllerOptions<Person>) => Harness {
   let harness: Harness | undefined;
   afterEach(async () => {
@@ -86,7 +88,7 @@ export class Harness {
   /** Starts the manager, and waits for nothing. */
   startOnly(): void {
     this.#running = this.manager.run(this.#abort.signal);
-    // A rejection is for `stop` to tell, which comes later.
+    // `stop`, which is called later, reports a rejection.
     this.#running.catch(() => undefined);
   }
 
@@ -95,7 +97,7 @@ export class Harness {
     await this.holds(() => this.manager.isIdle());
   }
 
-  /** Waits until a condition holds for a few turns on end; time stands still. */
+  /** Waits until a condition holds for a few turns in a row; time stands still. */
   async holds(condition: () => boolean): Promise<void> {
     let stable = 0;
     for (let turn = 0; turn < 5000 && stable < 6; turn += 1) {

@@ -63,7 +63,7 @@ describe('a run', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // Alone it would not make the controller run.
+      // This alone would not start a run.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };

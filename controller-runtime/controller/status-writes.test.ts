@@ -30,7 +30,7 @@ describe('a status that a controller writes', () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({
-      // Not awaited: where it is, the run under way keeps the controller from being idle.
+      // Not awaited, because an awaited write would keep the run under way, and the controller busy.
       watches: [
         on(Badge, (_, { client }) => {
           const patch = { status: { greeting: 'hi', seen: 1 } };
@@ -47,7 +47,7 @@ describe('a status that a controller writes', () => {
     client.patch = async (...given: Parameters<typeof patch>) => {
       const written = await patch(...given);
       await new Promise<void>((resolve) => (answer = resolve));
-      // As when another has had a part in what came out.
+      // As if another writer had influenced the result.
       return { ...written, status: {} } as never;
     };
     await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });

@@ -1,9 +1,12 @@
 import { checkName } from '../api/index.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 
-/** The election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds and keeps renewing. */
+/**
+ * The election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds and keeps
+ * renewing.
+ */
 export interface LeaderElectionOptions {
-  /** Name of the Lease; all that have the same compete. A DNS subdomain. */
+  /** Name of the Lease; all managers with the same name compete. A DNS subdomain. */
   readonly name: string;
   /** Namespace of the Lease; it must exist. Default `default`. */
   readonly namespace?: string;
@@ -14,11 +17,17 @@ export interface LeaderElectionOptions {
   readonly identity?: string;
   /** The time that candidates wait after the last renewal that they saw. Whole seconds. Default 15 s. */
   readonly leaseDurationMs?: Duration;
-  /** After so long without a renewal the leader gives up; less than the lease's duration. Default 10 s. */
+  /** The leader gives up after this time without a renewal; less than the lease's duration. Default 10 s. */
   readonly renewDeadlineMs?: Duration;
-  /** Between two attempts; those that wait add up to 1.2 of it at random. 1.2 of it are less than the deadline. Default 2 s. */
+  /**
+   * The time between two attempts; waiting candidates add up to 1.2 times it at random. 1.2 times it must be less than
+   * the deadline. Default 2 s.
+   */
   readonly retryPeriodMs?: Duration;
-  /** Called when this process becomes the leader, and when it stops being the leader; for metrics. What it throws is logged. */
+  /**
+   * Called when this process becomes the leader, and when it stops being the leader; for metrics. What it throws is
+   * logged.
+   */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }
 
@@ -35,10 +44,10 @@ export interface ElectionSettings {
 /** The longest name of an object. */
 const maxIdentityLength = 253;
 
-/** client-go's: who waits comes after 1 to 2.2 retry periods. */
+/** client-go's factor: a waiting candidate tries again after 1 to 2.2 retry periods. */
 export const jitterFactor = 1.2;
 
-/** Kubernetes' limit on an int32 of seconds is no limit; a day is more than anybody waits for. */
+/** Kubernetes allows an int32 of seconds, which is 68 years; a day is long enough. */
 const maxLeaseDurationMs = 86_400_000;
 
 /** Fills in the defaults. Throws RangeError that names the option. */

@@ -6,8 +6,8 @@ import type { AnyWriteOptions, WriteCall } from '../client/forwarding-client.ts'
 import type { Term } from './term.ts';
 
 /**
- * A client whose writes carry the leader's term: the server refuses them once the term is over, even if this process has not
- * noticed yet. The first refusal ends the term here as well, and from then on nothing is sent.
+ * A client whose writes carry the leader's term: the server refuses them once the term is over, even if this process
+ * has not noticed yet. The first refusal ends the term here as well, and nothing is sent from then on.
  */
 export class LeaderClient extends ForwardingClient {
   readonly #term: Term;
@@ -24,7 +24,7 @@ export class LeaderClient extends ForwardingClient {
   ): Promise<R> {
     this.#term.check();
     try {
-      // The leader comes last: a reconciler does not choose it.
+      // The leader comes last, so that a reconciler cannot override it.
       return await send({ ...options, leader: this.#term.epoch });
     } catch (error) {
       if (isFormerLeader(error)) this.#term.end('the server refused a write', error);

@@ -52,7 +52,7 @@ describe('a leader elector', () => {
     holding.push(elector.hold(term, signal()));
   };
 
-  /** Starts a candidate that waits, and keeps its term once it is elected. */
+  /** Starts a candidate, and keeps its term once it is elected. */
   const standBy = (elector: LeaderElector): { term: Term | undefined } => {
     const result: { term: Term | undefined } = { term: undefined };
     holding.push(elector.acquire(signal()).then((term) => void (result.term = term)));
@@ -217,7 +217,7 @@ describe('a leader elector', () => {
     const term = await elect(a);
     hold(a, term);
     const requests = client.requests.length;
-    // All of it passes at once, as for a process that was stopped.
+    // All of this time passes at once, as for a process that was suspended.
     const frozen = own.monotonicMs.bind(own);
     own.monotonicMs = () => frozen() + 60_000;
     expect(a.isOverdue).to.equal(true);

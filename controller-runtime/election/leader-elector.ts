@@ -16,10 +16,10 @@ export interface ElectorParts {
   readonly random: () => number;
 }
 
-/** A lease as it was last seen. */
+/** The last seen state of a lease. */
 interface Observed {
   readonly lease: Lease;
-  /** The renewal of another holder: a change of any other field does not count. */
+  /** The renewal of the holder; changes of other fields do not count. */
   readonly record: string;
   /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
   readonly atMs: number;
@@ -34,7 +34,7 @@ export class LeaderElector {
   readonly #parts: ElectorParts;
   #observed: Observed | undefined;
   #term: Term | undefined;
-  /** Monotonic; when the attempt began that renewed the lease last. */
+  /** Monotonic; the start of the attempt that renewed the lease last. */
   #renewedMs = 0;
 
   constructor(settings: ElectionSettings, parts: ElectorParts) {
@@ -42,19 +42,19 @@ export class LeaderElector {
     this.#parts = parts;
   }
 
-  /** The holder of the lease when it was last read; undefined when it had none, or was never read. */
+  /** The holder of the lease when it was last read; undefined when it had none, or has not been read. */
   get holder(): string | undefined {
     const holder = this.#observed?.lease.spec?.holderIdentity;
     return holder === '' ? undefined : holder;
   }
 
-  /** The lease should have been renewed or released by now: its holder in this process is blocked. */
+  /** True when the lease should have been renewed or released by now: this process holds it, and is blocked. */
   get isOverdue(): boolean {
     const isHeld = this.#term?.signal.aborted === false;
     return isHeld && this.#parts.clock.monotonicMs() > this.#renewedMs + this.#settings.leaseDurationMs;
   }
 
-  /** Resolves when this process is elected; with undefined when the signal aborts before. */
+  /** Resolves when this process is elected, or with undefined when the signal aborts before. */
   async acquire(signal: AbortSignal): Promise<Term | undefined> {
     const { renewDeadlineMs, retryPeriodMs } = this.#settings;
     while (!signal.aborted) {
@@ -73,14 +73,14 @@ export class LeaderElector {
     while (!until.signal.aborted) {
       await sleep(clock, Math.min(retryPeriodMs, this.#remainingMs()), until.signal);
       if (until.signal.aborted) break;
-      // First: who stood still must not try what another may have done meanwhile.
+      // Checked first: after a pause of this process, another one may hold the lease.
       if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
       if (this.#remainingMs() <= 0) term.end(`it was not renewed within ${renewDeadlineMs} ms`);
     }
     for (const each of unlink) each();
   }
 
-  /** Gives the lease up, if it is held: the next one need not wait for its end. Never rejects. */
+  /** Releases the lease, if it is held, so that the next leader need not wait for its end. Never rejects. */
   async release(): Promise<void> {
     const term = this.#term;
     if (term === undefined || term.signal.aborted) return;
@@ -111,18 +111,18 @@ export class LeaderElector {
       this.#renewedMs = startedMs;
       return true;
     } catch (err) {
-      // To lose a race is how most candidates end.
+      // A lost race is the normal case for candidates.
       const level = isLostRace(err) ? 'debug' : 'warn';
       this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; it is tried again');
       return false;
     }
   }
 
-  /** The lease as it was written; undefined when it is another's. */
+  /** The written lease; undefined when another process holds it. */
   async #tryOnce(signal: AbortSignal): Promise<Lease | undefined> {
     const renewed = this.#term === undefined ? undefined : await this.#renew(signal);
     if (renewed !== undefined) return renewed;
-    // A client need not heed the signal: what comes too late must not go on.
+    // A client may ignore the signal, so a late response must have no effect.
     signal.throwIfAborted();
     const { client } = this.#parts;
     const { name, namespace } = this.#settings;
@@ -152,8 +152,9 @@ export class LeaderElector {
   }
 
   /**
-   * Whether the term goes on with a lease that another client changed; ends the term otherwise. What was done while another held the
-   * lease is not known here; left as it is, it is the next one's at once.
+   * Returns true when the term goes on with a lease that another client changed, and ends the term otherwise. If
+   * another process has held the lease, its writes are unknown here. The lease stays unchanged, so that the next
+   * candidate can take it at once.
    */
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};
@@ -164,7 +165,7 @@ export class LeaderElector {
     return !term.signal.aborted;
   }
 
-  /** It has no holder, or its holder has not renewed it for its duration. */
+  /** True when it has no holder, or its holder has not renewed it for its duration. */
   #isFree({ spec: { holderIdentity = '', leaseDurationSeconds } = {} }: Lease): boolean {
     if (holderIdentity === '') return true;
     const { leaseDurationMs } = this.#settings;
@@ -184,7 +185,7 @@ export class LeaderElector {
     return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now(), isRenewal });
   }
 
-  /** The lease's revision is the precondition: of two that take it at once, one does. */
+  /** The lease's revision is the precondition: of two candidates that take it at the same time, one succeeds. */
   #write(lease: Lease, spec: LeaseSpec, signal: AbortSignal): Promise<Lease> {
     return this.#parts.client.update<Lease>({ ...lease, spec }, { signal });
   }
@@ -202,7 +203,7 @@ export class LeaderElector {
     await this.#write(lease, releasedSpec(lease.spec, clock.now()), signal);
   }
 
-  /** Rejects when it takes longer; a client need not heed the signal. */
+  /** Rejects when it takes longer, because a client may ignore the signal. */
   async #bounded<R>(limitMs: number, task: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const abort = new AbortController();
     const { clock } = this.#parts;

@@ -14,7 +14,7 @@ export interface Lease extends ApiObject {
   readonly spec?: LeaseSpec;
 }
 
-/** The kind as a client needs it; the server has its rules. */
+/** The kind as far as a client needs it; the server has the rules. */
 export const Lease: ModelDescriptor<Lease> = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -23,7 +23,7 @@ export const Lease: ModelDescriptor<Lease> = defineModel({
   schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
-/** Kubernetes' MicroTime: clients in Go accept six digits, and no fewer. */
+/** Kubernetes' MicroTime: clients in Go require six digits. */
 function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
@@ -39,7 +39,10 @@ export interface HolderState {
   readonly isRenewal: boolean;
 }
 
-/** The spec that the holder writes, at first and at each renewal. client-go's rule of transitions: one more for another holder. */
+/**
+ * The spec that the holder writes when it takes the lease, and at each renewal. As in client-go, a change of holder
+ * adds one transition.
+ */
 export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
   const { identity, leaseDurationMs, nowMs, isRenewal } = state;
   const now = formatMicroTime(nowMs);
@@ -54,7 +57,10 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** The spec that a holder leaves when it stops in order, as client-go's ReleaseOnCancel: the next one need not wait. */
+/**
+ * The spec that a holder writes when it stops normally, as with client-go's ReleaseOnCancel, so that the next holder
+ * need not wait.
+ */
 export function releasedSpec(previous: LeaseSpec | undefined, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs);
   return { ...previous, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };

@@ -1,6 +1,6 @@
 import { ApiError, formatLeaderEpoch, type LeaderEpoch } from '../api/index.ts';
 
-/** A term of office of this process, from its election until it is over. */
+/** The term of this process as the leader, from its election on. */
 export class Term {
   readonly epoch: LeaderEpoch;
   readonly #over = new AbortController();
@@ -9,12 +9,12 @@ export class Term {
     this.epoch = epoch;
   }
 
-  /** Aborts when the lease is lost; its reason says how. */
+  /** Aborts when the lease is lost, with the reason. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** The lease is lost. Only the first reason counts. */
+  /** Ends the term when the lease is lost. Only the first reason counts. */
   end(why: string, cause?: unknown): void {
     if (!this.#over.signal.aborted) this.#over.abort(leaseLost(this.epoch, why, cause));
   }

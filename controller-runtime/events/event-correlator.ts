@@ -21,7 +21,7 @@ export interface Occurrence {
   readonly reconcileID?: string;
 }
 
-/** The resulting event, new when its count is 1. */
+/** The resulting event; it is new when its count is 1. */
 export interface CorrelatedEvent extends Occurrence {
   readonly name: string;
   readonly count: number;
@@ -52,8 +52,9 @@ const maxNameLength = 253;
 const suffixLength = 16;
 
 /**
- * Makes few events of what happens often, by the rules of client-go: identical ones raise a count, from the tenth that
- * differs in its message alone within ten minutes they become one, and an object has 25 at once and one more in five minutes.
+ * Limits the number of events, by the rules of client-go. Identical events raise a count. From the tenth within ten
+ * minutes, events that differ only in their message become one. An object can have 25 events at once, and one more
+ * every five minutes.
  */
 export class EventCorrelator {
   readonly #clock: Clock;
@@ -67,7 +68,7 @@ export class EventCorrelator {
     this.#uuid = uuid;
   }
 
-  /** The event to write; undefined when the object has had too many. Their count goes on all the same. */
+  /** The event to write; undefined when the object has had too many. Their count still rises. */
   correlate(occurrence: Occurrence): CorrelatedEvent | undefined {
     const { object } = occurrence;
     const about = JSON.stringify([object.apiVersion, object.kind, object.namespace, object.name, object.uid]);
@@ -85,7 +86,7 @@ export class EventCorrelator {
     return { ...occurrence, message, ...known, lastTime };
   }
 
-  /** Returns the number of messages within the time, this one included; keeps no more than it needs. */
+  /** Returns the number of messages within the time, including this one; forgets older ones. */
   #countSimilar(alike: string, message: string): number {
     const nowMs = this.#clock.monotonicMs();
     const similar = this.#similar.take(alike, () => ({ messages: new Set(), lastMs: nowMs }));
@@ -115,7 +116,7 @@ export class EventCorrelator {
   }
 }
 
-/** A map that forgets what was set or got longest ago. */
+/** A map that drops the least recently used entries. */
 class BoundedMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #maxSize: number;
@@ -124,7 +125,7 @@ class BoundedMap<V> {
     this.#maxSize = maxSize;
   }
 
-  /** The value of a key, made when there is none, and now the newest. */
+  /** The value of a key, which is made if absent, and becomes the most recently used. */
   take(key: string, create: () => V): V {
     const value = this.#entries.get(key) ?? create();
     this.#entries.delete(key);

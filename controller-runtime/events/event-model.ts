@@ -1,7 +1,7 @@
 import { defineModel, type ApiObject, type ModelDescriptor } from '../api/index.ts';
 import type { InvolvedObject } from './event-correlator.ts';
 
-/** The part of `v1 Event` that is written here. */
+/** The fields of `v1 Event` that the recorder writes. */
 export interface EventObject extends ApiObject {
   readonly involvedObject: InvolvedObject;
   readonly type: string;

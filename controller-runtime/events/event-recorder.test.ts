@@ -13,7 +13,7 @@ describe('an event recorder', () => {
   let clock: FakeClock;
   let logger: ReturnType<typeof createRecordingLogger>;
   let sent: Sent[];
-  /** What the next requests meet. */
+  /** The faults of the next requests. */
   let troubles: (Error | Promise<void> | undefined)[];
   let recorder: EventWriter;
 

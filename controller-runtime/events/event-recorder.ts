@@ -1,6 +1,7 @@
 import { isNotFound, type ApiObject, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { isTransient } from '../client/retryable-errors.ts';
+import { formatTime } from '../clock/format-time.ts';
 import { sleep } from '../clock/sleep.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 import { eventModel } from './event-model.ts';
@@ -8,12 +9,12 @@ import { eventModel } from './event-model.ts';
 /** `Warning` for what may need a person's attention. */
 export type EventType = 'Normal' | 'Warning';
 
-/** Tells the people who look after an object what became of it: `kubectl describe` and `kubectl events` show it. */
+/** Records what happens to an object for its operators: `kubectl describe` and `kubectl events` show it. */
 export interface EventRecorder {
   /**
    * Records that something happened to an object: a word in UpperCamelCase, and a sentence of at most 1,024 characters
-   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws: what cannot be
-   * written is in the log.
+   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws; failed
+   * writes are logged.
    */
   event(object: ApiObject, type: EventType, reason: string, message: string): void;
 }
@@ -46,7 +47,7 @@ export class EventWriter implements EventRecorder {
   readonly #waiting: CorrelatedEvent[] = [];
   readonly #abort = new AbortController();
   #writing: Promise<void> | undefined;
-  /** Between two tries nothing is under way. */
+  /** True between two attempts, when nothing is under way. */
   #isPausing = false;
   #isClosed = false;
   #dropped = 0;
@@ -67,12 +68,14 @@ export class EventWriter implements EventRecorder {
     };
   }
 
-  /** All is written, or waits for a server that comes back. */
+  /** True when all events are written, or wait for the server to come back. */
   isIdle(): boolean {
     return this.#writing === undefined || this.#isPausing;
   }
 
-  /** Takes no more, and writes what waits, for at most five seconds. Settles when nothing is under way any more. */
+  /**
+   * Accepts no more events, and writes those that wait, for at most five seconds. Settles when nothing is under way.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#isPausing) this.#abort.abort();
@@ -109,7 +112,7 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // In the same turn that found the list empty: the next event must start a new run.
+    // Set in the same turn in which the list was empty, so that the next event starts a new run.
     this.#writing = undefined;
   }
 
@@ -138,7 +141,7 @@ export class EventWriter implements EventRecorder {
     const options = { namespace: object.namespace ?? 'default', signal: this.#abort.signal };
     const annotations =
       event.reconcileID === undefined ? {} : { annotations: { [reconcileIdAnnotation]: event.reconcileID } };
-    const lastTimestamp = timeOf(event.lastTime);
+    const lastTimestamp = formatTime(event.lastTime);
     if (count > 1) {
       try {
         const patch = { metadata: annotations, count, message, lastTimestamp };
@@ -149,14 +152,14 @@ export class EventWriter implements EventRecorder {
       }
     }
     const { type, reason } = event;
-    const firstTimestamp = timeOf(event.firstTime);
+    const firstTimestamp = formatTime(event.firstTime);
     const happened = { involvedObject: object, type, reason, message, count, firstTimestamp, lastTimestamp };
     const reporter = { source: { component }, reportingComponent: component };
     await client.create(eventModel, { metadata: { name, ...annotations }, ...happened, ...reporter }, options);
   }
 }
 
-/** Throws TypeError for what cannot be an event. */
+/** Throws TypeError for an invalid event. */
 function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
   const { type, reason, reconcileID } = happened;
   const message: unknown = happened.message;
@@ -175,11 +178,7 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   };
 }
 
-/** Half a character is none that could be written. */
+/** Half of a surrogate pair cannot be written. */
 function cut(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
-}
-
-function timeOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -3,7 +3,10 @@ import { LeaderElector, type ElectorParts } from '../election/leader-elector.ts'
 import type { Term } from '../election/term.ts';
 import { startPart, stopPart, type Part } from './part.ts';
 
-/** A manager's part in an election: it stands, holds the lease in the background until the manager has stopped, and leaves. */
+/**
+ * A manager's part in an election: it stands, holds the lease in the background until the manager has stopped, and then
+ * releases it.
+ */
 export class Candidacy {
   readonly #settings: ElectionSettings;
   readonly #parts: ElectorParts;
@@ -19,7 +22,7 @@ export class Candidacy {
     this.#observe(false);
   }
 
-  /** Another process holds the lease, as far as was seen. */
+  /** True when another process held the lease at the last look. */
   get seesOther(): boolean {
     const { holder } = this.#elector;
     return this.#term === undefined && holder !== undefined && holder !== this.#settings.identity;
@@ -29,7 +32,9 @@ export class Candidacy {
     return this.#term?.signal.aborted === true && !this.#isReleased;
   }
 
-  /** Resolves once elected, or with undefined when the signal aborts before. The lease is renewed until {@link leave}. */
+  /**
+   * Resolves once elected, or with undefined when the signal aborts before. The lease is renewed until {@link leave}.
+   */
   async stand(signal: AbortSignal): Promise<Term | undefined> {
     const term = await this.#elector.acquire(signal);
     if (term === undefined) return undefined;

@@ -85,7 +85,7 @@ describe('a manager that stands for election', () => {
     await at.manager.remove('leaves');
     await at.clock.advance(14_000);
     expect(events).to.deep.equal([]);
-    // How long it waits between two attempts is a matter of chance.
+    // The wait between two attempts is random.
     await at.clock.runUntil(() => events.length > 0);
     await at.idle();
     expect(events).to.deep.equal(['run ada']);
@@ -98,7 +98,7 @@ describe('a manager that stands for election', () => {
     await at.person('ada');
     at.startOnly();
     await at.idle();
-    // Its informer takes its time to end: the election falls in between.
+    // Its informer ends slowly, so that the election happens before its end.
     const informer = at.client.informer(Badge);
     const run = informer.run.bind(informer);
     let release = (): void => {};

@@ -21,11 +21,11 @@ export interface ManagerOptions {
   /** The client of the controllers; in process or over HTTP. */
   readonly client: Client;
   readonly controllers?: readonly ControllerDefinition[];
-  /** Long-living parts; those that need nothing are started before the controllers, and stopped after them. */
+  /** Long-running parts; those that need nothing start before the controllers, and stop after them. */
   readonly runnables?: readonly Runnable[];
   /**
-   * Controllers work in one of all managers with the same lease, and their writes carry its term: what a former leader
-   * writes is refused (409), even when it does not know yet. Default: no election.
+   * One of all managers with the same lease runs its controllers, and their writes carry its term: the server
+   * refuses the writes of a former leader (409), even when it has not noticed yet. Default: no election.
    */
   readonly leaderElection?: LeaderElectionOptions;
   /** Default: the real time. */
@@ -51,7 +51,7 @@ export interface ControllerStatus {
   readonly model: GroupVersionKind;
   /** All 0 before it is started. */
   readonly sizes: QueueSizes;
-  /** Why it reconciles no key any more: runs that do not end hold all of its workers. Absent: it does. */
+  /** Why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it can. */
   readonly problem?: string;
 }
 
@@ -59,7 +59,10 @@ const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0,
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
-/** Runs controllers and other long-living parts. What fails in one of them is logged by name, and touches no other. */
+/**
+ * Runs controllers and other long-running parts. A failure of one is logged with its name, and does not affect the
+ * others.
+ */
 export class Manager {
   readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
   readonly #ownsMetrics: boolean;
@@ -71,7 +74,7 @@ export class Manager {
   readonly #definitions = new Map<string, ControllerDefinition>();
   readonly #controllers = new Map<string, Controller>();
   readonly #parts = new Map<string, Part>();
-  /** Controllers on their way out, by name: an election that is won meanwhile does not start them. */
+  /** Controllers that are being removed, by name: winning an election does not start them. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** The client of the controllers' writes; undefined until they may work. */
   #client: Client | undefined;
@@ -101,9 +104,10 @@ export class Manager {
   }
 
   /**
-   * Starts what needs nothing, the caches, what needs those, and, once elected, the controllers; works until the signal
-   * aborts, and stops in reverse: the lease is released last. Settles when all of it has stopped. Rejects when it was run
-   * before, and, as `isFormerLeader` tells, when the lease is lost: the process goes on, and a new manager may stand again.
+   * Starts the parts that need nothing, then the caches, then the parts that need these, and, once elected, the
+   * controllers. Works until the signal aborts, and stops in reverse order: the lease is released last. Settles when
+   * all of it has stopped. Rejects when it was run before, and when the lease is lost (see `isFormerLeader`): the
+   * process goes on, and a new manager may stand again.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
@@ -130,7 +134,10 @@ export class Manager {
     }
   }
 
-  /** Once elected, all that works for the leader alone; resolves when that has stopped. Rejects when the lease was lost. */
+  /**
+   * Runs the parts that only the leader runs, once elected; resolves when they have stopped. Rejects when the lease was
+   * lost.
+   */
   async #lead(until: AbortController): Promise<void> {
     const term = await this.#candidacy?.stand(until.signal);
     const unlink = linkAbort(until, term?.signal);
@@ -145,7 +152,7 @@ export class Manager {
     term?.check();
   }
 
-  /** Adds a controller; a running manager starts it. Throws when one of that name is there, or after the stop. */
+  /** Adds a controller; a running manager starts it. Throws when there is one of that name, or after the stop. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
@@ -158,7 +165,7 @@ export class Manager {
     if (this.#client !== undefined) this.#start(definition, this.#client);
   }
 
-  /** Stops a controller, within the grace, and takes it out. Resolves when it has stopped; at once when there is none. */
+  /** Stops a controller, within the grace, and removes it. Resolves when it has stopped; at once when there is none. */
   async remove(name: string): Promise<void> {
     const leaving = this.#leaving.get(name) ?? this.#remove(name);
     this.#leaving.set(name, leaving);
@@ -193,7 +200,10 @@ export class Manager {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
   }
 
-  /** Returns the state of one key of a controller; undefined when it is not in the queue. Throws when there is no such controller. */
+  /**
+   * Returns the state of one key of a controller; undefined when it is not in the queue. Throws when there is no such
+   * controller.
+   */
   stateOf(nameOrKind: string, key: string): KeyState | undefined {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
   }
@@ -207,14 +217,15 @@ export class Manager {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
   }
 
-  /** The metrics of its controllers, and of whatever else counts in the same, as text for Prometheus. */
+  /** The metrics of its controllers, and of other parts with the same metrics, as text for Prometheus. */
   metrics(): string {
     return this.#options.metrics.text();
   }
 
   /**
-   * All controllers work, no key of theirs is ready or being processed, and every event is delivered. Keys that wait
-   * for their time (`after`, back-off) or are parked do not count. Who waits for another leader to go is idle as well.
+   * True when all controllers work, none of their keys is ready or being processed, and every event is delivered.
+   * Delayed keys (`after`, back-off) and parked keys do not count. A manager that waits for its election is idle as
+   * well.
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;
@@ -228,7 +239,7 @@ export class Manager {
     return this.#candidacy?.healthProblem() ?? ofControllers.find((problem) => problem !== undefined);
   }
 
-  /** Why it is not ready; undefined when it is. A manager that waits for another leader to go is ready. */
+  /** Why it is not ready; undefined when it is. A manager that waits for its election is ready. */
   readinessProblem(): string | undefined {
     if (this.#state !== 'running') return this.#state === 'created' ? 'not started' : 'stopped';
     const unsynced = this.#caches?.unsynced() ?? this.#unsyncedControllers();
@@ -275,7 +286,7 @@ export class Manager {
       ...this.#options,
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
-      // Read at the stop. Who has lost the lease has nothing to finish: another is at it already.
+      // Read at the stop. After the lease is lost there is nothing to finish, because another process does the work.
       get graceMs() {
         return candidacy?.hasLost === true ? 0 : graceMs;
       },

@@ -3,8 +3,8 @@ import type { Client } from '../client/client.ts';
 /** The arguments of a runnable besides its signal. */
 export interface RunnableContext {
   /**
-   * The manager's client. Of one that needs `leadership` its writes carry the term, as those of controllers do: the server
-   * refuses them (409, `isFormerLeader`) once another leads.
+   * The manager's client. If the runnable needs `leadership`, the client's writes carry the term, like those of
+   * controllers: the server refuses them (409, `isFormerLeader`) once another process leads.
    */
   readonly client: Client;
 }
@@ -18,6 +18,9 @@ export interface Runnable {
    * `leadership`, with the controllers. It stops before what it needs. Without an election every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
-  /** Works until the signal aborts, and settles when all of it has stopped. A rejection is logged and ends this part alone. */
+  /**
+   * Works until the signal aborts, and settles when all of it has stopped. A rejection is logged, and ends only this
+   * part.
+   */
   run(signal: AbortSignal, context: RunnableContext): Promise<void>;
 }

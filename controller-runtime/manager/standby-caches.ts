@@ -16,7 +16,7 @@ interface Followed {
   readonly part: Part;
 }
 
-/** The caches of controllers that do not work yet: who takes over later begins with warm ones. */
+/** The caches of controllers before the election, so that a process that takes over starts with warm caches. */
 export class StandbyCaches {
   readonly #parts: StandbyParts;
   readonly #followed = new Map<string, Followed>();
@@ -47,7 +47,10 @@ export class StandbyCaches {
     return [...new Set(kinds)];
   }
 
-  /** Waits until all are synced, or the time is over, which is logged: the kinds that are there have to be worked on. */
+  /**
+   * Waits until all are synced, or until a time limit, which is logged: controllers of the available kinds must not
+   * wait for the others.
+   */
   async synced(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
     const isSynced = await waitFor(() => this.unsynced().length === 0, limitMs, { clock, signal });

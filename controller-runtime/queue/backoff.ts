@@ -6,20 +6,22 @@ export interface BackoffOptions {
   /** No delay is longer. Default 1,000,000 ms (1000 s). */
   readonly maxMs?: number;
   /**
-   * Retries of all keys together, on average: a key then waits for its own delay, or for its turn, whichever is longer.
-   * Default: no limit.
+   * Retries of all keys together, on average: a key then waits for its own delay or for its turn, whichever takes
+   * longer. Default: no limit.
    */
   readonly perSecond?: number;
-  /** Retries that need not wait for their turn after a time without any. Default 100. */
+  /** Retries that need not wait for their turn after a time without retries. Default 100. */
   readonly burst?: number;
 }
 
 const defaults = { baseMs: 5, maxMs: 1_000_000, perSecond: Infinity, burst: 100 } as const;
 
-/** Delay after so many failures in a row (from 1): the base, doubled by each further failure, up to the maximum. */
+/**
+ * The delay after this many failures in a row (from 1): the base, doubled by each further failure, up to the maximum.
+ */
 export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, 'baseMs' | 'maxMs'> = {}): number {
   const { baseMs = defaults.baseMs, maxMs = defaults.maxMs } = options;
-  // 2 ** 1024 is Infinity, of which the minimum is still maxMs: no failure count overflows.
+  // 2 ** 1024 is Infinity, and Math.min still returns maxMs: no failure count overflows.
   return Math.min(baseMs * 2 ** (Math.max(1, failures) - 1), maxMs);
 }
 
@@ -47,7 +49,7 @@ export class Backoff {
   #tokens: number;
   #asOfMs = -Infinity;
 
-  /** Throws RangeError that names the option it does not like. */
+  /** Throws RangeError that names the wrong option. */
   constructor(options: BackoffOptions) {
     checkBackoff(options);
     const { maxMs, perSecond, burst } = { ...defaults, ...options };
@@ -58,7 +60,7 @@ export class Backoff {
     this.#tokens = burst;
   }
 
-  /** The delay after so many failures of a key in a row, the last of them now. Takes a turn. */
+  /** The delay after this many failures of a key in a row, the last one now. Takes a turn. */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));
   }

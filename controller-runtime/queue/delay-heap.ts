@@ -1,6 +1,6 @@
 import type { QueueEntry } from './queue-entry.ts';
 
-/** Delayed keys by due time: a binary heap whose entries know their place, so that any of them can be moved or taken out. */
+/** Delayed keys by due time: a binary heap whose entries know their index, so that each can be moved or removed. */
 export class DelayHeap {
   readonly #entries: QueueEntry[] = [];
   #order = 0;
@@ -16,7 +16,7 @@ export class DelayHeap {
     this.#up(entry);
   }
 
-  /** Restores order after an entry's time went to an earlier one. */
+  /** Restores the order after an entry's time became earlier. */
   moveEarlier(entry: QueueEntry): void {
     this.#up(entry);
   }

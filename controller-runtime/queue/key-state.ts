@@ -6,9 +6,9 @@ export interface KeyState {
   readonly key: string;
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
   readonly priority: number;
-  /** Runs in a row that called for another after a back-off: failures, requeues, conflicts. */
+  /** Runs in a row that need another after a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
-  /** When it is due, milliseconds since 1970: of a delayed key, or of one being processed that will be delayed. */
+  /** When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and then delayed. */
   readonly nextTime?: number;
   readonly lastError?: string;
   /** Reasons of the next run; of the present run while the key is being processed. */

@@ -1,10 +1,10 @@
 import { noReasons, type Reason } from './reason.ts';
 
-/** One run of one key, as the queue hands it out. */
+/** One run of one key, as `get` returns it. */
 export interface WorkItem {
   readonly key: string;
   readonly priority: number;
-  /** Runs in a row before this one that called for another after a back-off: failures, requeues, conflicts. */
+  /** Runs in a row before this one that needed another after a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
   /** Why the key was enqueued, in the order it happened; at most eight. */
   readonly reasons: readonly Reason[];
@@ -18,8 +18,8 @@ export interface ReadyLevel {
 }
 
 /**
- * The state of a key. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} says
- * what `done` makes of it.
+ * The state of a key. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} is its
+ * state after `done`.
  */
 export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 
@@ -27,11 +27,11 @@ export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 export class QueueEntry {
   readonly key: string;
   state: EntryState = 'idle';
-  /** Priority of the next run: the highest that an add since the last `get` asked for; undefined if none did. */
+  /** Priority of the next run: the highest of all adds since the last `get`; undefined without one. */
   priority: number | undefined = undefined;
   /** Reasons of the next run. */
   reasons: readonly Reason[] = noReasons;
-  /** One of them tells of a change. Kept apart, since the list of reasons may be full. */
+  /** True when a reason is a change. Kept separately, since the list of reasons may be full. */
   changed = false;
   /** Runs in a row that called for another after a back-off. */
   attempts = 0;
@@ -42,7 +42,7 @@ export class QueueEntry {
   dueMs = 0;
   /** Monotonic time at which it became ready; kept only if the queue has an observer. */
   readyMs = 0;
-  /** Ties of dueMs go first in, first out. */
+  /** Decides between equal dueMs: first in, first out. */
   order = 0;
   /** Position in the delay heap; -1 outside. */
   heapIndex = -1;

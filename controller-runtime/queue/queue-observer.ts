@@ -1,9 +1,9 @@
-/** Called on the queue's hot path: must be quick, and must not throw. */
+/** Its methods are on the queue's hot path: they must be quick, and must not throw. */
 export interface QueueObserver {
-  /** A key became ready. */
+  /** Called when a key became ready. */
   added(): void;
-  /** A ready key was handed out after so long. */
+  /** Called when `get` returns a key, with the time for which it was ready. */
   taken(waitedMs: number): void;
-  /** A key failed, and was put back. */
+  /** Called when a key failed, and was put back. */
   retried(): void;
 }

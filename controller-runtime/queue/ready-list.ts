@@ -1,9 +1,14 @@
 import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
-/** Empty levels are kept, since the same few priorities come back all the time; with more than this many they are dropped. */
+/**
+ * Empty levels are kept, since the same few priorities come back all the time; with more than this many they are
+ * dropped.
+ */
 const maxLevels = 32;
 
-/** Ready keys: highest priority first, first in first out within one. Constant time while priorities are few. */
+/**
+ * Ready keys: highest priority first, first in first out within one. Constant time as long as there are few priorities.
+ */
 export class ReadyList {
   readonly #levels = new Map<number, ReadyLevel>();
   /** Highest first. */

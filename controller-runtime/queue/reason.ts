@@ -15,12 +15,12 @@ export interface Reason {
 /** A key that is added more often than this keeps the first eight distinct reasons. */
 export const maxReasons = 8;
 
-/** True for reasons that tell of a change: they release a parked key, the others leave it parked. */
+/** True for reasons that are changes: they release a parked key, the others leave it parked. */
 export function isChange(reason: Reason): boolean {
   return reason.type === 'event' || reason.type === 'owner' || reason.type === 'mapping' || reason.type === 'manual';
 }
 
-/** Shared by all keys that wait for no reason yet: most keys never need a list of their own for long. */
+/** Shared by all keys without a reason, because most keys need a list only for a short time. */
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /** The list with a reason appended, unless it is there or the list is full. The empty list is never written to. */

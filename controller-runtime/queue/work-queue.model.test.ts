@@ -7,7 +7,7 @@ import { WorkQueue } from './work-queue.ts';
 const keys = ['a', 'b', 'c', 'd'];
 const retryLimit = 3;
 
-/** What the plain model knows of a key: flat lists searched from end to end, no heap, no links, no timers. */
+/** A key in the simple model, which has flat lists with linear search, no heap, no links, no timers. */
 interface ModelKey {
   state: 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
   next: 'nothing' | 'ready' | 'delayed' | 'parked';
@@ -26,12 +26,12 @@ function changes(type: ReasonType): boolean {
   return ['event', 'owner', 'mapping', 'manual'].includes(type);
 }
 
-/** A key that used up its retries. */
+/** A key without retries left. */
 function startOver(entry: ModelKey): void {
   if (entry.failures > retryLimit) Object.assign(entry, { attempts: 0, failures: 0 });
 }
 
-/** The rules of the queue, written down as slowly as they read. */
+/** The rules of the queue in their simplest form, which is slow. */
 class PlainQueue {
   nowMs = 0;
   isShutDown = false;
@@ -162,7 +162,7 @@ interface Real {
 
 type Step = fc.AsyncCommand<PlainQueue, Real>;
 
-/** One operation on both; afterwards both must be in the same state. */
+/** Runs one operation on both; afterwards both must be in the same state. */
 function step(
   name: string,
   run: (model: PlainQueue, real: Real) => void | Promise<void>,
@@ -173,7 +173,7 @@ function step(
     toString: () => name,
     async run(model, real) {
       await run(model, real);
-      // What a drain resolves takes its turn.
+      // A drain resolves in a later turn.
       if (real.waitingDrains > 0) await new Promise((resolve) => setImmediate(resolve));
       expectSame(model, real);
     },

@@ -23,7 +23,7 @@ export interface RetryOptions extends AddOptions {
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Called when a key became ready; take it with `get`. Must not throw. */
+  /** Called when a key becomes ready; take it with `get`. Must not throw. */
   readonly onReady?: () => void;
   readonly backoff?: BackoffOptions;
   /** Retries after which a failing key is parked. Default: no limit. */
@@ -37,10 +37,10 @@ const timer: Reason = Object.freeze({ type: 'timer' });
 const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
- * A keyed work queue: one entry a key, and never two runs of a key at once. A key that is added while it is being
- * processed runs exactly once more. Order: priority, then first ready first out; raising a key's priority puts it at
- * the end of its new level. Failing keys back off one by one; with a retry limit they are parked: visible, and released
- * by the next add that tells of a change (event, owner, mapping, manual).
+ * A keyed work queue: one entry for each key, and never two runs of a key at once. A key that is added while it is
+ * being processed runs exactly once more. Order: priority, then first ready first out; raising a key's priority puts
+ * it at the end of its new level. Failing keys back off one by one; with a retry limit they are parked: visible, and
+ * released by the next add whose reason is a change (event, owner, mapping, manual).
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
-  /** Throws RangeError that names the option of back-off that it does not like. */
+  /** Throws RangeError that names the wrong option of the back-off. */
   constructor(options: WorkQueueOptions) {
     const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
     this.#clock = clock;
@@ -72,12 +72,12 @@ export class WorkQueue {
     return this.#ready.size;
   }
 
-  /** Keys handed out and not done. */
+  /** Keys that are being processed. */
   get processing(): number {
     return this.#processing;
   }
 
-  /** Makes a key ready. One that waits keeps its place, unless this raises its priority; a delayed one is ready now. */
+  /** Makes a key ready. A ready key keeps its place, unless this raises its priority; a delayed key becomes ready. */
   add(key: string, options?: AddOptions): void {
     if (this.#shutDown) return;
     const entry = this.#entryOf(key);
@@ -101,8 +101,8 @@ export class WorkQueue {
   }
 
   /**
-   * Counts a failure and adds the key after its back-off; returns `parked` when the failures exceed the retry limit, and no
-   * change has come meanwhile.
+   * Counts a failure and adds the key after its back-off; returns `parked` when the failures exceed the retry limit,
+   * and no change has arrived in the meantime.
    */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
@@ -121,7 +121,9 @@ export class WorkQueue {
     return 'delayed';
   }
 
-  /** Takes a key out of turn until something changes; its failures are not forgotten. A change that arrived during its run counts. */
+  /**
+   * Parks a key until something changes; its failures are not forgotten. A change that arrived during its run counts.
+   */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);
     entry.lastError = error ?? entry.lastError;
@@ -134,7 +136,7 @@ export class WorkQueue {
     entry.state = 'parked';
   }
 
-  /** The failures of a key are over: its next back-off is the first again. */
+  /** Forgets the failures of a key: its next back-off is the first again. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -161,7 +163,9 @@ export class WorkQueue {
     return item;
   }
 
-  /** Ends the run of a key; what was added for it meanwhile takes its turn. Throws when no run of it is under way. */
+  /**
+   * Ends the run of a key; if it was added in the meantime, it is queued again. Throws when no run of it is under way.
+   */
   done(key: string): void {
     const entry = this.#entries.get(key);
     if (entry?.state !== 'processing') throw new Error(`done("${key}"): no run of this key is under way`);
@@ -176,7 +180,7 @@ export class WorkQueue {
     if (this.#processing === 0) this.#releaseDrains();
   }
 
-  /** Refuses new keys and hands out no more. Releases drains that wait. */
+  /** Refuses new keys, and returns none from `get`. Resolves waiting drains. */
   shutdown(): void {
     this.#close();
     this.#releaseDrains();
@@ -196,8 +200,8 @@ export class WorkQueue {
   }
 
   /**
-   * The states of the first `limit` keys (default all), for people and tests: what runs and what is parked comes before
-   * what waits, in the order in which the queue learned of the keys. O(keys).
+   * The states of the first `limit` keys (default all), for people and tests: first the keys that run or are parked,
+   * then those that wait, in the order of their first add. O(keys).
    */
   snapshot(limit: number = Infinity): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
@@ -233,7 +237,7 @@ export class WorkQueue {
     return entry;
   }
 
-  /** A running key that requeues itself keeps its priority. */
+  /** A key that is requeued during its run keeps its priority. */
   #requeuePriority(key: string, options: AddOptions | undefined): number {
     return options?.priority ?? this.#entries.get(key)?.running?.priority ?? 0;
   }
@@ -304,7 +308,7 @@ export class WorkQueue {
     if (this.#shutDown || dueMs === undefined || (this.#timer !== undefined && this.#timerDueMs <= dueMs)) return;
     this.#clock.clearTimeout(this.#timer);
     this.#timerDueMs = dueMs;
-    // Whole milliseconds, rounded up: a timer that fires early would only be set again.
+    // Whole milliseconds, rounded up, because a timer that fires too early would have to be set again.
     this.#timer = this.#clock.setTimeout(() => this.#onTimer(), Math.ceil(dueMs - this.#clock.monotonicMs()));
   }
 

@@ -6,9 +6,12 @@ export interface WorkersOptions {
   readonly queue: WorkQueue;
   /** Items being processed at once. */
   readonly concurrency: number;
-  /** Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve other work. */
+  /**
+   * Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve
+   * other work.
+   */
   readonly itemsPerTurn?: number;
-  /** Processes one item, and gives it back by `done`. Must not reject. */
+  /** Processes one item, and gives it back with `done`. Must not reject. */
   readonly process: (item: WorkItem) => Promise<void>;
 }
 
@@ -34,12 +37,12 @@ export class Workers {
     this.pump();
   }
 
-  /** No further key is taken. What is being processed goes on. */
+  /** Takes no more keys. Items being processed go on. */
   stop(): void {
     this.#isWorking = false;
   }
 
-  /** Hands ready keys to the workers that are free. To be called when a key became ready. */
+  /** Gives ready keys to the free workers. Call it when a key becomes ready. */
   pump(): void {
     const { queue, concurrency, process, itemsPerTurn = 64 } = this.#options;
     while (

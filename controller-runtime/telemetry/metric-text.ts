@@ -3,7 +3,7 @@ import { Histogram, type Counter, type Gauge } from './instruments.ts';
 /** Content-Type of the text format. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Throws RangeError for a name that Prometheus does not take. */
+/** Throws RangeError for a name that Prometheus does not allow. */
 export function checkMetricNames(name: string, labels: readonly string[]): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new RangeError(`"${name}" is no name of a metric`);
   for (const label of labels) {

@@ -24,8 +24,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 /** The series of one metric, one for each combination of label values. */
 export interface Family<I> {
   /**
-   * The series with these label values, which exists from then on, at 0. Keep it where it is counted often. Beyond 5,000
-   * series the others share one, whose labels are all `other`.
+   * The series with these label values, which exists from then on, at 0. Keep the returned series where you count
+   * often. Beyond 5,000 series, the others share one whose labels are all `other`.
    */
   of(...values: readonly string[]): I;
 }
@@ -52,13 +52,16 @@ export class Metrics {
   readonly #definitions: Map<string, Definition>;
   readonly #constant: Labels;
 
-  /** @param of whose metrics they are, and the labels that each series made through this object has besides its own. */
+  /** @param of the metrics to share, and the labels that each series made through this object has in addition. */
   constructor(of?: { readonly metrics: Metrics; readonly labels: Labels }) {
     this.#definitions = of === undefined ? new Map<string, Definition>() : of.metrics.#definitions;
     this.#constant = of === undefined ? {} : { ...of.metrics.#constant, ...of.labels };
   }
 
-  /** The counter of this name, made by the first call. Throws when the name is another type's, or has other labels. */
+  /**
+   * The counter of this name, made by the first call. Throws when a metric of that name has another type or other
+   * labels.
+   */
   counter(options: MetricOptions): Family<Counter> {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
@@ -73,7 +76,9 @@ export class Metrics {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }
 
-  /** Series that are read when the text is asked for; those that `read` throws for are left out. Returns a function that ends it. */
+  /**
+   * Adds series that are read for each text; they are left out if `read` throws. Returns a function that removes them.
+   */
   sample(options: SampledOptions, read: () => Iterable<Sample>): () => void {
     const definition = this.#define(options, options.type);
     const source = (): string => {
@@ -135,7 +140,7 @@ function textOf(definition: Definition): string {
   return formatHeader(name, definition) + lines.join('') + [...sources].map(sampled).join('');
 }
 
-/** One part of the program that cannot say how it is must not hide the others. */
+/** A failing part of the program must not hide the metrics of the others. */
 function sampled(source: () => string): string {
   try {
     return source();

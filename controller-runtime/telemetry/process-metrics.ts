@@ -1,7 +1,10 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Metrics, SampledOptions } from './metrics.ts';
 
-/** The interval at which the event loop's delay is measured. A shorter one costs more, and shows nothing that a request would notice. */
+/**
+ * The interval at which the event loop's delay is measured. A shorter one costs more, and shows nothing that a request
+ * would notice.
+ */
 const resolutionMs = 20;
 
 type Figures = Readonly<Record<string, readonly [type: SampledOptions['type'], help: string, read: () => number]>>;
@@ -30,7 +33,7 @@ export function startProcessMetrics(metrics: Metrics): () => void {
   };
 }
 
-/** The monitor measures the whole of its interval, not only what came on top. */
+/** The monitor measures whole intervals, so the interval itself is subtracted. */
 function lateSeconds(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1000;
 }

@@ -4,15 +4,15 @@ import type { Attributes, Context, Link, Span } from '@opentelemetry/api';
 
 type TraceApi = typeof Api;
 
-/** Where OpenTelemetry keeps what a program has installed, whichever copy of its API that was done with. */
+/** The place where every copy of OpenTelemetry's API stores the installed providers. */
 const globalKey = Symbol.for('opentelemetry.js.api.1');
 
 const require = createRequire(import.meta.url);
 let loaded: TraceApi | undefined;
 
 /**
- * OpenTelemetry's API, once the program has installed a tracer provider; undefined before. To ask costs a look at a global,
- * and the API is not even loaded (20 ms) by programs that have no use for it.
+ * OpenTelemetry's API, once the program has installed a tracer provider; undefined before. The check reads one
+ * global. Programs without tracing do not load the API, which takes 20 ms.
  */
 function installedApi(): TraceApi | undefined {
   const installed = Reflect.get(globalThis, globalKey) as { readonly trace?: unknown } | undefined;
@@ -24,11 +24,11 @@ function installedApi(): TraceApi | undefined {
 export type { Span } from '@opentelemetry/api';
 
 export interface SpanOptions {
-  /** Has low cardinality: it names what is done, never the object. */
+  /** Has low cardinality: it names the operation, never the object. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes?: Attributes;
-  /** Begins a trace that points to these spans, given by their traceparent; absent: a child of the present span. */
+  /** Begins a trace with links to these spans, given by their traceparent; absent: a child of the present span. */
   readonly causes?: readonly string[];
   /** Headers of a request: the span becomes a child of the span that they name. */
   readonly headers?: object;
@@ -38,12 +38,12 @@ type Installed = NonNullable<ReturnType<typeof installedApi>>;
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The spans that states of objects were written in, for as long as these states are in memory. */
+/** The spans in which states of objects were written, for as long as these states are in memory. */
 const origins = new WeakMap<object, string>();
 
 /**
- * Does the work in a span, which is the present one for all that the work awaits. Where no SDK is installed, just does the
- * work, and asks for no options. A rejection is recorded, and passed on.
+ * Does the work in a span, which is the active span for everything that the work awaits. Without an SDK it only does
+ * the work, and does not make the options. A rejection is recorded, and passed on.
  */
 export function inSpan<R>(options: () => SpanOptions, work: (span: Span | undefined) => Promise<R>): Promise<R> {
   const api = installedApi();
@@ -68,11 +68,11 @@ async function traced<R>(api: Installed, options: SpanOptions, work: (span: Span
   }
 }
 
-/** Says that what the span stands for failed. */
+/** Marks the work of the span as failed. */
 export function failSpan(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   span.recordException(error instanceof Error ? error : message);
-  // 2: ERROR. The API may not be loaded, its constants least of all.
+  // 2 is ERROR. The API with its constants may not be loaded.
   span.setStatus({ code: 2, message });
 }
 
@@ -94,12 +94,12 @@ export function traceHeaders(): Readonly<Record<string, string>> {
   return headers;
 }
 
-/** Remembers by which write a state of an object came about. */
+/** Remembers the write that made a state of an object. */
 export function noteOrigin(state: object, traceparent: string): void {
   origins.set(state, traceparent);
 }
 
-/** The traceparent of the write that this state comes from, where it is known. */
+/** The traceparent of the write that made this state, if it is known. */
 export function originOf(state: object): string | undefined {
   return origins.get(state);
 }

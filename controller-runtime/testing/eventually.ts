@@ -3,11 +3,11 @@ import { testPatienceMs } from './test-patience.ts';
 export interface EventuallyOptions {
   /** Real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
-  /** What is waited for; stands in the error. Asked at the time-out only. */
+  /** Describes the condition in the error. Called at the time-out only. */
   readonly describe?: string | (() => string);
 }
 
-/** Short against any test, long enough not to keep a core busy. */
+/** Short compared to any test, long enough to leave the CPU idle. */
 const pollMs = 3;
 
 /**

@@ -10,7 +10,7 @@ export interface RecordedRequest {
 export type Fault =
   /** It never reaches the server, as when the connection is refused. */
   | { readonly kind: 'refuse' }
-  /** The server never gets it; this response comes instead. */
+  /** The server never receives it; the client gets this response. */
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -27,7 +27,7 @@ export type Fault =
 export interface FaultInjectingFetch {
   /** For `createClient(url, { fetch })`. */
   readonly fetch: typeof fetch;
-  /** All requests so far, those that met a fault included. */
+  /** All requests so far, including those with a fault. */
   readonly requests: readonly RecordedRequest[];
   /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
   inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
@@ -35,7 +35,9 @@ export interface FaultInjectingFetch {
   cutAll(): number;
 }
 
-/** A fetch that records requests and makes some of them fail as the test says. `fetch` (default Node's) does the rest. */
+/**
+ * A fetch that records requests and makes some of them fail as the test says. `fetch` (default Node's) does the rest.
+ */
 export function createFaultInjectingFetch(inner: typeof fetch = globalThis.fetch): FaultInjectingFetch {
   const faults = new Faults(inner);
   return {
@@ -53,8 +55,8 @@ class Faults {
   readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
   readonly #inner: typeof fetch;
   /**
-   * Functions that cut each body that is being read. Its request is held for so long: on Node 20 one that was collected as garbage
-   * passes the abort of its signal on no more, and the body would never end.
+   * Functions that cut each body that is being read. Each holds its request: on Node 20, a garbage-collected request
+   * no longer forwards the abort of its signal, so the body would never end.
    */
   readonly #open = new Map<() => void, Request>();
 
@@ -113,7 +115,7 @@ class Faults {
 interface CuttableOptions {
   readonly afterBytes: number;
   readonly request: Request;
-  /** Holds how to cut the stream for as long as it is being read. */
+  /** Keeps the function that cuts the stream, as long as it is being read. */
   readonly open: Map<() => void, Request>;
 }
 

@@ -2,13 +2,13 @@ import { testPatienceMs } from './test-patience.ts';
 
 /** Something that may be busy: a queue, a worker pool, a handler's buffer, an informer. */
 export interface Participant {
-  /** Stands in the error when it does not become idle. */
+  /** Named in the error when it does not become idle. */
   readonly name: string;
-  /** Nothing waits here and nothing is under way. */
+  /** True when nothing waits here, and nothing is under way. */
   isIdle(): boolean;
   /**
-   * Asked once all are idle: has it learned of all that the server has? Work may still be on its way over a connection,
-   * where no isIdle can see it. Absent: yes.
+   * Called once all are idle: true when it has received all that the server has. Changes on a connection are
+   * invisible to isIdle. Absent: always true.
    */
   hasCaughtUp?(): Promise<boolean>;
 }
@@ -18,12 +18,12 @@ export interface SettleOptions {
   readonly timeoutMs?: number;
 }
 
-/** What one participant hands to another may take a few turns of the event loop during which neither looks busy. */
+/** Work that passes between two participants may take a few turns of the event loop, during which both look idle. */
 const stableTurns = 10;
 
 /**
- * Resolves once all participants have been idle for ten turns of the event loop on end, have caught up, and are idle
- * still. Rejects after the time-out with the names of those that are not.
+ * Resolves once all participants have been idle for ten turns of the event loop in a row, have caught up, and are
+ * still idle. Rejects after the time-out, and names those that are not.
  */
 export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
   const timeoutMs = testPatienceMs(options.timeoutMs ?? 5000);

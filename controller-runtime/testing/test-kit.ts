@@ -10,11 +10,11 @@ import type { Participant, SettleOptions } from './settle.ts';
 
 export type TestKitOptions = ({ readonly client: Client } | { readonly server: { readonly client: Client } }) & {
   readonly controllers?: readonly ControllerDefinition[];
-  /** Default the real time; a FakeClock makes back-off and `after` the test's decision. */
+  /** Default the real time; with a FakeClock, the test decides when back-off and `after` end. */
   readonly clock?: Clock;
   /** Default: errors are printed to stderr. `silentLogger` prints nothing. */
   readonly logger?: Logger;
-  /** What else may be busy: the server's garbage collection, say. Default none. */
+  /** Other parts that may be busy, such as the server's garbage collection. Default none. */
   readonly participants?: readonly Participant[];
 };
 
@@ -24,15 +24,14 @@ export interface TestKit {
   readonly manager: Manager;
   /**
    * Resolves when all queues are empty, nothing is in flight, and the controllers have seen all that the server has.
-   * Keys that wait for their time do not count. Rejects after the time-out (default 5000 ms of real time) with what is
-   * still busy.
+   * Delayed keys do not count. Rejects after the time-out (default 5000 ms of real time), and names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
-  /** Stops the controllers; resolves when all of it has stopped. The client and its server stay as they are. */
+  /** Stops the controllers; resolves when all of it has stopped. The client and its server keep running. */
   stop(): Promise<void>;
 }
 
-/** Runs controllers against a server that is there, for tests that wait until there is nothing left to do. */
+/** Runs controllers against a running server, for tests that wait until there is nothing left to do. */
 export function createTestKit(options: TestKitOptions): TestKit {
   const { controllers = [], clock, logger = errorLogger, participants = [] } = options;
   const client = 'client' in options ? options.client : options.server.client;

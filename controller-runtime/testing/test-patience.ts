@@ -1,8 +1,9 @@
 const variable = 'HOMEOSTAT_TEST_TIME_FACTOR';
 
 /**
- * Returns how long a test waits in real time for what takes `timeoutMs` on a machine without other work: the environment variable
- * HOMEOSTAT_TEST_TIME_FACTOR (default 1) multiplies it. Throws a RangeError if the variable is not a positive number.
+ * Returns the real time that a test waits for work that takes `timeoutMs` on an idle machine: the environment
+ * variable HOMEOSTAT_TEST_TIME_FACTOR (default 1) multiplies it. Throws a RangeError if the variable is not a
+ * positive number.
  */
 export function testPatienceMs(timeoutMs: number): number {
   const text = process.env[variable] ?? '1';

@@ -10,7 +10,7 @@ import { Person } from './models.ts';
 
 // A program: prints which files and functions of the project one creation over HTTP enters, as JSON.
 
-/** What runs in each of several creations belongs to one, and no timer does that happened to end. */
+/** Functions that run in each of several creations belong to a creation; a timer that happens to end does not. */
 const creations = 3;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -56,7 +56,7 @@ function sourceOf(url: string): string | undefined {
   return isOwn ? path.slice(root.length).replace('/dist/', '/').replace(/\.js$/, '.ts') : undefined;
 }
 
-/** What every one of some measurements has. */
+/** The common part of several measurements. */
 function common(all: readonly Map<string, Set<string>>[]): [file: string, functions: number][] {
   const [first = new Map<string, Set<string>>(), ...others] = all;
   const counted = Array.from(first, ([file, functions]): [string, number] => [
@@ -68,10 +68,11 @@ function common(all: readonly Map<string, Set<string>>[]): [file: string, functi
 
 const folder = await mkdtemp(join(tmpdir(), 'homeostat-entered-'));
 const server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
+const { url } = server;
 try {
   server.schemeManager.register(Person);
   await server.whenReady(descriptorOf(Person));
-  await post(server.url, 'first');
+  await post(url, 'first');
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
@@ -79,7 +80,7 @@ try {
   const all: Map<string, Set<string>>[] = [];
   for (let count = 0; count < creations; count += 1) {
     await entered(session);
-    await post(server.url, `person-${String(count)}`);
+    await post(url, `person-${String(count)}`);
     all.push(await entered(session));
   }
   session.disconnect();

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import { readContentType } from '../../decode/content-type.ts';
+import { readContentType } from '../../decode/read-body.ts';
 import { readLines } from './body-lines.ts';
 import type { BodyLine } from './body-lines.ts';
 import { bodyCheck } from './body-schema.ts';
@@ -74,7 +74,7 @@ export class HttpRequest implements ServerRequest {
 
   async json<T = unknown>(schema?: JsonSchema): Promise<T> {
     const type = readContentType(this.header('content-type') ?? '');
-    // A missing type is JSON, as for objects.
+    // A missing type means JSON, as for objects.
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw notJson();
     return checked<T>(await this.#source.parse(await this.#source.bytes()), schema);
   }

@@ -11,14 +11,20 @@ import { callerOf, noteForAudit } from '../request/caller.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
-import { addGrants, grantsOf } from './grant.ts';
-import type { Grant } from './grant.ts';
 
-/** How often it is checked whether credentials are still valid. */
+/** The interval at which credentials are checked. */
 const checkMs = 2000;
 
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
+
+/** Something that a user was allowed to do. */
+interface Grant {
+  readonly user: UserInfo;
+  readonly attributes: Attributes;
+}
+
+const grantsKey = 'grants';
 
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
@@ -35,7 +41,7 @@ export interface RequestPermissionsParts {
 
 /**
  * Decides what requests may do, and ends open requests whose permission is withdrawn or whose credential is no longer
- * valid: all in the same moment in which this server knows of it, or {@link checkMs} later.
+ * valid: at the moment in which this server learns it, or at most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -50,8 +56,9 @@ export class RequestPermissions {
   }
 
   /**
-   * Returns what has to be awaited before a decision about a user, so that it knows each role that was acknowledged before
-   * the request; undefined when there is nothing to wait for. When the database cannot be asked, decisions are made by what is known.
+   * Returns a promise to await before a decision about a user, so that the decision knows each role that was
+   * acknowledged before the request; undefined when there is nothing to wait for. While the database does not
+   * respond, decisions use the roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
@@ -66,12 +73,13 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    addGrants(context, [{ user, attributes }]);
+    const { state } = context;
+    state[grantsKey] = [...grantsOf(context), { user, attributes }];
   }
 
   /**
-   * Calls `end` once with the reason, when the request may no longer go on: a permission was withdrawn, a credential is no
-   * longer valid, or {@link endOf} says so. Forgets the request when its response is closed.
+   * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a
+   * credential is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
    * @throws ApiError Forbidden when that happened before
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
@@ -160,7 +168,12 @@ export class RequestPermissions {
   }
 }
 
-/** An authenticator that cannot be asked has said nothing about the credential. */
+/** Returns all permissions that a request has used; it needs all of them. */
+function grantsOf({ state }: Context): readonly Grant[] {
+  return (state[grantsKey] as readonly Grant[] | undefined) ?? [];
+}
+
+/** An authenticator that cannot respond has not refused the credential. */
 function ignore(): void {}
 
 function unauthorized(): ApiError {

@@ -1,23 +1,21 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import type { ResourceAttributes } from '../../authorization/attributes.ts';
-import { discardRest } from '../../decode/read-body.ts';
 import { anonymous, authenticatedGroup } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import { isOpenPath } from '../pages/health.ts';
 import { callerOf, setImpersonated } from '../request/caller.ts';
 
 /** Node gives header names in lower case. */
 const prefix = 'impersonate-';
 const extraPrefix = `${prefix}extra-`;
 
-/** A person tries one name or a few; each costs a decision. */
+/** The maximum number of names in the headers: each costs a decision. */
 const maxValues = 100;
 
-/** The user whom a request asks to be, as its headers name it. */
+/** The user that a request asks to act as, from its headers. */
 interface Wanted {
   readonly username: string;
   readonly uid: string | undefined;
@@ -27,35 +25,22 @@ interface Wanted {
 
 /**
  * Lets a request run as another user (`kubectl --as`), when its own may `impersonate` that user, each group, the uid and
- * each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
+ * each extra value; otherwise it gets 403. Returns undefined for the many requests that do not ask for it. The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-export function impersonate(permissions: RequestPermissions): Middleware {
-  return function checkHeaders(context, next): Promise<void> {
-    if (isOpenPath(context.path) || !hasHeaders(context.req)) return next();
-    const reached = permissions.reach(context);
-    return reached === undefined ? change(context, next) : reached.then(() => change(context, next));
-  };
-
-  function change(context: Context, next: () => Promise<void>): Promise<void> {
-    try {
-      const wanted = readHeaders(context.req);
-      for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
-      setImpersonated(context, userOf(wanted, callerOf(context)));
-    } catch (error) {
-      discardRest(context.req);
-      throw error;
-    }
-    return next();
-  }
+export function impersonate(context: Context, permissions: RequestPermissions): Promise<void> | undefined {
+  for (const name in context.req.headers) if (name.startsWith(prefix)) return runAsOther(context, permissions);
+  return undefined;
 }
 
-function hasHeaders({ headers }: IncomingMessage): boolean {
-  for (const name in headers) if (name.startsWith(prefix)) return true;
-  return false;
+async function runAsOther(context: Context, permissions: RequestPermissions): Promise<void> {
+  await permissions.reach(context);
+  const wanted = readHeaders(context.req);
+  for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
+  setImpersonated(context, userOf(wanted, callerOf(context)));
 }
 
-/** @throws ApiError BadRequest for headers that name no user, and for unknown ones, which might have meant fewer rights */
+/** @throws ApiError BadRequest for headers without a user, and for unknown ones, which might have meant fewer rights */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();
   const known: Record<string, readonly string[]> = {};
@@ -78,7 +63,7 @@ function badHeader(problem: string): ApiError {
   return new ApiError('BadRequest', `impersonation: ${problem}`);
 }
 
-/** Keys are percent-encoded; a key that is not is taken as it is. */
+/** Keys are percent-encoded; a key that is not encoded is used unchanged. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -107,7 +92,7 @@ function asked(resource: string, name: string): ResourceAttributes {
   return { isResource: true, verb: 'impersonate', group: '', version: 'v1', resource, name };
 }
 
-/** Returns the user, who loses what the original's credential opened as soon as that is no longer valid. */
+/** Returns the user. Its open streams end as soon as the original user's credential is no longer valid. */
 function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo): UserInfo {
   return {
     username,

@@ -67,7 +67,7 @@ const objectPatchTypes = [...patchTypes, applyType];
 /** The number of objects that a deletecollection deletes at a time. */
 const deletedAtOnce = 1000;
 
-/** Turns a verb on a path into one call of the registry, and its result into a response. */
+/** Turns a verb on a path into one call of the registry, and the result into a response. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
   readonly #scales: ScaleHandler;
@@ -147,7 +147,7 @@ export class ResourceHandler {
     const resourceVersion = awaitedVersion(context, asked.resourceVersion);
     const request = resourceVersion === undefined ? asked : { ...asked, resourceVersion };
     const list = await this.#parts.lister.list(resource, withNamespace(path, request));
-    this.#parts.memory.hold(context.res, memoryOf(list));
+    this.#parts.memory.hold(context, memoryOf(list));
     this.#sendList(call, list);
   }
 
@@ -224,7 +224,7 @@ export class ResourceHandler {
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
     // Deleted objects have left memory, and perhaps the history as well.
-    this.#parts.memory.count(context.res, bytesOf(entries));
+    this.#parts.memory.count(context, bytesOf(entries));
     this.#sendList(call, list, () => undefined);
   }
 

@@ -1,4 +1,6 @@
-/** A check of one thing that has to work. */
+import { issuerPath } from './issuer-path.ts';
+
+/** A check of one part that has to work. */
 export interface HealthCheck {
   readonly name: string;
   /** undefined when it is healthy; otherwise the problem, in words for an operator. */
@@ -22,19 +24,20 @@ const openPaths: ReadonlySet<string> = new Set([
 
 /** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
 export function isOpenPath(path: string): boolean {
-  return openPaths.has(withoutTrailingSlash(path));
+  const plain = withoutTrailingSlash(path);
+  return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
 /** One trailing slash is ignored. */
 export function withoutTrailingSlash(path: string): string {
-  return path.replace(/(.)\/$/, '$1');
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 /** What a health report shows. */
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];
-  /** False: the report says which checks fail, and not why. Problems name hosts, users and files. */
+  /** False: the report says which checks fail but not why, since problems name hosts, users and files. */
   readonly hasReasons: boolean;
 }
 

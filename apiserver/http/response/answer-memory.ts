@@ -1,37 +1,48 @@
 import type { ServerResponse } from 'node:http';
-import { MemoryBound } from '../../limits/memory-bound.ts';
+import type { Context } from 'koa';
+import { SharedMemory } from '../../limits/shared-memory.ts';
+import { addressBlock } from '../request/address-block.ts';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
 /** Smaller responses are not counted: a connection has one at a time. */
 export const leastCounted: number = 64 * 1024;
 
 const refusal = 'the responses that clients have not read yet take too much memory, please try again later';
 
-/** The memory of responses until their clients have read them or have disconnected. All responses share one bound. */
+/**
+ * The memory of responses until their clients have read them or have disconnected. All responses share one bound, of which those
+ * to one client address take at most half.
+ */
 export class AnswerMemory {
-  readonly #bound: MemoryBound<ServerResponse>;
+  readonly #memory: SharedMemory<ServerResponse>;
+  readonly #proxies: TrustedProxies;
 
-  constructor(maxBytes: number) {
-    this.#bound = new MemoryBound(maxBytes, refusal);
+  constructor(maxBytes: number, proxies: TrustedProxies) {
+    this.#memory = new SharedMemory(maxBytes, refusal);
+    this.#proxies = proxies;
   }
 
   /**
    * Counts the bytes of a response until it is closed; called before the bytes are made. A later call for the same
    * response can only raise its count. A response that is the only one is never refused.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound
+   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound, or this and the
+   * others to the same client address exceed half of it
    */
-  hold(response: ServerResponse, bytes: number): void {
-    if (bytes >= leastCounted) this.#raise(response, bytes, () => this.#bound.hold(response, bytes));
+  hold(context: Context, bytes: number): void {
+    if (bytes >= leastCounted) this.#raise(context, bytes, () => this.#memory.hold(context.res, bytes));
   }
 
   /** The same without a refusal, for the response to a write that is already done. */
-  count(response: ServerResponse, bytes: number): void {
-    this.#raise(response, bytes, () => this.#bound.count(response, bytes));
+  count(context: Context, bytes: number): void {
+    this.#raise(context, bytes, () => this.#memory.count(context.res, bytes));
   }
 
-  #raise(response: ServerResponse, bytes: number, raise: () => void): void {
-    const held = this.#bound.of(response);
+  #raise(context: Context, bytes: number, raise: () => void): void {
+    const { res: response } = context;
+    const held = this.#memory.of(response);
     if (response.closed || bytes <= (held ?? 0)) return;
+    if (held === undefined) this.#memory.nameClient(response, addressBlock(this.#proxies.addressOf(context)));
     raise();
-    if (held === undefined) response.once('close', () => this.#bound.release(response));
+    if (held === undefined) response.once('close', () => this.#memory.release(response));
   }
 }

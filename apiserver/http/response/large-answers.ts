@@ -38,8 +38,8 @@ async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> 
   if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
   // Refusing the response of a write that is done would make the client repeat it.
-  if (isRead) memory.hold(context.res, bytes);
-  else memory.count(context.res, bytes);
+  if (isRead) memory.hold(context, bytes);
+  else memory.count(context, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);
   cutLarge(context);
 }

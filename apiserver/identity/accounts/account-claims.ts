@@ -1,8 +1,8 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JWTPayload } from 'jose';
-import { isMapping } from '../settings/fields.ts';
 import type { AccountName, BoundObject } from './account-lookup.ts';
 
-/** The claim in which Kubernetes says whose token it is. */
+/** The claim in which Kubernetes stores the owner of a token. */
 const privateClaim = 'kubernetes.io';
 
 /** The account of a token, and the object that the token is bound to. */
@@ -22,7 +22,7 @@ export function userNameOf({ namespace, name }: AccountName): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns the claims that say whose token it is. */
+/** Returns the claims that name the owner of a token. */
 export function writeClaims({ account, bound }: AccountClaims): JWTPayload {
   const { namespace, name, uid } = account;
   const claims = { namespace, serviceaccount: { name, uid }, ...(bound === undefined ? {} : boundClaim(bound)) };
@@ -34,10 +34,10 @@ function boundClaim({ apiVersion, kind, name, uid }: BoundObject): object {
   return claim === undefined ? { object: { apiVersion, kind, name, uid } } : { [claim]: { name, uid } };
 }
 
-/** Returns undefined for claims of another form: those of no token that this server has signed. */
+/** Returns undefined for claims of another form, which no token of this server has. */
 export function readClaims(payload: JWTPayload): AccountClaims | undefined {
   const claims = payload[privateClaim];
-  if (!isMapping(claims)) return undefined;
+  if (!isJsonObject(claims)) return undefined;
   const { namespace } = claims;
   const account = named(claims['serviceaccount']);
   if (typeof namespace !== 'string' || account === undefined) return undefined;
@@ -56,13 +56,13 @@ function readBound(claims: Readonly<Record<string, unknown>>): BoundObject | 'ma
   const { object } = claims;
   if (object === undefined) return undefined;
   const name = named(object);
-  if (name === undefined || !isMapping(object)) return 'malformed';
+  if (name === undefined || !isJsonObject(object)) return 'malformed';
   const { apiVersion, kind } = object;
   return typeof apiVersion === 'string' && typeof kind === 'string' ? { apiVersion, kind, ...name } : 'malformed';
 }
 
 function named(value: unknown): { readonly name: string; readonly uid: string } | undefined {
-  if (!isMapping(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { name, uid } = value;
   return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
 }

@@ -1,25 +1,19 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { TokenAuthenticator } from '../authenticator.ts';
 import type { UserInfo } from '../user-info.ts';
+import { readUnverified } from './sent-token.ts';
+import type { SentToken } from './sent-token.ts';
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
-
-/** A token whose issuer is known by name. Nothing of it is verified yet. */
-export interface SentToken {
-  readonly text: string;
-  readonly alg: string;
-  readonly kid: string | undefined;
-  readonly claims: JWTPayload;
-}
 
 /** A token whose signature and claims have been verified. */
 export interface VerifiedToken {
   readonly expiresMs: number;
-  /** Returns its user, as long as it is not void for another reason than time. `audience` is undefined for this server. */
+  /**
+   * Returns its user, unless the token is void for a reason other than time. `audience` is undefined for this server.
+   */
   readonly userFor: (audience: string | undefined) => Found;
 }
 
@@ -33,14 +27,8 @@ export interface JwtIssuer {
 
 const maxVerified = 10_000;
 
-/** All headers of a request have 16 KiB. */
-const maxLength = 16_384;
-
-/** How every JSON object begins in base64. */
+/** The start of every JSON object in base64. */
 const beginning = 'eyJ';
-
-/** A signed token in compact form. */
-const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
 
 /**
  * Accepts signed tokens (JWT) of known issuers. The signature is verified once: the result is kept by the token's digest until
@@ -56,7 +44,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.replace(issuers);
   }
 
-  /** Takes other issuers, from the next request on. */
+  /** Uses other issuers, from the next request on. */
   replace(issuers: readonly JwtIssuer[]): void {
     this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
     this.#verified = newCache();
@@ -67,7 +55,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor(text: string, audience?: string): Found {
-    // All others are not looked at: most tokens of other sorts begin otherwise.
+    // All other tokens are skipped: most tokens of other sorts start differently.
     if (!text.startsWith(beginning)) return undefined;
     const digest = hash('sha256', text, 'base64');
     const known = this.#verified.get(digest);
@@ -99,15 +87,4 @@ export class JwtAuthenticator implements TokenAuthenticator {
 /** Bounded by size, not by `max`: that would allocate all of its places at once, 1 ms and 0.5 MB for each server. */
 function newCache(): LRUCache<string, VerifiedToken> {
   return new LRUCache({ maxSize: maxVerified, sizeCalculation: () => 1 });
-}
-
-function readUnverified(text: string): SentToken | undefined {
-  if (text.length > maxLength || !form.test(text)) return undefined;
-  try {
-    const { alg, kid, crit } = decodeProtectedHeader(text);
-    const isPlain = typeof alg === 'string' && crit === undefined && (kid === undefined || typeof kid === 'string');
-    return isPlain ? { text, alg, kid, claims: decodeJwt(text) } : undefined;
-  } catch {
-    return undefined;
-  }
 }

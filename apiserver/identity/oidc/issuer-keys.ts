@@ -1,13 +1,13 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { JWK } from 'jose';
-import { isMapping } from '../settings/fields.ts';
 import type { IssuerConfig } from './authentication-config.ts';
-import { fetchJson } from './fetch-json.ts';
+import { fetchJson } from './https-request.ts';
 
-/** A key that the issuer has taken back is refused after this time at most. */
+/** A key that the issuer has withdrawn is refused after at most this time. */
 const refreshMs = 5 * 60_000;
 
-/** The least time between two fetches: tokens with invented key ids must not make this server a burden to the issuer. */
+/** The minimum time between two fetches, so that tokens with invented key ids cause no load on the issuer. */
 const pauseMs = 10_000;
 
 const maxKeys = 1000;
@@ -18,14 +18,18 @@ export interface IssuerKeysOptions {
   readonly logger: Logger;
 }
 
+/** The discovery document of an issuer (OpenID Connect Discovery 1.0, 3), whose issuer and keys have been checked. */
+export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issuer: string };
+
 /**
- * The public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
+ * The discovery document and the public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
  * 10 s of the fetch before. Known keys stay in use while the issuer cannot be reached.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   readonly #ended = new AbortController();
   #keys: ReadonlyMap<string, JWK> = new Map();
+  #metadata: IssuerMetadata | undefined;
   #fetching: Promise<void> | undefined;
   #fetchedMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -46,24 +50,40 @@ export class IssuerKeys {
   async stop(): Promise<void> {
     this.#ended.abort();
     this.#keys = new Map();
+    this.#metadata = undefined;
     this.#options.clock.clearTimeout(this.#timer);
     await this.#fetching;
   }
 
-  /** Returns a key that is in memory. A token without key id means the only key there is. */
+  /** Returns a key that is in memory. A token without a key id uses the only key, if there is just one. */
   known(kid: string | undefined): JWK | undefined {
     if (kid !== undefined) return this.#keys.get(kid);
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** The same, and asks the issuer for a key that is not in memory. Never rejects. */
+  /** The same, but asks the issuer for a key that is not in memory. Never rejects. */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
-    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
-    if (this.#fetching === undefined && isTooSoon) return undefined;
-    await this.#fetch();
+    await this.#fetchUnlessTooSoon();
     return this.known(kid);
+  }
+
+  /** The same for a token that the issuer itself has just sent: its key is worth another fetch at any time. */
+  async findNow(kid: string | undefined): Promise<JWK | undefined> {
+    if (this.known(kid) === undefined) await this.#fetch();
+    return this.known(kid);
+  }
+
+  /** Returns the discovery document; undefined while it cannot be fetched. Never rejects. */
+  async metadata(): Promise<IssuerMetadata | undefined> {
+    if (this.#metadata === undefined) await this.#fetchUnlessTooSoon();
+    return this.#metadata;
+  }
+
+  async #fetchUnlessTooSoon(): Promise<void> {
+    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
+    if (this.#fetching !== undefined || !isTooSoon) await this.#fetch();
   }
 
   #fetch(): Promise<void> {
@@ -89,19 +109,20 @@ export class IssuerKeys {
     const options = { clock, ca: config.certificateAuthority, signal: this.#ended.signal };
     const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const discovery = await fetchJson(discoveryUrl, options);
-    if (!isMapping(discovery) || discovery['issuer'] !== config.url)
+    if (!isJsonObject(discovery) || discovery['issuer'] !== config.url)
       throw new Error(`${discoveryUrl}: is not the document of issuer ${config.url}`);
     const jwksUri = discovery['jwks_uri'];
     if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
       throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);
     const jwks = await fetchJson(jwksUri, options);
-    const keys: unknown = isMapping(jwks) ? jwks['keys'] : undefined;
+    this.#metadata = { ...discovery, issuer: config.url };
+    const keys: unknown = isJsonObject(jwks) ? jwks['keys'] : undefined;
     if (!Array.isArray(keys)) throw new Error(`${jwksUri}: holds no list of keys`);
     if (keys.length > maxKeys) throw new Error(`${jwksUri}: holds more than ${maxKeys} keys`);
     return keys as readonly unknown[];
   }
 
-  /** Returns the keys by id. A key that has not changed stays the same object, by which verified tokens know it. */
+  /** Returns the keys by id. An unchanged key stays the same object, because verified tokens refer to it. */
   #keep(keys: readonly unknown[]): ReadonlyMap<string, JWK> {
     const kept = new Map<string, JWK>();
     for (const key of keys) {
@@ -116,7 +137,7 @@ export class IssuerKeys {
 
 /** Keys for other purposes, and secret ones, are left out. */
 function isPublicKey(key: unknown): key is JWK & { readonly kid?: string } {
-  if (!isMapping(key)) return false;
+  if (!isJsonObject(key)) return false;
   const { kty, use, kid } = key;
   const isKind = kty === 'RSA' || kty === 'EC';
   return isKind && (use === undefined || use === 'sig') && (kid === undefined || typeof kid === 'string');

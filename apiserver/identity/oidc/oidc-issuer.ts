@@ -1,7 +1,9 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { importJWK, jwtVerify } from 'jose';
 import type { JWK, JWTPayload } from 'jose';
-import type { JwtIssuer, SentToken, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import type { JwtIssuer, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import { readUnverified } from '../jwt/sent-token.ts';
+import type { SentToken } from '../jwt/sent-token.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { ClaimMapping, IssuerConfig } from './authentication-config.ts';
@@ -10,7 +12,7 @@ import type { IssuerKeys } from './issuer-keys.ts';
 /** Kubernetes' list: signatures by a key pair. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** The clock of an issuer may be ahead by so much. Expiry has no such allowance. */
+/** The clock of an issuer may be ahead by this time. Expiry has no such allowance. */
 const skewSeconds = 10;
 
 /** Names of Kubernetes' own: a foreign issuer must not make a user one of its masters. */
@@ -24,7 +26,7 @@ export interface OidcIssuerOptions {
   readonly clock: Clock;
 }
 
-/** Knows the users of a foreign issuer's tokens. */
+/** Finds the users of a foreign issuer's tokens. */
 export class OidcIssuer implements JwtIssuer {
   readonly #options: OidcIssuerOptions;
 
@@ -38,12 +40,11 @@ export class OidcIssuer implements JwtIssuer {
 
   async verify(sent: SentToken): Promise<VerifiedToken | undefined> {
     const { config, keys, clock } = this.#options;
-    if (!algorithms.includes(sent.alg)) return undefined;
     // Tokens that are not for this server need no key.
-    if (!isFor(sent.claims, config.audiences)) return undefined;
+    if (!algorithms.includes(sent.alg) || !isFor(sent.claims, config.audiences)) return undefined;
     const jwk = await keys.find(sent.kid);
     if (jwk === undefined) return undefined;
-    const payload = await this.#payloadOf(sent, jwk);
+    const payload = await this.#payloadOf(sent, jwk, config.audiences);
     const found = payload === undefined ? undefined : userOf(payload, config);
     if (payload?.exp === undefined || found === undefined) return undefined;
     const expiresMs = payload.exp * 1000;
@@ -51,12 +52,25 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // Other audiences ask the issuer itself. A key that the issuer has taken back makes its tokens void.
+      // Other audiences ask the issuer itself. The tokens of a key that the issuer has withdrawn are void.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }
 
-  async #payloadOf({ text, alg }: SentToken, jwk: JWK): Promise<JWTPayload | undefined> {
+  /**
+   * Resolves with the user of an ID token that the issuer has just sent to its client; undefined when the token is not valid,
+   * or its claims make no user.
+   */
+  async userOfIdToken(text: string, clientId: string): Promise<UserInfo | undefined> {
+    const { config, keys } = this.#options;
+    const sent = readUnverified(text);
+    if (sent === undefined || !algorithms.includes(sent.alg)) return undefined;
+    const jwk = await keys.findNow(sent.kid);
+    const payload = jwk === undefined ? undefined : await this.#payloadOf(sent, jwk, [clientId]);
+    return payload === undefined ? undefined : userOf(payload, config);
+  }
+
+  async #payloadOf({ text, alg }: SentToken, jwk: JWK, audiences: readonly string[]): Promise<JWTPayload | undefined> {
     const { config, clock } = this.#options;
     const nowMs = clock.now();
     if (jwk.alg !== undefined && jwk.alg !== alg) return undefined;
@@ -64,7 +78,7 @@ export class OidcIssuer implements JwtIssuer {
       const { payload } = await jwtVerify(text, await importJWK(jwk, alg), {
         algorithms: [alg],
         issuer: config.url,
-        audience: [...config.audiences],
+        audience: [...audiences],
         requiredClaims: ['exp'],
         clockTolerance: skewSeconds,
         currentDate: new Date(nowMs),
@@ -81,7 +95,7 @@ function isFor({ aud = [] }: JWTPayload, audiences: readonly string[]): boolean 
   return named.some((audience) => audiences.includes(audience));
 }
 
-/** Returns undefined when the claims make no user, or not what the configuration requires. */
+/** Returns undefined when the claims give no user, or do not meet the configuration's rules. */
 function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined {
   if (!config.required.every(({ claim, value }) => claimOf(payload, claim) === value)) return undefined;
   const username = usernameOf(payload, config.username);
@@ -104,7 +118,7 @@ function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined
 function usernameOf(payload: JWTPayload, { claim, prefix }: ClaimMapping): string | undefined {
   const name = claimOf(payload, claim);
   if (typeof name !== 'string' || name === '') return undefined;
-  // As in Kubernetes: an address that its owner has not confirmed names no user.
+  // As in Kubernetes, an unconfirmed address is not the name of a user.
   if (claim === 'email' && (claimOf(payload, 'email_verified') ?? true) !== true) return undefined;
   const username = prefix + name;
   return username.startsWith(reserved) ? undefined : username;

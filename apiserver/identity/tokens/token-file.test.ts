@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
-import { SettingsFileError } from '../settings/fields.ts';
+import { SettingsFileError } from '../../settings/fields.ts';
 import { ListedTokens } from './listed-tokens.ts';
 import { parseTokenFile } from './token-file.ts';
 

@@ -1,4 +1,5 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../../periodic/periodic-task.ts';
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { applyChange } from './apply-change.ts';
@@ -23,7 +24,7 @@ export interface FollowerOptions {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
-  /** A kind that is in memory and in no table. */
+  /** A kind that is in memory, but in no table of served kinds. */
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly clock: Clock;
@@ -48,13 +49,13 @@ export interface FollowerOptions {
  */
 export class Follower {
   readonly #options: FollowerOptions;
+  readonly #heartbeats: PeriodicTask;
   /** The latest revision that hints report. */
   #heard = 0;
   /** The same, from hints since the database was last asked for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
-  #heartbeat: Timer | undefined;
   #pause: (() => void) | undefined;
   #unsubscribe: () => void = () => undefined;
   readonly #waiters = new Set<() => void>();
@@ -62,11 +63,12 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    this.#heartbeats = new PeriodicTask({ clock: options.clock, intervalMs: heartbeatMs, run: () => this.#ask() });
   }
 
   start(): void {
     this.#unsubscribe = this.#options.store.subscribe((revision) => this.hear(revision));
-    this.#beat();
+    this.#heartbeats.start();
   }
 
   /** Finishes running work; callers no longer wait. */
@@ -74,7 +76,7 @@ export class Follower {
     this.#isStopped = true;
     this.#unsubscribe();
     this.#options.clock.clearTimeout(this.#timer);
-    this.#options.clock.clearTimeout(this.#heartbeat);
+    void this.#heartbeats.stop();
     this.#pause?.();
     await this.#reading;
     this.#wake();
@@ -108,15 +110,6 @@ export class Follower {
   #note(revision: number): void {
     this.#heard = Math.max(this.#heard, revision);
     this.#news = Math.max(this.#news, revision);
-  }
-
-  #beat(): void {
-    this.#heartbeat = this.#options.clock.setTimeout(() => {
-      void this.#ask().finally(() => {
-        if (!this.#isStopped) this.#beat();
-      });
-    }, heartbeatMs);
-    this.#heartbeat.unref?.();
   }
 
   async #ask(): Promise<void> {

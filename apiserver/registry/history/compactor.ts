@@ -1,4 +1,5 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../../periodic/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
 /** The history to keep: at least this time and this many changes, but never more than the bytes. */
@@ -52,33 +53,27 @@ interface Group {
 /** Compacts history that is older than the retention: first in memory, then in the store, in small steps. */
 export class Compactor {
   readonly #options: CompactorOptions;
+  readonly #periodic: PeriodicTask;
   readonly #groups: Group[] = [];
   #changes = 0;
   #bytes = 0;
   /** The revision up to which the store may drop changes. */
   #target: number;
-  #timer: Timer | undefined;
   #running: Promise<void> | undefined;
-  #stopped = false;
 
   constructor(options: CompactorOptions) {
     this.#options = options;
     this.#target = options.floor;
+    this.#periodic = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.compact() });
   }
 
   start(): void {
-    this.#timer = this.#options.clock.setTimeout(() => {
-      void this.compact().finally(() => {
-        if (!this.#stopped) this.start();
-      });
-    }, intervalMs);
-    this.#timer.unref?.();
+    this.#periodic.start();
   }
 
   /** Waits for a running compaction. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
+    await this.#periodic.stop();
     await this.#running;
   }
 
@@ -110,7 +105,7 @@ export class Compactor {
     const revision = this.#takeExpired();
     if (revision !== undefined) trim((this.#target = revision));
     try {
-      while (!this.#stopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
+      while (!this.#periodic.isStopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
     } catch (err) {
       logger.warn({ err, revision: this.#target }, 'history could not be compacted; it is tried again');
     }

@@ -1,5 +1,5 @@
 import { sleep } from '@homeostat/controller-runtime';
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
@@ -9,6 +9,7 @@ import { migrate } from './mysql-migrator.ts';
 import { checkServer, durabilityGap, openSession, readFacts } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { PeriodicTask } from '../../periodic/periodic-task.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import { SerialQueue } from '../serial-queue.ts';
@@ -62,7 +63,7 @@ export class MysqlWriter {
   readonly #token: string;
   readonly #queue = new SerialQueue();
   readonly #link: ConnectionLink<MysqlConnection>;
-  #heartbeat: Timer | undefined;
+  readonly #heartbeats: PeriodicTask;
   #isClosed = false;
 
   constructor(options: MysqlWriterOptions) {
@@ -70,6 +71,7 @@ export class MysqlWriter {
     this.#options = options;
     this.#name = nameOf(options.database);
     this.#token = uuid();
+    this.#heartbeats = new PeriodicTask({ clock, intervalMs: heartbeatMs, run: () => this.#beat() });
     this.history = new KnownHistory(this.#name);
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
@@ -88,7 +90,7 @@ export class MysqlWriter {
     const [[row = []] = []] = await connection.query(sql.lookAt(0));
     const { revision, compactRevision, epoch } = historyOf(row);
     this.history.start({ revision, compactRevision, epoch });
-    this.#beatLater();
+    this.#heartbeats.start();
     return { revision, compactRevision, epoch };
   }
 
@@ -165,7 +167,7 @@ export class MysqlWriter {
   /** Finishes pending transactions, and releases the locks. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#options.clock.clearTimeout(this.#heartbeat);
+    await this.#heartbeats.stop();
     await this.#queue.drained();
     const connection = this.#link.current;
     // A lost session has no locks to release.
@@ -227,14 +229,9 @@ export class MysqlWriter {
     }
   }
 
-  #beatLater(): void {
-    this.#heartbeat = this.#options.clock.setTimeout(() => void this.#beat(), heartbeatMs);
-  }
-
   async #beat(): Promise<void> {
     // The link has logged the failure, and the next write gets it as well.
     await this.exclusively((connection) => connection.query('DO 0')).catch(() => undefined);
-    if (!this.#isClosed) this.#beatLater();
   }
 }
 

@@ -1,10 +1,10 @@
-/** A timer that a Clock made; {@link Clock.clearTimeout} takes it back. */
+/** A timer that a Clock made; {@link Clock.clearTimeout} cancels it. */
 export interface Timer {
   /** Do not keep the process alive for this timer. No effect on fake clocks. */
   unref?(): unknown;
 }
 
-/** Time comes in from outside, so that tests can move it. Milliseconds throughout. */
+/** Time is passed in, so that tests can move it. Milliseconds throughout. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970 (UTC). */
   now(): number;

@@ -1,6 +1,6 @@
 /**
- * Freezes a JSON value and all it holds, and returns it. What is frozen already is taken to be frozen throughout, so
- * that shared parts cost nothing. Works without recursion: depth is bounded by memory only.
+ * Freezes a JSON value and all it holds, and returns it. It assumes that a frozen value is deeply frozen, so that
+ * shared parts cost nothing. Works without recursion: depth is bounded by memory only.
  */
 export function freezeDeep<T>(value: T): T {
   const open: unknown[] = [value];

@@ -38,7 +38,7 @@ describe('deepEqual', () => {
   });
 });
 
-/** JSON text has no negative zero; what is parsed from it may. */
+/** JSON text can have a negative zero, which `JSON.parse` keeps. */
 function normal(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,4 +1,7 @@
-/** True for JSON values that mean the same; the order of an object's keys does not count. Their depth is the stack's. */
+/**
+ * True for JSON values that mean the same; the order of an object's keys does not count. Recursive: the stack limits
+ * the depth.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -16,7 +16,7 @@ type Step =
       readonly literal?: Literal;
     };
 
-/** Longest path, in characters. */
+/** The maximum length of a path, in characters. */
 const maxPathLength = 1024;
 
 const plainName = /\.((?:\\.|[^\\.[\]()'"*?@=<>!\s])+)/y;
@@ -41,6 +41,14 @@ export class JsonPath {
     if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
     if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);
     this.#steps = new PathReader(text).read();
+  }
+
+  /** The names of the fields that the path begins with; all that it leads to is below the last one. */
+  get fields(): readonly string[] {
+    const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
+    return this.#steps
+      .slice(0, end === -1 ? undefined : end)
+      .flatMap((step) => (step.kind === 'field' ? step.name : []));
   }
 
   /** The first value that the path leads to; undefined when there is none. */
@@ -116,7 +124,7 @@ function firstAt(steps: readonly Step[], value: unknown): unknown {
   return undefined;
 }
 
-// Lazily: the first value is looked for in depth, and what stands behind it is not looked at.
+// Lazy: a depth-first search that stops at the first value.
 function* valuesAt(steps: readonly Step[], value: unknown, from: number): Iterable<unknown> {
   const step = steps[from];
   if (step === undefined) yield value;

@@ -1,6 +1,6 @@
 /**
- * A term of office: which Lease (`coordination.k8s.io/v1`) a leader holds, and how often that had changed hands. Two leaders
- * of one lease never have the same.
+ * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number of times that this lease has changed
+ * hands. No two leaders of one lease have the same.
  */
 export interface LeaderEpoch {
   readonly namespace: string;
@@ -15,7 +15,7 @@ export interface LeaderEpoch {
 /** The request header that a leader's writes carry. */
 export const leaderHeader = 'homeostat-leader';
 
-// The longest namespace, name, UUID and safe integer: what is longer is none.
+// The longest namespace, name, UUID and safe integer together: a longer text is no epoch.
 const pattern = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/([0-9a-f-]{1,36})\/(0|[1-9]\d{0,15})$/;
 
 /** `<namespace>/<name>/<uid>/<transitions>`. */
@@ -23,7 +23,7 @@ export function formatLeaderEpoch({ namespace, name, uid, transitions }: LeaderE
   return `${namespace}/${name}/${uid}/${transitions}`;
 }
 
-/** undefined for a text that is none. */
+/** Returns undefined for a text in another form. */
 export function parseLeaderEpoch(text: string): LeaderEpoch | undefined {
   const [, namespace, name, uid, transitions] = pattern.exec(text) ?? [];
   if (namespace === undefined || name === undefined || uid === undefined) return undefined;

@@ -2,8 +2,9 @@
 const maxDistance = 2;
 
 /**
- * Says which key of `value` is not one of `known`: `unknown key "uniqe". Did you mean "unique"?`, or the list of the
- * known keys where none is near. Returns undefined when all keys are known. A key whose value is undefined counts.
+ * Returns a message about the first key of `value` that is not in `known`: `unknown key "uniqe". Did you mean
+ * "unique"?`, or the list of the known keys if none is similar. Returns undefined when all keys are known. A key
+ * whose value is undefined counts.
  */
 export function unknownKeyOf(value: object, known: readonly string[]): string | undefined {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
@@ -17,7 +18,7 @@ export function unknownKeyMessage(key: string, known: readonly string[]): string
   return `unknown key ${JSON.stringify(key.slice(0, 64))}. ${hint}`;
 }
 
-/** The known key that a misspelt one stands for; undefined when none is near. */
+/** The known key that a misspelt one stands for; undefined when none is similar. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   if (key.length > 64) return undefined;
   const distances = known.map((each) => ({ each, distance: editDistance(key.toLowerCase(), each.toLowerCase()) }));

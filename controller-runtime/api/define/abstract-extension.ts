@@ -2,7 +2,8 @@ import { apiVersionOf } from '../model/model.ts';
 import { readDeclaration } from './model-metadata.ts';
 import type { ApiObject, ObjectMeta } from '../object/object.ts';
 
-// Plugins may bring a second copy of this package, so instanceof does not tell; a symbol of the global registry does.
+// Plugins may bring a second copy of this package, for which instanceof is false; a symbol of the global registry
+// works for all copies.
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**

@@ -9,17 +9,23 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 import { brokenVersionsRule } from './check-versions.ts';
 
 export interface DescriptorRules {
-  /** The service's own domain; it and what is below it are reserved (spec 2.1). */
+  /** The service's own domain; it and its subdomains are reserved (spec 2.1). */
   readonly serviceDomain: string;
-  /** The group that a plugin's manifest names: the model's must be the same or below it. Absent: any that is not reserved. */
+  /**
+   * The group that a plugin's manifest names: the model's must be the same or below it. Absent: any group that is not
+   * reserved.
+   */
   readonly ownGroup?: string;
   /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
   readonly reservedAllowed?: boolean;
-  /** True for a model made of a definition that was judged when it was written: its schemas are not judged again. Default false. */
+  /**
+   * True for a model made of a stored definition, whose schemas were checked when it was written: they are not checked
+   * again. Default false.
+   */
   readonly schemasJudged?: boolean;
 }
 
-// Segments of paths that mean something else: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
+// Path segments that have another meaning: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
 const reservedPlurals: readonly string[] = ['watch', 'namespaces', 'proxy'];
 
 type Rule = (descriptor: ModelDescriptor, rules: DescriptorRules) => string | undefined;
@@ -55,7 +61,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
 ];
 
 /**
- * Checks every rule of registration that concerns one model alone.
+ * Checks every registration rule that concerns a single model.
  * @throws ModelError with the first attribute and rule that fail.
  */
 export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRules): void {
@@ -91,7 +97,7 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
     : mustBeLabel(plural);
 }
 
-/** The types say so already; this is for authors without them. */
+/** The types require this already; the check is for authors in JavaScript. */
 function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
 }

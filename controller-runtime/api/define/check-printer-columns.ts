@@ -4,7 +4,7 @@ import { JsonPath } from '../base/json-path.ts';
 import type { PrinterColumn } from '../model/model.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** More columns than this no terminal shows; each is worked out for each row. */
+/** No terminal shows more columns than this, and each costs time for each row. */
 const maxColumns = 64;
 
 const keys: readonly string[] = ['name', 'type', 'jsonPath', 'format', 'description', 'priority'];
@@ -26,7 +26,7 @@ export function brokenColumnRule(columns: readonly PrinterColumn[]): string | un
   return undefined;
 }
 
-// The types say so already; this is for authors without them.
+// The types require this already; the check is for authors in JavaScript.
 function brokenRule({
   name,
   type,

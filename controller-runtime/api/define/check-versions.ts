@@ -1,12 +1,12 @@
 import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 
-/** More are a mistake: the longest-lived kinds have had five. */
+/** More versions are a mistake: the longest-lived kinds have had five. */
 const maxVersions = 64;
 
 // Properties that all versions of a kind share.
 const sharedAttributes = ['group', 'kind', 'plural', 'singular', 'scope', 'nameFormat'] as const;
 
-/** The first rule that the versions of a kind break among themselves; undefined when there is none. */
+/** The first rule between versions of a kind that is broken; undefined when there is none. */
 export function brokenVersionsRule(storage: ModelDescriptor): string | undefined {
   const { versions = [] } = storage;
   if (versions.length > maxVersions) return `must be at most ${maxVersions}`;

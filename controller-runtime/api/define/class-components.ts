@@ -27,7 +27,10 @@ export class ClassComponents {
     return this.#components;
   }
 
-  /** Adds a class once, and returns its name. The name is known before the fields are read, so that a class may refer to itself. */
+  /**
+   * Adds a class once, and returns its name. The name is known before the fields are read, so that a class may refer to
+   * itself.
+   */
   #add(cls: AnyClass, where: string): string {
     const name = schemaNameOf(cls);
     const known = this.#classes.get(name);
@@ -73,7 +76,7 @@ export class ClassComponents {
 
   #field(cls: AnyClass, field: string, attributes: SchemaAttributes): object {
     const where = `${cls.name}.${field}`;
-    // Renaming a field in the schema alone would make it another field than the class has.
+    // A name in the schema alone would describe a field that the class does not have.
     if (attributes.name !== undefined && attributes.name !== field) {
       throw this.#error(where, 'name names the schema of a class; on a field it can only be the name of the field');
     }
@@ -118,7 +121,7 @@ export class ClassComponents {
   }
 
   #classOf(reference: ClassReference, where: string): AnyClass {
-    // A class given directly cannot be called; it also could not refer to classes declared further down.
+    // A class that is given directly cannot be called, and could not refer to classes declared further down.
     if (isClass(reference)) throw this.#error(where, `write the class as a function: () => ${reference.name}`);
     const cls: unknown = reference();
     if (!isClass(cls)) throw this.#error(where, 'the function given as type must return a class');

@@ -1,6 +1,6 @@
 import type { Model } from '../model/model.ts';
 
-/** Formatted only when they are asked for. */
+/** Formatted only when they are read. */
 const declarations = new WeakMap<object, Error>();
 
 /** Keeps the calls that lead to a model's declaration. */

@@ -41,7 +41,7 @@ export type ModelOptions<S> = Names &
     /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S>>[];
-    /** Rules that the schema cannot say. Default none. */
+    /** Rules that the schema cannot express. Default none. */
     readonly validate?: ModelValidation<ObjectOf<S>>;
   };
 

@@ -39,7 +39,7 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
   return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [], validate });
 }
 
-/** `static validate(next, previous)`: static, since objects are plain JSON and no instances of their class. */
+/** `static validate(next, previous)`: static, because objects are plain JSON, not instances of their class. */
 function validationOf<T extends ApiObject>(cls: ExtensionClass<T>): ModelValidation<T> | undefined {
   const validate: unknown = Reflect.get(cls, 'validate');
   if (validate === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Nothing that is left to check once the type is known: an object's fields, flattened for readable messages. */
+/** Flattens the fields of an object type, for readable messages of the compiler. */
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
 type IsOptional<S, K extends keyof P, P> = P[K] extends { readonly '~optional': true }

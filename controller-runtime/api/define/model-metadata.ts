@@ -1,9 +1,9 @@
 import type { GvkOptions } from '../model/gvk-options.ts';
 import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
-// Node 20 has no Symbol.metadata, and decorators keep what they say under it only if it is there before the first
-// decorated class runs: so it is defined on import. A symbol of the global registry, so that two copies of this package agree.
-/** `Symbol.metadata`, under which the platform keeps what decorators of a class say. */
+// Node 20 has no Symbol.metadata. Decorators store their data under it only if it exists before the first decorated
+// class runs, so it is defined on import. A symbol of the global registry, so that two copies of this package agree.
+/** `Symbol.metadata`, under which the platform keeps the data of a class's decorators. */
 export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');
 
@@ -33,7 +33,7 @@ export function declarationOf(context: { readonly metadata?: object }): ClassDec
       'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
     );
   }
-  // The metadata of a class inherits from that of its base: look at its own only.
+  // The metadata of a class inherits from its base class's metadata: read only its own.
   const own = Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
   return own ?? (metadata[modelSymbol] = { fields: new Map() });
 }
@@ -45,7 +45,10 @@ export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
   return metadata !== null && Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
 }
 
-/** Fields of the class and of its base classes, the base's first; a field that a subclass declares again has the new attributes. */
+/**
+ * Fields of the class and of its base classes, the base's first; a field that a subclass declares again has the new
+ * attributes.
+ */
 export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes> {
   const fields = new Map<string, SchemaAttributes>();
   for (const ancestor of ancestorsOf(cls).toReversed()) {

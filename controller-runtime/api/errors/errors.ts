@@ -64,7 +64,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The reason that belongs to an HTTP status code; InternalError when none does. */
+/** The reason that belongs to an HTTP status code; InternalError for other codes. */
 export function reasonOfCode(code: number): StatusReason {
   const found = Object.entries(statusCodes).find(([, candidate]) => candidate === code);
   return found === undefined ? 'InternalError' : (found[0] as StatusReason);
@@ -98,7 +98,10 @@ export function isConflict(error: unknown): boolean {
   return reasonOf(error) === 'Conflict';
 }
 
-/** A write of a leader whose term is over (409, cause FormerLeader): nothing was written, and nothing else will be. */
+/**
+ * A write of a leader whose term is over (409, cause FormerLeader): nothing was written, and the server will refuse its
+ * later writes too.
+ */
 export function isFormerLeader(error: unknown): boolean {
   return isApiError(error) && isConflict(error) && error.causes.some(({ reason }) => reason === 'FormerLeader');
 }

@@ -33,7 +33,7 @@ export function tooLongValue(field: string, maxBytes: number): FieldCause {
   return cause('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
 }
 
-/** The first 100 of the causes; what follows is not even computed. */
+/** The first 100 of the causes; the rest are not computed. */
 export function takeCauses(causes: Iterable<FieldCause>): FieldCause[] {
   const taken: FieldCause[] = [];
   for (const each of causes) {

@@ -12,7 +12,7 @@ const indexes: readonly IndexSpec[] = Object.freeze([
         distinctSorted(Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`)),
     },
   }),
-  // Whole seconds in UTC: the text sorts as time does.
+  // Whole seconds in UTC: texts sort by time.
   new IndexSpec({
     name: 'metadata.creationTimestamp',
     indexFunc: single((object) => object.metadata.creationTimestamp),
@@ -23,7 +23,10 @@ const indexes: readonly IndexSpec[] = Object.freeze([
   }),
 ]);
 
-/** The four indexes that every model has (spec 2.8); `metadata.labels` holds `key=value`. Authors may not declare them again. */
+/**
+ * The four indexes that every model has (spec 2.8); `metadata.labels` holds `key=value`. Authors may not declare them
+ * again.
+ */
 export function defaultIndexes(): readonly IndexSpec[] {
   return indexes;
 }

@@ -32,7 +32,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
     return this;
   }
 
-  /** Ends the declaration: `add` throws from now on. */
+  /** Ends the declaration: later calls of `add` throw. */
   close(): void {
     this.#closed = true;
   }
@@ -56,7 +56,10 @@ function isSelectable(name: string): boolean {
   }
 }
 
-/** The rule that an index alone breaks; what plugins bring need not come from a compiler, nor from this copy of the package. */
+/**
+ * The rule that a single index breaks. An index of a plugin may come from JavaScript, or from another copy of this
+ * package, so nothing is taken for granted.
+ */
 function brokenIndexRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
   if (typeof spec?.name !== 'string' || spec.name === '') return 'an index needs a name';
   const unknown = unknownKeyOf(spec, indexKeys);

@@ -11,12 +11,12 @@ type Components = Readonly<Record<string, JsonSchema>>;
 /** The value at the end of a path. */
 interface Target {
   readonly type: IndexedType;
-  /** The path goes through an array. */
+  /** True when the path goes through an array. */
   readonly multiValued: boolean;
 }
 
 /**
- * An index by field path such as `spec.age` or `spec.ports.number` (arrays are gone through), encoded by the type in
+ * An index by field path such as `spec.age` or `spec.ports.number` (it goes through arrays), encoded by the type in
  * the schema: numbers, booleans and date-times sort as such.
  * @throws RangeError that says what is wrong with the path.
  */
@@ -53,7 +53,7 @@ function findTarget(components: Components, root: JsonSchema, segments: readonly
   return { type: indexedType(current, segments.join('.')), multiValued };
 }
 
-// Chains of references are bounded: a reference that only leads back to itself is refused, but perhaps not yet.
+// Chains of references are bounded: the check that refuses a reference to itself may run later.
 function withoutReference(components: Components, schema: JsonSchema): JsonSchema {
   let current = schema;
   for (let hops = 0; current.$ref !== undefined && hops < 100; hops += 1) {
@@ -79,7 +79,9 @@ function indexedType(schema: JsonSchema, path: string): IndexedType {
 
 const none: readonly unknown[] = [];
 
-/** The values at the path from its segment `at` on; arrays on the way are gone through, absent and null fields give none. */
+/**
+ * The values at the path from its segment `at` on. Goes through arrays on the way; absent and null fields give none.
+ */
 function collect(value: unknown, segments: readonly string[], at = 0): readonly unknown[] {
   if (value === undefined || value === null) return none;
   if (Array.isArray(value)) return value.flatMap((each) => collect(each, segments, at));

@@ -72,7 +72,7 @@ function* oneOwnerCauses(owner: Partial<OwnerReference>, field: string): Generat
   if (!kind) yield invalidValue(`${field}.kind`, '', 'must not be empty');
   if (!name) yield invalidValue(`${field}.name`, '', 'must not be empty');
   if (!uid) yield invalidValue(`${field}.uid`, '', 'must not be empty');
-  // Events vanish by themselves after a while, and what they own would vanish with them.
+  // Events expire, and the objects that they own would be deleted with them.
   if (apiVersion === 'v1' && kind === 'Event') {
     yield invalidValue(field, owner, '/v1, Kind=Event is disallowed from being an owner');
   }

@@ -20,7 +20,7 @@ export interface FieldViolation {
  * Invalid instead; anything else that it throws or returns is a bug in the hook, and refuses the write as well.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
-  // A method, so that models of any type are models.
+  // A method, because parameters of methods are bivariant: a model of any type is a `Model`.
   validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
 }['validate'];
 

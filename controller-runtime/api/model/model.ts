@@ -15,9 +15,15 @@ export interface GroupVersionKind {
 export interface PrinterColumn {
   /** The heading. */
   readonly name: string;
-  /** The cell stays empty when the object has no value; `string` shows numbers and JSON as text, `date` the time since then. */
+  /**
+   * The cell stays empty when the object has no value; `string` shows numbers and JSON as text, `date` the time since
+   * then.
+   */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
-  /** The JSONPath of the value, such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. The first of several values is shown. */
+  /**
+   * The JSONPath of the value, such as `.spec.age` or `.status.conditions[?(@.type=="Ready")].status`. The first of
+   * several values is shown.
+   */
   readonly jsonPath: string;
   readonly description?: string;
   /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
@@ -26,7 +32,10 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** The fields in which objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by dots. */
+/**
+ * The fields in which objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by
+ * dots.
+ */
 export interface ScaleSubresource {
   /** Such as `.spec.replicas`; below `.spec`. */
   readonly specReplicasPath: string;
@@ -46,7 +55,10 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly singular: string;
   /** Default `Cluster`: the spec's models have no namespace. */
   readonly scope: 'Cluster' | 'Namespaced';
-  /** `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. `path`: also colons. */
+  /**
+   * `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. `path`: also
+   * colons.
+   */
   readonly nameFormat: NameFormat;
   /** `status` listed: the main path ignores status on create and update. Default none. */
   readonly subresources: readonly 'status'[];
@@ -69,7 +81,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly deprecated?: boolean | string;
   /** Other versions of the kind, which this one is stored in. Default none. */
   readonly versions?: readonly ModelVersion<T>[];
-  /** Never there at run time: it carries T for inference. */
+  /** Absent at run time: it carries T for inference. */
   readonly objectType?: T;
 }
 
@@ -95,14 +107,14 @@ export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObje
   S,
   V
 > {
-  /** Without indexes: those of the version that objects are stored in hold for all. */
+  /** Without indexes: the indexes of the stored version hold for all versions. */
   readonly model: ModelDescriptor<V>;
 }
 
 /** A class that extends AbstractExtension and bears `@GVK`. */
 export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
 
-/** Whatever stands for a model in the API: its class, or its descriptor. */
+/** A model as calls of the API take it: its class, or its descriptor. */
 export type Model<T extends ApiObject = ApiObject> = ModelDescriptor<T> | ExtensionClass<T>;
 
 /** `<group>/<version>`; the version alone for the core group. */

@@ -2,7 +2,7 @@ import type { ApiObject } from './object.ts';
 
 type Scalar = string | number | boolean;
 
-// `unknown` admits every path below it: what the compiler does not know, registration checks.
+// `unknown` allows every path below it: registration checks what the compiler cannot.
 type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
   ? K | `${K}.${string}`
   : V extends Scalar
@@ -13,12 +13,15 @@ type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
         ? `${K}.${PathsOf<V, [...Depth, 1]>}`
         : never;
 
-// Models may contain themselves, so paths end somewhere: at eight levels.
+// Models may contain themselves, so paths end at eight levels.
 type PathsOf<T, Depth extends 1[]> = Depth['length'] extends 8
   ? string
   : { [K in keyof T & string]-?: PathFrom<K, NonNullable<T[K]>, Depth> }[keyof T & string];
 
 type Declared<T> = Omit<T, keyof ApiObject>;
 
-/** Paths such as `spec.age` to fields that an index can be on: scalars, also within arrays. Any string when T declares no field. */
+/**
+ * Paths such as `spec.age` to fields that an index can be on: scalars, also within arrays. Any string when T declares
+ * no field.
+ */
 export type FieldPath<T extends ApiObject> = [keyof Declared<T>] extends [never] ? string : PathsOf<Declared<T>, []>;

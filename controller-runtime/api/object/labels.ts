@@ -2,7 +2,7 @@ import { invalidValue, takeCauses, tooLongValue } from '../errors/field-cause.ts
 import { checkLabelValue, checkQualifiedName } from './names.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** Annotations are free text, but all of them together stay below this (Kubernetes' limit, keys included). */
+/** The maximum size of all annotations together (Kubernetes' limit, keys included); each is free text. */
 const maxAnnotationBytes = 256 * 1024;
 
 /** Every violation in a map of labels (spec 2.5 for keys, Kubernetes for values), at most 100. */
@@ -10,7 +10,9 @@ export function checkLabels(labels: Readonly<Record<string, string>>, field: str
   return takeCauses(labelCauses(labels, field));
 }
 
-/** Every violation in a map of annotations, at most 100; keys as those of labels, but the prefix may have upper case. */
+/**
+ * Every violation in a map of annotations, at most 100; keys as those of labels, but the prefix may have upper case.
+ */
 export function checkAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldCause[] {
   return takeCauses(annotationCauses(annotations, field));
 }

@@ -1,9 +1,10 @@
+import { isJsonObject } from '../base/json-object.ts';
 import { takeCauses } from '../errors/field-cause.ts';
 import type { FieldCause } from '../errors/status.ts';
 
 /** The JSON type that a value should have, throughout. */
 interface Shape {
-  /** The question of every write, decided without making a message. */
+  /** Checked at every write, and makes no message. */
   fits(value: unknown): boolean;
   /** Returns the violations in a value and below it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
@@ -38,7 +39,7 @@ const metadataShapes: Readonly<Record<string, Shape>> = {
   annotations: mapOf(text),
   ownerReferences: listOf(recordOf(ownerReferenceShapes)),
   managedFields: listOf(recordOf({})),
-  // Long gone from Kubernetes and still sent by old clients: known, so that it draws no warning.
+  // Kubernetes removed it long ago, and old clients still send it: known, so that it causes no warning.
   selfLink: text,
 };
 
@@ -52,7 +53,7 @@ export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys
 
 /**
  * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The reader
- * refuses them with 400, since rules can only be judged on the right types. Unknown fields are not looked at. A known
+ * refuses them with 400, since the rules assume the right types. Unknown fields are not looked at. A known
  * field that is null counts as absent: stock clients send `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {
@@ -83,7 +84,7 @@ function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** Unknown fields, and known ones that are null, fit. */
+/** Unknown fields, and known ones that are null, are accepted. */
 function fits(shape: Shape | undefined, value: unknown): boolean {
   return shape === undefined || value === undefined || value === null || shape.fits(value);
 }
@@ -125,8 +126,4 @@ function mismatch(value: unknown, field: string, expected: string): FieldCause {
 function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

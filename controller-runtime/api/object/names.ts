@@ -10,10 +10,11 @@ const maxLabelLength = 63;
 // A generated name is at most 63 characters, so that it can also be a label value: 58 and 5 random ones.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
-// No vowels and none of 0, 1, 3: neither words nor look-alikes come out of it.
+// No vowels and none of 0, 1, 3: names contain no words, and no look-alikes.
 const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-// The expressions have no nested repetition over the same characters: linear on any input. Lengths are checked first all the same.
+// The expressions have no nested repetition over the same characters, so they are linear on any input. Lengths are
+// checked first nevertheless.
 const labelPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const qualifiedPattern = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
@@ -51,7 +52,10 @@ export function checkDnsSubdomain(value: string): readonly string[] {
   return check(value, { pattern: subdomainPattern, message: subdomainMessage, maxLength: maxNameLength });
 }
 
-/** Returns the violations of a segment of a path: at most 253 printable ASCII characters, without `/`, `%` and spaces, and no way up. */
+/**
+ * Returns the violations of a segment of a path: at most 253 printable ASCII characters, without `/`, `%` and spaces,
+ * and no way up.
+ */
 function checkPathSegment(value: string): readonly string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   const illegal = ['/', '%'].filter((each) => value.includes(each));
@@ -76,13 +80,19 @@ export function checkQualifiedName(value: string): readonly string[] {
   return [...(slash < 0 ? [] : checkPrefixPart(value.slice(0, slash))), ...checkNamePart(value.slice(slash + 1))];
 }
 
-/** Returns the violations of a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both ends. */
+/**
+ * Returns the violations of a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both
+ * ends.
+ */
 export function checkLabelValue(value: string): readonly string[] {
   if (value === '') return [];
   return check(value, { pattern: qualifiedPattern, message: labelValueMessage, maxLength: maxLabelLength });
 }
 
-/** Returns the violations of a `metadata.generateName`: the rule of the names it will make, but it may end with a hyphen. */
+/**
+ * Returns the violations of a `metadata.generateName`: the rule of the names it will make, but it may end with a
+ * hyphen.
+ */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
   return checkName(body, format);

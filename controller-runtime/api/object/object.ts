@@ -1,4 +1,7 @@
-/** One owner of an object; when none of an object's owners is left, the collector deletes it (Kubernetes `OwnerReference`). */
+/**
+ * One owner of an object; when none of an object's owners is left, the collector deletes it (Kubernetes
+ * `OwnerReference`).
+ */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -16,7 +19,7 @@ export interface ManagedFieldsEntry {
   /** `Apply`: server-side apply; `Update`: every other write. */
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  /** RFC 3339, UTC: when the manager last changed something. Absent when it never did, having applied what was there. */
+  /** RFC 3339, UTC: when the manager last changed something. Absent when it applied only what was there already. */
   readonly time?: string;
   readonly fieldsType: 'FieldsV1';
   /** A tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for the node itself). */
@@ -24,7 +27,10 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Metadata of a stored object (spec 2.3). Fields marked "server" are set by the server; what a client sends for them is replaced. */
+/**
+ * Metadata of a stored object (spec 2.3). Fields marked "server" are set by the server; what a client sends for them is
+ * replaced.
+ */
 export interface ObjectMeta {
   /** At most 253 characters of lowercase letters, digits and hyphen (spec 2.4). Immutable. */
   readonly name: string;

@@ -230,7 +230,7 @@ describe('applyJsonPatch', () => {
   });
 
   it('turns any document into any other by replacing it', () => {
-    // No body may hold a field of this name.
+    // The server refuses a body with a field of this name.
     const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('"__proto__"'));
     fc.assert(
       fc.property(json, json, (from, to) => {

@@ -14,7 +14,10 @@ export interface PatchProblem {
   readonly detail: string;
 }
 
-/** The maximum that `copy` may add to a document in all, in characters of JSON: twelve copies can make megabytes of a few bytes. */
+/**
+ * The maximum that `copy` may add to a document in all, in characters of JSON: twelve copies can make megabytes of a
+ * few bytes.
+ */
 const maxCopiedLength = 3 * 1024 * 1024;
 
 /** Nodes that all operations of a patch visit: 20 to 40 ms. Unbounded, a patch of 40 KiB took 26 s. */
@@ -23,7 +26,10 @@ const maxVisitedNodes = 1_000_000;
 /** Elements of an array that are shifted in the time that visiting one node takes. */
 const shiftedPerNode = 200;
 
-/** Levels of objects and lists in a document, the outermost counted: those of any body. What nests deeper overflows the stack. */
+/**
+ * Levels of objects and lists in a document, including the outermost: the same limit as for any body. Deeper values
+ * overflow the stack.
+ */
 const maxDepth = 64;
 
 /** Never followed: they lead to prototypes. */
@@ -32,18 +38,22 @@ const refusedSegments: ReadonlySet<string> = new Set(['__proto__', 'constructor'
 /** RFC 6901: digits without leading zeros. */
 const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
-/** 413 of a patch that is too much work. */
+/** The 413 for a patch that is too much work. */
 export function patchTooLarge(limit: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${limit}`);
 }
 
-/** A JSON pointer, and its segments: at most two more than a document has levels, since longer pointers lead nowhere. */
+/**
+ * A JSON pointer, and its segments: at most two more than a document has levels, since longer pointers lead nowhere.
+ */
 interface Pointer {
   readonly text: string;
   readonly tokens: readonly string[];
 }
 
-/** A copy of a document, under change. Pointers are resolved strictly: own members, exact array indexes. */
+/**
+ * A copy of a document, which the operations change. Pointers are resolved strictly: own members, exact array indexes.
+ */
 export class PatchedDocument {
   #document: unknown;
   #copiedLength = 0;
@@ -113,7 +123,7 @@ export class PatchedDocument {
     if (path.text.startsWith(`${from.text}/`))
       return { value: path.text, detail: 'a value cannot be moved into itself' };
     const value = this.#at(from.tokens);
-    // Only a deeper place can be too deep: moving to and fro costs nothing, however large the value is.
+    // Only a deeper place can be too deep. A move to the same level skips this check, however large the value is.
     const problem = path.tokens.length > from.tokens.length ? this.#tooDeep(path, value) : undefined;
     // The target is resolved after the value has been removed.
     const refusal = problem ?? this.#remove(from) ?? this.#noPlace(path);
@@ -121,7 +131,7 @@ export class PatchedDocument {
     return refusal;
   }
 
-  /** The place is there, and the value is the document's own. */
+  /** The place exists, and the document owns the value. */
   #add(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);
     if (!Array.isArray(parent)) this.#set(path, value);

@@ -8,7 +8,9 @@ import { referencedName } from './schema-reference.ts';
 import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
 import { childSchemas } from './schema-keywords.ts';
 
-/** Largest schema of a model, components together, in characters of JSON; the largest in the wild have 1.2 MB. */
+/**
+ * The largest schema of a model, all components together, in characters of JSON; the largest known ones have 1.2 MB.
+ */
 const maxSchemaLength = 8 * 1024 * 1024;
 
 type Components = Readonly<Record<string, JsonSchema>>;
@@ -66,7 +68,7 @@ function brokenRule(
   return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']) ?? brokenDefault(schema);
 }
 
-/** Filled in, it would have every write refused that leaves the field out. Its other rules are judged there. */
+/** Such a default would refuse every write that leaves the field out. Its other rules are checked there. */
 function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (type !== undefined && isOfType[type]?.(value) === false)
@@ -105,7 +107,7 @@ function brokenPattern(pattern: unknown): string | undefined {
   }
 }
 
-/** A schema that applies itself to the very same value can never be decided. */
+/** A schema that applies itself to the same value never ends. */
 function checkInPlace(model: string, components: Components, start: string): void {
   const reached = new Set<string>();
   const open = [start];

@@ -123,7 +123,7 @@ export class SchemaNormaliser {
     return match === null ? value : referenceTo(match[1] ?? '');
   }
 
-  // In the order of the properties, so that the three ways of declaring a model give equal schemas.
+  // In the order of the properties, so that all three ways to declare a model give equal schemas.
   #sortRequired(schema: Record<string, unknown>): void {
     const { required, properties } = schema as JsonSchema;
     if (required === undefined) return;

@@ -29,7 +29,10 @@ const bound: Keyword = {
   form: 'a number, or true or false',
 };
 
-/** Every keyword that the service understands; all others are refused by name, since to ignore a rule is to break it. */
+/**
+ * Every keyword that the service understands. Others are refused by name: a rule that is ignored is a rule that is
+ * broken.
+ */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,
   type: oneOf('object', 'array', 'string', 'integer', 'number', 'boolean'),
@@ -74,7 +77,7 @@ const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
 /** The names of all keywords. */
 export const keywordNames: readonly string[] = Object.freeze(Object.keys(schemaKeywords));
 
-// Annotations that check nothing: left out without a word.
+// Annotations that check nothing: left out without an error.
 const silentKeywords = new Set([
   '$id',
   '$schema',

@@ -1,10 +1,12 @@
-/** Deepest nesting of a schema: validators recurse, and 3,000 levels overflowed the stack of one. */
+/** The deepest nesting of a schema: validators recurse, and 3,000 levels overflowed the stack of one. */
 export const maxSchemaDepth = 100;
 
-/** Most schemas in one model; the largest definitions in the wild have some 10,000. */
+/** The maximum number of schemas in one model; the largest known definitions have some 10,000. */
 const maxSchemas = 100_000;
 
-/** Counts schemas as they are visited: an object used twice at each of 40 levels is small, and a tree of 2^40 schemas. */
+/**
+ * Counts schemas as they are visited: an object used twice at each of 40 levels is small, and a tree of 2^40 schemas.
+ */
 export class SchemaCounter {
   #count = 0;
 

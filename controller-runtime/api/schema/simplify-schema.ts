@@ -48,7 +48,7 @@ function withoutAnyKeyPattern(schema: RawSchema): RawSchema {
     : schema;
 }
 
-/** TypeBox's Unknown and Any say in so many words that everything goes. */
+/** TypeBox's Unknown and Any allow every value explicitly. */
 function withFreeContent(schema: RawSchema): RawSchema {
   const kind = schema['~kind'];
   return kind === 'Unknown' || kind === 'Any' ? { ...schema, 'x-kubernetes-preserve-unknown-fields': true } : schema;

@@ -41,7 +41,7 @@ function formatSet(values: readonly string[]): string {
   return `(${escaped.join(',')})`;
 }
 
-/** White space at either end would be taken as the grammar's. */
+/** The parser would take white space at either end as its own. */
 function escapeEnds(value: string): string {
   const core = value.trim();
   if (core === value) return value;

@@ -1,7 +1,7 @@
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** From here on a hash set is faster than looking through the list. */
+/** From this size on, a hash set is faster than a search of the list. */
 const smallList = 16;
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();

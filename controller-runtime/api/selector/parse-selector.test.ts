@@ -53,7 +53,7 @@ function matching(selector: Selector, sets: readonly ValueMap[]): number[] {
   return [...sets.keys()].filter((index) => matchesLabels(selector, sets[index]));
 }
 
-/** One value is written `=` or `!=` here, however it was asked for. */
+/** One value is written `=` or `!=` here, whatever the input used. */
 function normalised(canonical: string): string {
   return canonical
     .replaceAll('==', '=')
@@ -112,7 +112,7 @@ describe('parseLabelSelector', () => {
   });
 });
 
-/** Recorded cases of Kubernetes that the one grammar of both reads otherwise, each with its reason. */
+/** Recorded cases of Kubernetes that our common grammar reads differently, each with its reason. */
 const fieldDeviations: Readonly<Record<string, string>> = {
   'x=a,b': 'a bare field means that it has a value',
   x: 'a bare field means that it has a value',

@@ -4,7 +4,7 @@ import { checkLabelValue, checkQualifiedName } from '../object/names.ts';
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** All texts of one selector together: as long as a request line may be. */
+/** The length of all texts of one selector together: that of a request line. */
 const maxSelectorLength = 16 * 1024;
 const maxRequirements = 100;
 const maxValues = 1000;

@@ -2,11 +2,15 @@ import { ApiError } from '../../api/index.ts';
 
 /** The bytes of a response body as they arrive; none when there is no body. Leaving the loop closes the connection. */
 export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  // The DOM's type knows no iteration of streams; Node's streams have it, and so must those of an injected fetch.
+  // The DOM's type lacks iteration of streams. Node's streams have it, and the streams of an injected fetch must have
+  // it.
   return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;
 }
 
-/** Reads a body to its end, as UTF-8. InternalError as soon as it is longer than `maxBytes`; the rest is not read. */
+/**
+ * Reads a body to its end, as UTF-8. Rejects with InternalError as soon as it is longer than `maxBytes`; the rest is
+ * not read.
+ */
 export async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

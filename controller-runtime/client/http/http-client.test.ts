@@ -253,7 +253,8 @@ describe('createClient', () => {
     });
 
     it('rejects with ServiceUnavailable, and the cause, when no server listens', async () => {
-      // Unlike a port that was free a moment ago, no process is given this one, and unlike 1, fetch knows nothing against it.
+      // No other process gets this port, as could happen with one that was free a moment ago; and fetch does not
+      // block it, as it blocks port 1.
       const error = await failureOf(createClient('http://127.0.0.1:2', { clock }).get(Person, 'alice'));
       expect(error.reason).to.equal('ServiceUnavailable');
       expect(error.message).to.match(/ECONNREFUSED/);
@@ -338,7 +339,7 @@ describe('createClient', () => {
     });
   });
 
-  /** Moves time on in steps that no time-out of a request falls into, until the promise has settled. */
+  /** Advances time in steps shorter than any request time-out, until the promise has settled. */
   async function advanceUntil(promise: Promise<unknown>, stepMs: number): Promise<void> {
     let settled = false;
     const settle = (): void => void (settled = true);

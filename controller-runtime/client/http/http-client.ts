@@ -165,7 +165,7 @@ interface PutRequest {
   readonly subresource?: 'status';
 }
 
-/** Callers in JavaScript pass `{ uid: undefined }` where they know no uid. */
+/** Callers in JavaScript pass `{ uid: undefined }` when they do not know the uid. */
 function givenOf(preconditions: Preconditions = {}): Preconditions {
   return Object.fromEntries(Object.entries(preconditions).filter(([, value]) => value !== undefined));
 }

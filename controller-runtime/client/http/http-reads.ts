@@ -13,7 +13,7 @@ export interface HttpReadsParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** So long without a byte ends a watch's connection. */
+  /** After this time without a byte, a watch's connection ends. */
   readonly silenceMs: number;
   /** Asks for `PartialObjectMetadata` in place of the objects. Default false. */
   readonly metadataOnly?: boolean;
@@ -50,7 +50,7 @@ export class HttpReads implements Pick<Client, 'list' | 'watch'> {
   }
 }
 
-/** A watch that begins with the present objects wants them as they are at its revision, or later. */
+/** A watch that begins with the present objects needs them at its revision, or later. */
 function revisionMatch(resourceVersion: string | undefined): Pick<ListOptions, 'resourceVersionMatch'> {
   return resourceVersion === undefined || resourceVersion === '0' ? {} : { resourceVersionMatch: 'NotOlderThan' };
 }

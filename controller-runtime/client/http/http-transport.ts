@@ -6,11 +6,11 @@ import { linkAbort } from '../abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
 
-/** kubectl's number: 11 tries in all. */
+/** The number of kubectl: 11 attempts in all. */
 const maxRetries = 10;
-/** A server that asks for more patience than this gets its error passed on instead. */
+/** If a server asks for a longer wait than this, its error is passed on instead. */
 const maxRetryAfterSeconds = 60;
-/** Lists come in chunks, so this is a guard, not a working size. Below V8's longest string, 512 MiB. */
+/** A guard only, since lists come in chunks. Below V8's longest string, 512 MiB. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
 export interface TransportOptions {
@@ -26,7 +26,7 @@ export interface TransportOptions {
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Begins with a slash; nothing in it needs escaping. */
+  /** Begins with a slash, and contains nothing that needs escaping. */
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly body?: unknown;
@@ -34,14 +34,14 @@ export interface HttpRequest {
   readonly contentType?: string;
   /** Headers added to those of every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default application/json, or what the headers of the transport say. */
+  /** Default: the transport's headers, else application/json. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. No response in time is
- * Timeout, no connection ServiceUnavailable with the cause.
+ * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. Without a response in
+ * time it rejects with Timeout, without a connection with ServiceUnavailable and the cause.
  */
 export class HttpTransport {
   readonly #options: TransportOptions;
@@ -53,8 +53,8 @@ export class HttpTransport {
   }
 
   /**
-   * The JSON value of the response, never null and never a scalar. A 429 or 503 with Retry-After is tried again after that
-   * time, whatever the method: such a server did nothing. Nothing else is tried again.
+   * The JSON value of the response, never null and never a scalar. It retries a 429 or 503 with Retry-After after
+   * that time, for every method, because such a server did nothing. It retries nothing else.
    */
   async send(request: HttpRequest): Promise<object> {
     for (let retries = 0; ; retries += 1) {
@@ -71,7 +71,7 @@ export class HttpTransport {
 
   /**
    * Opens a stream that lives until `connection` aborts or the loop over it is left. requestTimeoutMs bounds the wait
-   * for its headers; failing that, the connection is aborted.
+   * for its headers; after that, the connection is aborted.
    */
   open(request: HttpRequest, connection: AbortController): Promise<AsyncIterable<Uint8Array>> {
     return this.#exchange(request, connection, async (response) => bodyOf(response));
@@ -128,7 +128,7 @@ export class HttpTransport {
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
-      // Followed, a redirection would turn writes into reads; it is reported instead.
+      // A redirection that fetch follows would turn writes into reads, so it is reported as an error.
       redirect: 'manual',
       signal,
     });
@@ -179,7 +179,10 @@ function reasonText(error: unknown): string {
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
-/** The texts of a `Warning` header (RFC 7234, 5.5): `299 - "text", 299 - "text"`. Warnings of other codes are caches' own. */
+/**
+ * The texts of a `Warning` header (RFC 7234, 5.5): `299 - "text", 299 - "text"`. Warnings with other codes come from
+ * HTTP caches.
+ */
 function parseWarnings(header: string | null): readonly string[] {
   const texts: string[] = [];
   for (const match of (header ?? '').matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)) {

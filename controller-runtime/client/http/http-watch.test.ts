@@ -48,7 +48,7 @@ describe('watch over HTTP', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  /** Collects what a watch hands on; `failure` is what it rejected with, `done` that it ended. */
+  /** Collects the events of a watch; `failure` is its error, and `done` is true when it has ended. */
   const collect = (options: WatchOptions) => {
     const seen = { events: [] as string[], raw: [] as Event[], failure: undefined as unknown, done: false };
     const run = async (): Promise<void> => {
@@ -68,7 +68,7 @@ describe('watch over HTTP', () => {
   const opened = async (stream: ScriptedStream): Promise<URLSearchParams> =>
     new URL((await stream.opened).path, server.url).searchParams;
 
-  /** Waits until the watch backs off for so long, and lets that time pass. */
+  /** Waits until the watch backs off for this time, and then lets the time pass. */
   const passDelay = async (delayMs: number): Promise<void> => {
     await eventually(() => clock.delaysMs.includes(delayMs), { describe: () => `${delayMs} in ${clock.delaysMs}` });
     clock.delaysMs.length = 0;

@@ -12,9 +12,9 @@ import type { WatchProgress } from './watch-event-line.ts';
 import { parseWatchLine } from './watch-event-line.ts';
 import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';
 
-/** An object is at most 1.5 MiB; what is much longer than its event is no event. */
+/** An object is at most 1.5 MiB; a line that is much longer is not an event. */
 const maxLineBytes = 4 * 1024 * 1024;
-/** A server that ends connections sooner than this, with nothing on them, is not called again at once. */
+/** After a connection that ends sooner than this without data, the client waits before it reconnects. */
 const shortConnectionMs = 1000;
 
 export interface HttpWatchSource<T extends ApiObject> {
@@ -30,7 +30,7 @@ export interface HttpWatchSource<T extends ApiObject> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** So long without a byte is a lost connection. */
+  /** After this time without a byte, the connection counts as lost. */
   readonly silenceMs: number;
 }
 
@@ -46,7 +46,7 @@ export function watchOverHttp<T extends ApiObject>(
       return {
         next: () => (watch.stopped ? events.return(undefined) : events.next()),
         return: () => {
-          // A generator's own return would wait behind a next() that waits for the server.
+          // The `return` of a generator would wait for a pending next(), which waits for the server.
           watch.stop();
           return events.return(undefined);
         },
@@ -69,7 +69,7 @@ class HttpWatch<T extends ApiObject> {
     this.#revision = options.resourceVersion ?? '0';
   }
 
-  /** Events that were received but not delivered before the signal aborted are not delivered after it. */
+  /** After the signal has aborted, no event is delivered, not even one received before. */
   get stopped(): boolean {
     return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
   }
@@ -106,7 +106,7 @@ class HttpWatch<T extends ApiObject> {
     if (this.#options.sendInitialEvents === true && allowBookmarks === true) yield this.#initialEventsEnd();
   }
 
-  /** undefined: stopped before it was through. */
+  /** Returns undefined if it is stopped before the end. */
   async #list(): Promise<Listed<T> | undefined> {
     while (!this.#stop.signal.aborted) {
       try {
@@ -120,7 +120,7 @@ class HttpWatch<T extends ApiObject> {
     return undefined;
   }
 
-  /** One connection's events. Returns why it ended; undefined: the server ended it in order. */
+  /** One connection's events. Returns why it ended; undefined if the server ended it in order. */
   async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
     const { transport, clock, silenceMs, path, accept } = this.#source;
     const connection = new AbortController();

@@ -23,9 +23,9 @@ const adminKubeconfig = 'data/admin.kubeconfig';
 const defaultUrl = 'http://127.0.0.1:8700';
 
 /**
- * Returns the server for clients that name none, and how to get in: that of the kubeconfig file in HOMEOSTAT_KUBECONFIG; else
- * that of `./data/admin.kubeconfig`, if it is there; else `http://127.0.0.1:8700`, without a credential. KUBECONFIG is not
- * read: it may name another cluster. Throws as {@link readKubeconfig} does.
+ * Returns the server for clients that name none, with its credential: from the kubeconfig file in
+ * HOMEOSTAT_KUBECONFIG; else from `./data/admin.kubeconfig`, if that exists; else `http://127.0.0.1:8700` without a
+ * credential. KUBECONFIG is not read: it may name another cluster. Throws as {@link readKubeconfig} does.
  */
 export function findServer(environment: Readonly<Record<string, string | undefined>> = process.env): KubeconfigAccess {
   const named = environment['HOMEOSTAT_KUBECONFIG'];

@@ -9,7 +9,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[];
 }
 
-/** Finds what URL an object of some apiVersion and kind has: from the models that were seen, else from discovery. */
+/** Finds the URL of an apiVersion and kind: from the models seen so far, else from discovery. */
 export class ModelResolver {
   readonly #transport: HttpTransport;
   readonly #known = new Map<string, Resource>();
@@ -43,7 +43,7 @@ export class ModelResolver {
   }
 }
 
-/** Both parts become path segments, so nothing may be in them that has a meaning there. */
+/** Both parts become path segments, so they must not contain characters with a meaning in paths. */
 const apiVersionPattern = /^(?:([a-z0-9][-.a-z0-9]*)\/)?([a-z0-9]+)$/;
 
 function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {

@@ -3,7 +3,7 @@ import type { Clock } from '../../api/index.ts';
 /** Kubernetes' reflector begins here: short enough for a restart, long enough to spare a server that is starting. */
 const baseMs = 800;
 const maxMs = 30_000;
-/** After so long without a failure the next one waits the shortest time again. */
+/** After this time without a failure, the delay restarts from the shortest. */
 const quietMs = 120_000;
 
 /**

@@ -42,7 +42,7 @@ export function objectPath(resource: Resource, { name, namespace, subresource }:
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** Only what cannot change the meaning of a URL gets into one: no slash, no dot segment, nothing to escape. */
+/** A part of a URL must not change its meaning: no slash, no dot segment, nothing that needs escaping. */
 function checkedSegment(value: string, field: string): string {
   const [message] = checkDnsSubdomain(value);
   if (message === undefined) return value;

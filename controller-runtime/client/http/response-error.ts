@@ -2,12 +2,12 @@ import { ApiError, reasonOfCode } from '../../api/index.ts';
 import type { Clock, Status, StatusReason } from '../../api/index.ts';
 import { readText } from './bounded-body.ts';
 
-/** A Status with thousands of causes still fits; a proxy's error page need not. */
+/** Large enough for a Status with thousands of causes; a longer error page of a proxy is cut. */
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The error for a response other than 2xx: its Status, or, if the body is none (a proxy's page, say),
- * an error by its code. The header Retry-After counts where the Status has no retryAfterSeconds.
+ * The error for a response other than 2xx: its Status, or, if the body is not a Status (but a proxy's page, say), an
+ * error by its code. The header Retry-After counts where the Status has no retryAfterSeconds.
  */
 export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {
   const status = parseStatus(await readText(response, maxErrorBytes).catch(() => ''));

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 
 /**
- * A fetch that connects only to servers for which one of these authorities (PEM) vouches. Node's own fetch takes none,
- * so this is that of undici, which is loaded at the first request. Throws TypeError when there is no certificate.
+ * A fetch that connects only to servers with a certificate of one of these authorities (PEM). Node's own fetch cannot
+ * do this, so it uses undici's, which is loaded at the first request. Throws TypeError when there is no certificate.
  */
 export function trustingFetch(ca: string): typeof fetch {
   const authorities = ca.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
@@ -26,7 +26,7 @@ function checkCertificate(pem: string): void {
 
 async function load(ca: readonly string[]): Promise<typeof fetch> {
   const undici = await import('undici');
-  // Its idle connections keep no process alive, as those of Node's own: there is nothing to close.
+  // Like those of Node's own fetch, its idle connections do not keep the process alive, so there is nothing to close.
   const dispatcher = new undici.Agent({ connect: { ca: [...ca] } });
   const trusting = async (input: string, init: object): Promise<unknown> =>
     undici.fetch(input, { ...init, dispatcher });

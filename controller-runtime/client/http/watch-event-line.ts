@@ -9,7 +9,7 @@ const progressTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELET
 
 /**
  * The event on one line of a watch, frozen. Throws the ApiError of an ERROR event, and WatchStreamError when the line
- * is no event with a revision: without one the watch could not be resumed behind it.
+ * is no event with a revision: without one the watch could not be resumed after it.
  */
 export function parseWatchLine<T extends ApiObject>(line: string): WatchProgress<T> {
   const event = parseJson(line) as Partial<WatchEvent<T>> | null;

@@ -1,14 +1,17 @@
 import { TextDecoder } from 'node:util';
 import type { Clock } from '../../api/index.ts';
 
-/** Thrown when the data of a watch connection cannot be read; the message says why. The connection is unusable from then on. */
+/**
+ * Thrown when the data of a watch connection cannot be read; the message says why. The connection is unusable from then
+ * on.
+ */
 export class WatchStreamError extends Error {
   override readonly name = 'WatchStreamError';
 }
 
 /**
  * The lines of a stream, without their line feeds, blank ones (heartbeats) included. Rejects with WatchStreamError on
- * a line longer than `maxLineBytes`, on bytes that are no UTF-8, and on an end in the middle of a line.
+ * a line longer than `maxLineBytes`, on bytes that are not UTF-8, and on an end in the middle of a line.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -38,7 +41,7 @@ export interface SilenceOptions {
   readonly onSilence: () => void;
 }
 
-/** Passes chunks on and calls `onSilence` when none came for so long. Time that the reader takes does not count. */
+/** Passes chunks on, and calls `onSilence` after this time without a chunk. The reader's own time does not count. */
 export async function* watchSilence(
   chunks: AsyncIterable<Uint8Array>,
   { clock, silenceMs, onSilence }: SilenceOptions,

@@ -27,7 +27,7 @@ export class ControllerBuilder<T extends ApiObject> {
     return this.with({ cleanup });
   }
 
-  /** Sets any other option; what is given replaces what was. */
+  /** Sets any other option, and replaces earlier values. */
   with(options: BuilderOptions<T>): ControllerBuilder<T> {
     return new ControllerBuilder(this.#model, { ...this.#options, ...options });
   }

@@ -16,9 +16,9 @@ import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconcil
 /** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
 export type MappedKeys = Iterable<string | ObjectKey>;
 
-/** What a mapping is given besides the object. */
+/** The context of a mapping. */
 export interface MapContext {
-  /** For reads; it ends with the call of the mapping. */
+  /** For reads; it cannot be used after the call of the mapping. */
   readonly client: Client;
   /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
   readonly signal: AbortSignal;
@@ -45,14 +45,17 @@ export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): W
 }
 
 export interface ControllerOptions<T extends ApiObject = ApiObject> {
-  /** Unique within a manager; lowercase letters, digits, hyphens. Default: the kind in lower case. Part of the finalizer. */
+  /**
+   * Unique within a manager; lowercase letters, digits, hyphens. Default: the kind in lower case. Part of the
+   * finalizer.
+   */
   readonly name?: string;
   /** Kinds whose objects this controller makes: a change of one enqueues its controller owner. */
   readonly owns?: readonly Model[];
   readonly watches?: readonly WatchSource[];
-  /** What else enqueues keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
+  /** Other sources of keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
   readonly sources?: readonly KeySource[];
-  /** Every object is reconciled again each time so long has passed, after all that happens meanwhile. Default: never. */
+  /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
   readonly resync?: Duration;
   /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
   readonly concurrency?: number;
@@ -60,14 +63,20 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly timeoutMs?: Duration;
   /** How a failing key is delayed. Default: 5 ms, doubling, 1000 s at most, each key for itself. */
   readonly backoff?: BackoffOptions;
-  /** Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000 s. */
+  /**
+   * Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000
+   * s.
+   */
   readonly retryLimit?: number;
   /**
    * The changes of the controller's own kind that matter; all must hold. Default: of the spec, labels, annotations,
    * finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always pass.
    */
   readonly predicates?: readonly Predicate<T>[];
-  /** A key that runs more often than this in a minute, its spec unchanged, is warned of; with changes, at ten times this. Default 100. */
+  /**
+   * A warning is logged for a key that runs more often than this in a minute while its spec stays unchanged; if the
+   * spec changes, at ten times this number. Default 100.
+   */
   readonly hotLoopRunsPerMinute?: number;
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
@@ -137,12 +146,12 @@ export function controller<T extends ApiObject>(
   });
 }
 
-/** The kinds that a controller follows, each as often as it names it. */
+/** The kinds that a controller follows; a kind that it names twice is there twice. */
 export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
   return [model, ...owns, ...watches.map((watched) => watched.model)];
 }
 
-/** Functions keep the options object as `this`, which is what a method in it expects. */
+/** Functions keep the options object as `this`, as a method in it expects. */
 function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
@@ -178,7 +187,7 @@ function checkSources(name: string, sources: readonly KeySource[]): void {
   }
 }
 
-/** Met when it is used, a mistake of these would keep every controller of the manager from working. */
+/** Checked here, because a mistake found later would stop every controller of the manager. */
 function checkListening(
   name: string,
   watches: readonly WatchSource[],

@@ -10,7 +10,7 @@ describe('a source of keys', () => {
   const runs: string[] = [];
   const reasons: Reason[] = [];
 
-  /** With ada and bob, who have been reconciled once. */
+  /** With ada and bob, each reconciled once. */
   const startWith = async (...sources: readonly KeySource[]): Promise<Harness> => {
     const reconcile = (run: { readonly name: string; readonly reasons: readonly Reason[] }): void => {
       runs.push(run.name);
@@ -81,7 +81,7 @@ describe('a source of keys', () => {
       ['person', 'broken'],
       ['person', 'broken'],
     ]);
-    // It has ended by itself: that is its end.
+    // A source that ends by itself has ended for good.
     await at.clock.advance(100_000);
     expect(begun).to.equal(3);
   });

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { sleep } from '../../clock/sleep.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
-/** What a source of keys is given. */
+/** The context of a source of keys. */
 export interface SourceContext {
   readonly client: Client;
   /** Aborts when the controller stops. */
@@ -13,17 +13,17 @@ export interface SourceContext {
   readonly logger: Logger;
 }
 
-/** Something outside the API that tells which objects to reconcile. Made by {@link source} or {@link poll}. */
+/** A source outside the API that names the objects to reconcile. Made by {@link source} or {@link poll}. */
 export interface KeySource {
   readonly name: string;
   readonly keys: (context: SourceContext) => AsyncIterable<string | ObjectKey>;
 }
 
 /**
- * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the controller,
- * and ought to end when the signal aborts. One that ends by itself is over; one that throws is reported, and begun again
- * after 800 ms, then twice as long each time, up to 30 s; two minutes after the last failure it is 800 ms again. A key
- * that is none is reported, and skipped.
+ * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the
+ * controller, and ought to end when the signal aborts. If it returns, the source has ended. If it throws, the error
+ * is logged and the source starts again after 800 ms, doubled by each failure up to 30 s; two minutes after the last
+ * failure, the delay is 800 ms again. An invalid key is logged and skipped.
  *
  * With `on` of node:events an EventEmitter is one:
  * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
@@ -33,8 +33,8 @@ export function source(name: string, keys: KeySource['keys']): KeySource {
 }
 
 /**
- * Asks for keys at once, and again each time the interval has passed since the last result. Throws RangeError when the
- * interval is no duration above 0.
+ * Asks for keys at once, and again each time the interval has passed since the last result. Throws RangeError when
+ * the interval is not a duration above 0.
  */
 export function poll(
   name: string,

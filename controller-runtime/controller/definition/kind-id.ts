@@ -16,7 +16,10 @@ export function kindIdOfObject(object: { readonly apiVersion: string; readonly k
   return `${groupOf(object.apiVersion)}/${object.kind}`;
 }
 
-/** `<group>/<version>/<kind>`: names a cache. Two versions of a kind are two caches, of objects in different shapes. */
+/**
+ * `<group>/<version>/<kind>`: names a cache. Two versions of a kind have two caches, because their objects have
+ * different shapes.
+ */
 export function cacheIdOf(model: { readonly group: string; readonly version: string; readonly kind: string }): string {
   return cacheIdOfObject({ apiVersion: apiVersionOf(model), kind: model.kind });
 }

@@ -18,9 +18,9 @@ export function controllerReferenceTo(owner: ApiObject): OwnerReference {
 }
 
 /**
- * The list with a reference in place of the one to the same group, kind and name, or added at the end; the very list
- * when that changes nothing. A reference with an older uid is replaced: its owner is gone. Absent stands for empty.
- * Throws when the reference is a controller's and another object is the controller.
+ * The list with a reference in place of the one to the same group, kind and name, or added at the end; the same list
+ * when that changes nothing. A reference with an older uid is replaced, because its owner is gone. Absent stands for
+ * empty. Throws when the reference is a controller's and another object is the controller.
  */
 export function setOwnerReference(
   references: readonly OwnerReference[] | undefined,
@@ -38,7 +38,7 @@ export function setOwnerReference(
   return deepEqual(present[index], reference) ? present : present.with(index, reference);
 }
 
-/** The list without the references to an owner, by uid; the very list when it has none. */
+/** The list without the references to an owner, by uid; the same list when it has none. */
 export function removeOwnerReference(
   references: readonly OwnerReference[] | undefined,
   owner: Pick<ApiObject, 'metadata'>,

@@ -8,19 +8,19 @@ export type ObjectChange<T extends ApiObject = ApiObject> =
 /** Returns whether a change matters. Additions and deletions matter to all of the predicates below. */
 export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
 
-/** Something outside metadata and status changed, or the object was declared deleted. */
+/** True when something outside metadata and status changed, or the object was declared deleted. */
 export const generationChanged: Predicate = byField((object) => object.metadata.generation);
 export const labelsChanged: Predicate = byField((object) => object.metadata.labels ?? {});
 export const annotationsChanged: Predicate = byField((object) => object.metadata.annotations ?? {});
-/** Anything changed: only resyncs do not matter. */
+/** True for every change except a resync. */
 export const resourceVersionChanged: Predicate = byField((object) => object.metadata.resourceVersion);
 
-/** Holds when all of them do; so does `and()`. */
+/** True when all of them are; `and()` is always true. */
 export function and<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.every((predicate) => predicate(change));
 }
 
-/** Holds when one of them does; `or()` never. */
+/** True when one of them is; `or()` never is. */
 export function or<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.some((predicate) => predicate(change));
 }

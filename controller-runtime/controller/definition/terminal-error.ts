@@ -1,4 +1,7 @@
-/** A failure that trying again cannot mend. Ask {@link isTerminal}, since a plugin may bring a second copy of this class. */
+/**
+ * A failure that no retry can mend. Check it with {@link isTerminal}, since a plugin may bring a second copy of this
+ * class.
+ */
 class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }

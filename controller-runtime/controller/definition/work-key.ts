@@ -4,8 +4,8 @@ import { formatKey, isJsonObject, parseKey, type ModelDescriptor, type ObjectKey
 const maxLength = 253 + 63 + 1;
 
 /**
- * The key as queues have it. Throws RangeError when it cannot be that of an object of the kind: what a mapping or a source
- * gets wrong is told where it happens, and not met by a run that finds nothing.
+ * The key in the form of queues. Throws RangeError when no object of the kind can have it, so that a mistake of a
+ * mapping or a source is reported there, and not by a run that finds no object.
  */
 export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 'kind' | 'scope'>): string {
   const key = typeof given === 'string' ? parseKey(given) : given;

@@ -7,11 +7,11 @@ import type { Outcome } from '../run/outcome.ts';
 export interface QueueGauges {
   /** Keys that are ready. */
   readonly depth: () => number;
-  /** How long the runs under way have been so, in milliseconds. */
+  /** The ages of the runs under way, in milliseconds. */
   readonly running: () => readonly number[];
 }
 
-/** What outlasts its timeout, and what fails for good, are errors, too. */
+/** Runs that outlast their timeout, or fail for good, count as errors, too. */
 const resultOf = {
   success: 'success',
   after: 'requeue_after',
@@ -33,7 +33,7 @@ const reconcileBuckets = [
 /** Seconds; those of client-go. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
-/** What a work queue counts, under the names that client-go has for it. */
+/** The metrics of a work queue, with client-go's names. */
 export class QueueMetrics implements QueueObserver {
   readonly #adds: Counter;
   readonly #retries: Counter;
@@ -61,19 +61,19 @@ export class QueueMetrics implements QueueObserver {
     this.#retries.inc();
   }
 
-  /** A key was given back after so long. */
+  /** Called when a key is given back, with the time that its processing took. */
   worked(durationMs: number): void {
     this.#workTime.observe(durationMs / 1000);
   }
 }
 
-/** The queue: the one of the controller's keys has the controller's name, any other has its own. */
+/** The name of the queue: the controller's name for the queue of its keys, another one for any other queue. */
 export interface QueueName {
   readonly name: string;
   readonly controller: string;
 }
 
-/** What a controller counts, under the names that controller-runtime has for it. */
+/** The metrics of a controller, with the names of Go's controller-runtime. */
 export class ControllerMetrics {
   readonly queue: QueueMetrics;
   readonly #results: Readonly<Record<Result, Counter>>;
@@ -107,7 +107,7 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** A run has outlasted its timeout: that is its result, whenever it ends. */
+  /** Counts a run that has outlasted its timeout: that is its result, whenever it ends. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();
@@ -164,7 +164,7 @@ function ofQueue(metric: string, help: string): MetricOptions {
   return { name: `workqueue_${metric}`, help, labels: ['name', 'controller'] };
 }
 
-/** What Go panics for. The TypeError of a fetch that failed has a cause. */
+/** True for errors that would be panics in Go. The TypeError of a failed fetch has a cause. */
 function isBug(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'TypeError') return error.cause === undefined;

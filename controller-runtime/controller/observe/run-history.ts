@@ -22,7 +22,7 @@ export interface RunRecord {
 
 /** Limit for one key. */
 const maxRuns = 10;
-/** The keys whose last run was longest ago are forgotten. */
+/** The limit for all keys; those whose last run was longest ago are forgotten. */
 const maxKeys = 1000;
 
 /** The last runs of a controller, for people: ten of each key, of the thousand keys that ran last. */

@@ -59,7 +59,7 @@ export class RunObserver {
     this.#metrics.timedOut();
   }
 
-  /** Does a run, and tells of it. In a span of its own, which points to the writes that caused the run. */
+  /** Does a run and records it, in its own span, which links to the writes that caused the run. */
   observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<Outcome> {
     return inSpan(
       () => this.#spanOf(run),
@@ -79,7 +79,7 @@ export class RunObserver {
     return { name: `reconcile ${name}`, kind: 'internal', attributes, causes };
   }
 
-  /** The controller has stopped: what it counted stays, what it is at the moment goes. */
+  /** Called when the controller has stopped: its counters stay, its gauges are removed. */
   stop(): void {
     this.#endSamples();
   }
@@ -107,7 +107,7 @@ export class RunObserver {
   }
 }
 
-/** A conflict is tried again at once: no error. */
+/** A conflict is retried at once, so it is not an error. */
 function describe(span: Span, outcome: Outcome): void {
   span.setAttribute('homeostat.result', resultOf[outcome.kind]);
   if ('error' in outcome && outcome.kind !== 'conflict') failSpan(span, outcome.error);

@@ -44,7 +44,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     view = new CacheView(new Map([[cacheIdOf(Badge), cache as unknown as Informer<ApiObject>]]));
   });
 
-  /** The cache has this state, and its handler was told. */
+  /** Puts this state into the cache, and calls its handler. */
   const show = (object: ApiObject | undefined, revision: number, told = object): void => {
     cache.show(object, revision);
     if (told !== undefined) view.observed(told);

@@ -1,4 +1,5 @@
-import { descriptorOf, formatKey, type ApiObject, type Model, type ObjectKey } from '../../api/index.ts';
+import { descriptorOf, formatKey, keyOf, type ApiObject, type Model, type ObjectKey } from '../../api/index.ts';
+import type { IndexFunction } from '../../cache/cache-indexes.ts';
 import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
@@ -10,7 +11,7 @@ export interface Target {
   readonly key: ObjectKey;
 }
 
-/** What a write of ours made of an object that the cache has not shown yet: its new state, or that it is gone. */
+/** The result of our own write that the cache has not shown yet: the new state of the object, or its deletion. */
 interface Written {
   readonly target: Target;
   /** Absent: it is gone. */
@@ -20,7 +21,13 @@ interface Written {
   readonly revision: string;
 }
 
-/** Records that the cache has caught up with go when their key is read, or when there are more than this. */
+/** An index of a cache. */
+export interface ViewIndex {
+  readonly name: string;
+  readonly valuesOf: IndexFunction<ApiObject>;
+}
+
+/** Records that the cache has caught up with are dropped when their key is read, or when there are more than this. */
 const sweepAbove = 1000;
 
 /**
@@ -32,12 +39,12 @@ export class CacheView {
   readonly #written = new Map<string, Written>();
   #sweepAbove = sweepAbove;
 
-  /** `informers` by cache id. For a kind without an informer nothing is remembered. */
+  /** `informers` by cache id. Writes of a kind without an informer are not remembered. */
   constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
     this.#informers = informers;
   }
 
-  /** Writes that are remembered. */
+  /** The number of remembered writes. */
   get size(): number {
     return this.#written.size;
   }
@@ -58,10 +65,28 @@ export class CacheView {
     return cached;
   }
 
-  /** The newest state known of this very object; of a namesake, or when none is known, the object itself. */
+  /**
+   * The newest known state of this object; the given object itself if none is known, or if the known one is another
+   * object of the same name.
+   */
   newest<T extends ApiObject>(object: T): T {
     const found = this.read(targetOf(object));
     return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
+  }
+
+  /** Returns the objects under a value of an index of a cache, each in the newest state known. The cache must have the index. */
+  byIndex(cacheId: string, index: ViewIndex, value: string): readonly ApiObject[] {
+    const cached = this.#informers.get(cacheId)?.byIndex(index.name, value) ?? [];
+    if (this.#written.size === 0) return cached;
+    const found = new Map(cached.map((object) => [formatKey(keyOf(object)), object]));
+    for (const written of this.#written.values()) {
+      if (written.target.cacheId !== cacheId || this.#hasCaughtUp(written)) continue;
+      const key = formatKey(written.target.key);
+      if (written.object !== undefined && index.valuesOf(written.object).includes(value))
+        found.set(key, written.object);
+      else found.delete(key);
+    }
+    return [...found.values()];
   }
 
   /** Remembers the result of a write, until the cache has it. */
@@ -75,14 +100,14 @@ export class CacheView {
   /** Remembers that a write of ours removed the object, until the cache knows. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // Created and deleted before the cache has shown it: its creation is still to come.
+    // Created and deleted before the cache has shown it: the event of its creation is still to come.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
     this.#remember({ target, uid, revision });
   }
 
-  /** The cache delivered this state: what was written before is no longer needed. */
+  /** Called when the cache has delivered this state: earlier writes are no longer needed. */
   observed(object: ApiObject): void {
     if (this.#written.size === 0) return;
     const id = recordIdOf(targetOf(object));
@@ -90,13 +115,13 @@ export class CacheView {
     if (written !== undefined && this.#hasCaughtUp(written)) this.#written.delete(id);
   }
 
-  /** The cache has the object at this revision or a later one, or knows that it is gone. */
+  /** True when the cache has the object at this revision or a later one, or knows that it is deleted. */
   hasReached(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
-  /** The cache is beyond this revision of the object. */
+  /** True when the cache is beyond this revision of the object. */
   hasPassed(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;
@@ -112,7 +137,7 @@ export class CacheView {
   #hasCaughtUp({ target, object, uid, revision }: Written): boolean {
     if (object !== undefined) return this.hasReached(target, revision);
     const cached = this.#cached(target);
-    // A cache without the object, at a revision at which the object was there, is beyond its deletion.
+    // A cache that lacks the object, at or after the revision at which the object existed, is beyond its deletion.
     if (cached === undefined) return this.hasReached(target, revision);
     return cached.metadata.uid !== uid && this.hasPassed(target, revision);
   }

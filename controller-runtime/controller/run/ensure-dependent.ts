@@ -18,7 +18,7 @@ import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
 import { toJson } from './to-json.ts';
 
-/** Races lost to other writers of one dependent; after each the object is read again. */
+/** The number of races lost to other writers of one dependent; after each, the object is read again. */
 const maxTries = 5;
 
 /** What is desired, as JSON. */
@@ -34,9 +34,9 @@ export interface EnsureParts {
 }
 
 /**
- * Creates the dependent, or merges what is desired into it, with `owner` as its controller owner. Reads the cache when
- * the controller follows the kind: a cache that lags costs a lost race, never a wrong write, since the write names the
- * revision that it builds on.
+ * Creates the dependent, or merges what is desired into it, with `owner` as its controller owner. Reads the cache
+ * when the controller follows the kind. A cache that lags causes a lost race, never a wrong write, since the write
+ * names the revision that it builds on.
  */
 export async function ensureDependent<O extends ApiObject>(
   parts: EnsureParts,
@@ -58,7 +58,8 @@ export async function ensureDependent<O extends ApiObject>(
   }
 }
 
-function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
+/** Returns the key of a dependent: a name alone is in the namespace of its owner. Throws when the owner cannot own it there. */
+export function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
   const key = typeof given === 'string' ? parseKey(given) : given;
   const ownerNamespace = owner.metadata.namespace;
   if (model.scope === 'Cluster') {
@@ -106,7 +107,7 @@ async function mergeInto<O extends ApiObject>(
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const preconditions = { uid, resourceVersion };
-  // Whatever the author's metadata says of either.
+  // These win over the author's metadata.
   const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
   const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
   return client.patch(model, name, { type: 'merge', patch }, options);

@@ -5,7 +5,7 @@ import { idOf, targetOf } from './cache-view.ts';
 import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
-/** Races lost to other writers; after each the object is read again. */
+/** The number of races lost to other writers; after each, the object is read again. */
 const maxTries = 5;
 
 export interface FinalizerParts {
@@ -15,8 +15,9 @@ export interface FinalizerParts {
 }
 
 /**
- * Stores what `change` makes of the object's finalizers; returns the object as it then is, undefined when it is gone, or
- * was declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and a lost race is tried again.
+ * Stores the finalizers that `change` returns. Returns the resulting object; undefined when it is gone, or was
+ * declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and
+ * a lost race is retried.
  */
 export async function writeFinalizers(
   parts: FinalizerParts,
@@ -35,7 +36,7 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
-    // Declared deleted meanwhile: it takes no finalizer more, and its deletion brings a run of its own.
+    // Declared deleted meanwhile: it can get no more finalizers, and its deletion causes another run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     present = fresh;
   }
@@ -56,7 +57,7 @@ function store(
   );
 }
 
-/** Undefined when the object is gone, or a namesake took its place. */
+/** Undefined when the object is gone, or another object has its name. */
 async function readAgain({ client, model }: FinalizerParts, object: ApiObject): Promise<ApiObject | undefined> {
   const { name, uid } = object.metadata;
   const fresh = await client.get(model, name, namespaceOf(object)).catch(ignoreNotFound);

@@ -1,6 +1,6 @@
 const windowMs = 60_000;
 
-/** Users change a spec as well: what comes with changes of it is taken for a loop only at so many times the limit. */
+/** Users change a spec as well, so runs with spec changes count as a loop only at this many times the limit. */
 const changingFactor = 10;
 
 interface RunCount {
@@ -10,16 +10,16 @@ interface RunCount {
   all: number;
 }
 
-/** A key that runs hot: more often a minute than this, while its spec stayed as it is, or changed again and again. */
+/** A key that runs more often per minute than the limit, while its spec stays the same or changes again and again. */
 interface HotLoop {
   readonly runsPerMinute: number;
   readonly isChanging: boolean;
 }
 
 /**
- * Notices keys that run again and again: mostly two controllers that undo each other's work, or one whose every run
- * writes something else. Counts per minute and forgets the minute before, so that memory is bounded by the keys of one
- * minute.
+ * Detects keys that run again and again: usually two controllers undo each other's work, or each run of one
+ * controller writes something else. Counts per minute and forgets the minute before, so that the keys of one minute
+ * bound the memory.
  */
 export class HotLoopDetector {
   readonly #limit: number;

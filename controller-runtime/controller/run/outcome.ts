@@ -4,7 +4,7 @@ import type { ReconcileResult } from '../definition/reconciler.ts';
 import type { ConflictSource } from './run-client.ts';
 import { isTerminal } from '../definition/terminal-error.ts';
 
-/** How a run ended; what the queue then does is decided by the kind alone. */
+/** How a run ended; the kind alone decides what the queue does next. */
 export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }
@@ -14,7 +14,10 @@ export type Outcome =
 
 const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
 
-/** Reads the result of a run. @throws TypeError for what is no result, or has an unknown key; RangeError for a bad delay. */
+/**
+ * Reads the result of a run. @throws TypeError for a value that is not a result, or has an unknown key; RangeError for
+ * a bad delay.
+ */
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object') {
@@ -37,7 +40,7 @@ export function outcomeOfError(error: unknown, source: ConflictSource | undefine
   return { kind: 'error', error };
 }
 
-/** Anything can be thrown; what is logged, shown and traced has to have a text. */
+/** Code can throw any value; logs, pages and traces need a text. */
 function hasText(error: unknown): boolean {
   try {
     return typeof (error instanceof Error ? error.message : String(error)) === 'string';

@@ -3,24 +3,24 @@ import { compareRevisions } from '../../cache/compare-revisions.ts';
 interface KeyRevisions {
   /** Writes without a response so far. */
   inFlight: number;
-  /** Revisions that writes of ours made. */
+  /** The revisions of our own writes. */
   readonly own: Set<string>;
   /** The newest revision seen in an event. */
   seen: string;
-  /** The object was seen to be gone, and no write has begun since. */
+  /** True when an event showed that the object is gone, and no write has begun since. */
   isGone: boolean;
-  /** Events that came while a write was in flight: only its response tells whose they are. */
+  /** Events that came while a write was in flight; the response shows which of them it caused. */
   readonly undecided: { readonly revision: string; readonly ifForeign: () => void }[];
 }
 
 /**
- * Tells events of the controller's own writes from those of others. In process an event may come before the response
- * to the write that caused it: the decision then waits for the response.
+ * Distinguishes events of the controller's own writes from events of other writes. In process, an event may come
+ * before the response to the write that caused it; the decision then waits for the response.
  */
 export class OwnRevisions {
   readonly #keys = new Map<string, KeyRevisions>();
 
-  /** Keys with revisions that are remembered. */
+  /** The number of keys with remembered revisions. */
   get size(): number {
     return this.#keys.size;
   }
@@ -34,7 +34,7 @@ export class OwnRevisions {
 
   /**
    * Runs a write of the object under this key. `revisionOf` returns the revision that the write made; undefined when
-   * it made none, or when others had a part in what came out.
+   * it made none, or when other writers influenced the result.
    */
   async write<R>(key: string, send: () => Promise<R>, revisionOf: (result: R) => string | undefined): Promise<R> {
     const state = this.#stateOf(key);
@@ -52,7 +52,10 @@ export class OwnRevisions {
     }
   }
 
-  /** Calls back, now or once the writes in flight have their responses, when the revision is not of our making. */
+  /**
+   * Calls back if the revision is not one of our writes; immediately, or once the writes in flight have their
+   * responses.
+   */
   decide(key: string, revision: string, ifForeign: () => void): void {
     const state = this.#keys.get(key);
     if (state === undefined) return ifForeign();
@@ -62,8 +65,8 @@ export class OwnRevisions {
   }
 
   /**
-   * An event showed this revision of the object: older ones never come again; of an object that is gone, none. Call it
-   * after `decide`.
+   * Call it after `decide`, when an event showed this revision of the object: older ones never come again, and after
+   * a deletion none does.
    */
   observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);

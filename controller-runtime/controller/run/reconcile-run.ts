@@ -4,15 +4,16 @@ import type { EventWriter } from '../../events/event-recorder.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
-import { ensureDependent } from './ensure-dependent.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
+import { formatTime } from '../../clock/format-time.ts';
 import type { HotLoopDetector } from './hot-loop.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../definition/reconciler.ts';
+import type { RelatedObjects } from './related-objects.ts';
 import { RunClient } from './run-client.ts';
-import { writeStatus } from './write-status.ts';
+import { RunVerbs } from './run-verbs.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
@@ -21,18 +22,19 @@ export interface RunParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly view: CacheView;
+  readonly related: RelatedObjects;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
-  /** Called when a run outlasts its timeout; it goes on until it ends. */
+  /** Called when a run outlasts its timeout; the run goes on until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
 export interface RunOptions {
   readonly item: WorkItem;
   readonly reconcileID: string;
-  /** Knows the run already. */
+  /** Adds the run to each line. */
   readonly logger: Logger;
 }
 
@@ -41,8 +43,13 @@ export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
-  /** Its signal is made when it is first asked for: that costs as much as all the rest of a run that does nothing. */
+  /**
+   * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
+   */
   readonly #abort = new AbortController();
+  /** Tells the author's code to end; aborts at a stop, when the requests still go on. */
+  readonly #stop = new AbortController();
+  #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
   #timeout: Error | undefined;
   #toldToEnd: Error | undefined;
@@ -58,29 +65,35 @@ export class ReconcileRun {
   }
 
   /**
-   * Never rejects. A run that outlasts its timeout gets an aborted signal, and is waited for nonetheless: to give its
-   * key to another run before it has ended would be two runs at once. The same goes for its writes.
+   * Never rejects. A run that outlasts its timeout gets an aborted signal, but this waits for its end, and for its
+   * writes: otherwise two runs of one key could overlap.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
     this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
-      const outcome = outcomeOfResult(await this.#reconcile());
+      const outcome = outcomeOfResult(await this.#reconcileAndWrite());
       const writes = this.#client.end(this);
       if (writes !== undefined) await this.#awaitForgotten(writes);
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // The run may have left a Promise.all early, when one of its promises rejected: no mistake.
+      // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
+      if (this.#isStopping(error)) return { kind: 'requeue' };
       return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
       clock.clearTimeout(this.#timer);
     }
   }
 
-  /** Tells the run to end, and leaves no timer of it. */
+  /** Tells the run that the controller stops. Its requests go on. */
+  stop(reason: Error): void {
+    this.#stop.abort(reason);
+  }
+
+  /** Aborts the run, and clears its timer. */
   abandon(reason: Error): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#tellToEnd(reason);
@@ -106,6 +119,7 @@ export class ReconcileRun {
 
   #tellToEnd(reason: Error): void {
     this.#toldToEnd = reason;
+    this.#stop.abort(reason);
     this.#abort.abort(reason);
     void this.#client.end(this);
   }
@@ -113,6 +127,30 @@ export class ReconcileRun {
   #awaitForgotten(writes: Promise<void>): Promise<void> {
     this.#options.logger.warn({}, 'a run returned before its writes had ended: is an await missing?');
     return writes;
+  }
+
+  /** The conditions that a failed run stated tell why it failed: they are written all the same. */
+  async #reconcileAndWrite(): Promise<ReconcileResult> {
+    try {
+      const result = await this.#reconcile();
+      await this.#verbs?.writeConditions();
+      return result;
+    } catch (error) {
+      await this.#verbs?.writeConditions().catch((err: unknown) => {
+        this.#options.logger.warn({ err }, 'the conditions of a failed run could not be written');
+      });
+      throw error;
+    }
+  }
+
+  /** The error is how the author's code ends when its signal aborts at a stop. */
+  #isStopping(error: unknown): boolean {
+    const { signal } = this.#stop;
+    if (!signal.aborted) return false;
+    return (
+      error === signal.reason ||
+      (error instanceof Error && (error.name === 'AbortError' || error.cause === signal.reason))
+    );
   }
 
   async #reconcile(): Promise<ReconcileResult> {
@@ -141,7 +179,7 @@ export class ReconcileRun {
     logger.warn({ runsPerMinute }, `${told}${why}`);
   }
 
-  /** The finalizer is stored before the first reconcile; one that no cleanup stands behind any more is taken off. */
+  /** The finalizer is stored before the first reconcile. It is removed when the controller no longer has a cleanup. */
   #prepare(object: ApiObject): Promise<ApiObject | undefined> {
     const { cleanup, finalizer } = this.#parts.definition;
     return this.#writeFinalizers(object, (present) =>
@@ -149,14 +187,14 @@ export class ReconcileRun {
     );
   }
 
-  /** Without our finalizer the object is none of our business any more. */
+  /** Without our finalizer there is nothing left to do for this object. */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
     // A run whose signal is aborted must not report a cleanup that may have been cut short.
-    this.#abort.signal.throwIfAborted();
+    this.#stop.signal.throwIfAborted();
     await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
     return undefined;
   }
@@ -166,20 +204,27 @@ export class ReconcileRun {
     return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
   }
 
-  /** Written out, and not spread: at ten thousand runs a second and more, spreading is what they spend their time on. */
+  /**
+   * Written out, because with a spread most of the time of short runs (10,000 a second and more) goes into the spread.
+   */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
-    const abort = this.#abort;
+    const { clock, events } = this.#parts;
+    const stop = this.#stop;
     const key = parseKey(item.key);
     const request = {
       key,
       name: key.name,
       client: this.#client,
+      clock,
+      get now() {
+        return formatTime(clock.now());
+      },
       get signal() {
-        return abort.signal;
+        return stop.signal;
       },
       reasons: item.reasons,
-      recorder: this.#parts.events.ofRun(reconcileID),
+      recorder: events.ofRun(reconcileID),
       logger,
       reconcileID,
     };
@@ -187,14 +232,10 @@ export class ReconcileRun {
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
-    const { definition, view } = this.#parts;
+    const { definition, view, related } = this.#parts;
     const client = this.#client;
-    const verbs: Pick<ReconcileContext, 'object' | 'event' | 'ensure' | 'status'> = {
-      object,
-      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
-      ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
-      status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
-    };
-    return Object.assign(request, verbs);
+    const { model, finalizer: manager } = definition;
+    this.#verbs = new RunVerbs({ client, view, related, model, manager, object, request });
+    return Object.assign(request, this.#verbs.bound());
   }
 }

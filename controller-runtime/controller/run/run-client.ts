@@ -8,7 +8,7 @@ import { inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
 import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-view.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
-/** The object that a conflict was about, and the revision that the write built on; `0` when it named none. */
+/** The object of a conflict, and the revision that the write built on; `0` when it named none. */
 export interface ConflictSource {
   readonly target: Target;
   readonly revision: string;
@@ -18,11 +18,11 @@ export interface RunClientParts {
   readonly client: Client;
   /** The id of the run, where it has one. */
   readonly reconcileID?: string;
-  /** The run's: requests that have no signal of their own end with it. */
+  /** The signal of the run: it ends requests that have no signal of their own. */
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** The kind whose status writes are followed: that of the controller. */
+  /** The kind whose status writes are remembered: the controller's. */
   readonly ownKindId: string;
 }
 
@@ -34,7 +34,7 @@ interface RunWatch {
 
 const noWatches: readonly RunWatch[] = [];
 
-/** Resolves when no write is under way any more. */
+/** Resolves when no write is under way. */
 interface Quiet {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -42,14 +42,14 @@ interface Quiet {
 
 /** The run that a client belongs to. */
 export interface ClientOwner {
-  /** Returns what a request is rejected with that comes after the end. Not made before it is needed: an error is dear. */
+  /** Returns the error for requests after the end. It is made only when needed, because an error is expensive. */
   lateError(): Error;
 }
 
 /**
- * The client of one run. It keeps what the run wrote, so that the controller reads its own writes, and knows which
- * status changes are its own; and it remembers which object a conflict was about. It ends with the run: what a forgotten
- * `await` asks for later would otherwise be written beside the next run.
+ * The client of one run. It remembers the writes of the run, so that the controller reads its own writes and
+ * recognizes its own status changes. It also remembers the object of each conflict. It ends with the run; otherwise a
+ * forgotten `await` could write during the next run.
  */
 export class RunClient extends ForwardingClient {
   readonly #parts: RunClientParts;
@@ -76,7 +76,7 @@ export class RunClient extends ForwardingClient {
     return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
   }
 
-  /** What a conflict that this client rejected with was about; undefined for any other error. */
+  /** The object of a conflict with which this client rejected; undefined for any other error. */
   conflictSource(error: unknown): ConflictSource | undefined {
     return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }
@@ -106,11 +106,12 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#send(source, options, () => send(this.#bound(options)));
-    // Events of other kinds are not judged by who wrote them, so that records of their writes would never be removed.
+    // Nothing asks who wrote events of other kinds, so records of their writes would never be removed.
     const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
     if (!isFollowed || !writesStatus(call, options)) return sendBound();
     const wanted = this.#wantedStatus(call, target) ?? {};
-    // Only this run's write, if the status came out as the run wanted it: otherwise something else had a part in it.
+    // It is this run's own write only if the resulting status is what the run wanted; otherwise something else
+    // changed it, too.
     return this.#parts.statusWrites.write(idOf(target), sendBound, (result) =>
       deepEqual(statusOf(result) ?? {}, wanted) ? result?.metadata.resourceVersion : undefined,
     );
@@ -210,7 +211,7 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** Whether the resulting status is known beforehand. */
+/** True when the resulting status is known before the write. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');

@@ -10,15 +10,18 @@ export interface SettleParts {
   readonly queue: WorkQueue;
   readonly view: CacheView;
   readonly waits: ConflictWaits;
-  /** Knows the run. */
+  /** Adds the run to each line. */
   readonly logger: Logger;
 }
 
-/** How long a conflict waits for a cache that does not come: longer than a watch takes to reconnect once or twice. */
+/** The time for which a conflict waits for the cache; longer than a watch takes to reconnect once or twice. */
 const conflictWaitMs = 10_000;
 const retry: Reason = Object.freeze({ type: 'retry' });
 
-/** What becomes of a key after a run; the one place where outcomes turn into queue operations. Call it before `done`. */
+/**
+ * Decides what happens to a key after a run; the only place that turns outcomes into queue operations. Call it before
+ * `done`.
+ */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
   const { queue } = parts;
   const { key } = item;
@@ -55,14 +58,14 @@ function settleFailure(
     const then = isParked ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
     return logger.error({ attempt, err: error }, then);
   }
-  // The error was logged when the timeout fired.
+  // The error was logged at the timeout.
   const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
   return logger.warn({ attempt }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
 /**
- * The run built on a state that is no longer the newest: it runs again once the cache has passed that. Where the cache
- * has already, at once; but only the first time in a row, since a precondition that can never hold would spin.
+ * The run used an outdated state, so the key runs again once the cache has passed that state. If the cache has passed
+ * it already, it runs at once, but only the first time in a row: a precondition that can never hold would spin.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,

@@ -6,7 +6,7 @@ const maxRefs = 10;
 
 const withStatus = new WeakMap<ModelDescriptor, boolean>();
 
-/** Whether a status has a place in the model's schema: without one the server would prune it. */
+/** True when the model's schema has a status; otherwise the server would prune it. */
 export function hasStatus(model: ModelDescriptor): boolean {
   const known = withStatus.get(model);
   if (known !== undefined) return known;
@@ -21,7 +21,7 @@ function takesStatus({ properties, additionalProperties = false, ...schema }: Js
   return isOpen || (properties !== undefined && Object.hasOwn(properties, 'status'));
 }
 
-/** The schema and all that it is combined of: a field that any of them declares is known to the server. */
+/** The schema and the schemas that it combines: the server knows a field if any of them declares it. */
 function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchema[] {
   const parts = new Set([schema]);
   for (const { $ref = '', allOf = [], anyOf = [], oneOf = [] } of parts) {
@@ -32,12 +32,9 @@ function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchem
   return [...parts];
 }
 
-/** Whether the model's status schema has a property `observedGeneration`. */
-export function hasObservedGeneration(model: ModelDescriptor): boolean {
-  return (
-    propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), 'observedGeneration') !==
-    undefined
-  );
+/** True when the model's status schema has a property. */
+export function hasStatusField(model: ModelDescriptor, field: 'observedGeneration' | 'conditions'): boolean {
+  return propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), field) !== undefined;
 }
 
 function propertyOf(model: ModelDescriptor, schema: JsonSchema | undefined, name: string): JsonSchema | undefined {

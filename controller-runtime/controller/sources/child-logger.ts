@@ -2,7 +2,7 @@ import type { Logger } from '../../api/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A logger that adds fields to each line; those of the line win. */
+/** A logger that adds fields to each line; the line's own fields win. */
 export function childLogger(logger: Logger, fields: Fields): Logger {
   return {
     debug: (own, message) => logger.debug({ ...fields, ...own }, message),

@@ -12,7 +12,7 @@ import { controllerOf } from '../definition/owner-references.ts';
 import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
 import type { ObjectChange } from '../definition/predicates.ts';
 
-/** What was there at the start, and resyncs, give way to what happens now. */
+/** The priority of initial objects and resyncs: below that of changes. */
 const backgroundPriority = -100;
 
 export interface EventSourceParts {
@@ -54,12 +54,12 @@ export class EventSource {
     for (const registration of this.#registrations.splice(0)) registration.remove();
   }
 
-  /** Every handler has been given every object of its initial list. Mappings of them may be under way. */
+  /** True when every handler has received every object of its initial list. Their mappings may still run. */
   hasSynced(): boolean {
     return this.#registrations.every((registration) => registration.hasSynced());
   }
 
-  /** Nothing waits to be delivered, mapped or decided. */
+  /** True when no event waits to be delivered, mapped or decided. */
   isIdle(): boolean {
     const { statusWrites, finalizerWrites, mappings } = this.#parts;
     const undecided = statusWrites.undecided + finalizerWrites.undecided;
@@ -100,7 +100,7 @@ export class EventSource {
     finalizerWrites.observed(id, resourceVersion, change.type === 'DELETED');
   }
 
-  /** A predicate that throws is reported, and counts for nothing: a run too many does no harm, one too few may. */
+  /** A predicate that throws is reported, and its change counts: an extra run is harmless, a missing run may not be. */
   #judge(change: ObjectChange): OwnEventVerdict {
     const { definition, logger } = this.#parts;
     try {
@@ -114,18 +114,21 @@ export class EventSource {
     }
   }
 
-  /** The owner before and the owner now; the version of the reference's apiVersion does not matter, its group does. */
+  /** The earlier and the present owner. The group of the reference's apiVersion matters, its version does not. */
   #onOwned(change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
     const { model } = definition;
     const reason = reasonFor('owner', change);
+    const keys = new Set<string>();
     for (const object of statesOf(change)) {
       const owner = controllerOf(object);
       if (owner?.kind !== model.kind || groupOf(owner.apiVersion) !== model.group) continue;
       const { namespace } = object.metadata;
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
-      queue.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }), { priority, reason });
+      keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
+    // Added twice, a key whose first run has begun would run again.
+    for (const key of keys) queue.add(key, { priority, reason });
   }
 
   #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {

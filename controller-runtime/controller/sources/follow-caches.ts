@@ -25,7 +25,10 @@ export function informersOf(
   return informers;
 }
 
-/** Runs an informer until the signal aborts. One that ends before is reported and run again, after a back-off. Never rejects. */
+/**
+ * Runs an informer until the signal aborts. An informer that ends earlier is reported and run again, after a back-off.
+ * Never rejects.
+ */
 export async function followCache(informer: Informer<ApiObject>, cacheId: string, parts: FollowParts): Promise<void> {
   const { clock, logger, signal } = parts;
   const delay = new ReconnectDelay({ clock });
@@ -40,13 +43,12 @@ export async function followCache(informer: Informer<ApiObject>, cacheId: string
   }
 }
 
-/** A list in the same process is there after a few turns: look that often before the first look by the clock. */
+/** A list in the same process is ready after a few turns, so the first checks go by turns and not by the clock. */
 const turnsBeforePolling = 100;
 const pollMs = 10;
 
 /**
- * Waits for a condition that has no event, by polling. Returns whether it holds: false when the limit is over,
- * or the signal aborts.
+ * Polls a condition that has no event. Returns true when it holds; false after the limit, or when the signal aborts.
  */
 export async function waitFor(
   condition: () => boolean,

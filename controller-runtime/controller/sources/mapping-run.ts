@@ -16,7 +16,7 @@ export class MappingRun {
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
-  /** Made when the mapping asks for them: most are pure, and come by the ten thousand at the start. */
+  /** Made when the mapping reads them: most mappings are pure, and tens of thousands run at the start. */
   #client: RunClient | undefined;
   #abort: AbortController | undefined;
   #hasEnded = false;
@@ -30,8 +30,8 @@ export class MappingRun {
   }
 
   /**
-   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal, and is left behind: it
-   * only reads, so it may be called again beside what is left of it.
+   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is
+   * abandoned. It only reads, so the next call may overlap with it.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey)[]> {
     try {
@@ -53,7 +53,7 @@ export class MappingRun {
     return this.#left ?? new Error('the mapping has ended: is an await missing? Its client takes no more requests');
   }
 
-  /** Tells the mapping to end, and leaves it behind. */
+  /** Aborts the mapping, and abandons it. */
   leave(reason: Error): void {
     this.#left = reason;
     this.#aborting.abort(reason);

@@ -27,10 +27,10 @@ export interface MappingParts {
   readonly queue: Pick<WorkQueue, 'add'>;
 }
 
-/** More than a handler is given in one turn: the objects of the start must not pile up before mappings that are quick. */
+/** More than the events of a handler in one turn: initial objects must not pile up before quick mappings. */
 const itemsPerTurn = 200;
 
-/** Objects whose mapping failed, and waits to be tried again. With more of them, a failure is given up. */
+/** The maximum number of objects whose failed mapping waits for a retry. Beyond it, a failed mapping is dropped. */
 const maxFailed = 10_000;
 
 /** An event of a watched kind: the states of the object that are to be mapped. */
@@ -102,12 +102,12 @@ export class Mappings {
     this.#queue.add(id, { priority, reason });
   }
 
-  /** No mapping is ready or under way. Those that wait for their back-off do not count, as keys do not. */
+  /** True when no mapping is ready or under way. Mappings that wait for their back-off do not count, as with keys. */
   isIdle(): boolean {
     return this.#queue.length + this.#queue.processing === 0;
   }
 
-  /** Tells the mappings under way to end, and waits for them within the grace. What waits is dropped. */
+  /** Aborts the mappings under way, and waits for them within the grace. Waiting mappings are dropped. */
   async stop(graceMs: number): Promise<void> {
     this.#workers.stop();
     this.#stop.abort(new Error('the controller has stopped'));

@@ -9,8 +9,8 @@ import {
 } from '../definition/predicates.ts';
 
 /**
- * What a change of the controller's own kind calls for: a run; none; or a run unless the controller itself wrote the
- * status (or the finalizers) that changed.
+ * The effect of a change of the controller's own kind: a run; none; or a run unless the controller itself wrote the
+ * changed status (or finalizers).
  */
 export type OwnEventVerdict = 'run' | 'none' | 'unlessOwnStatus' | 'unlessOwnFinalizers';
 
@@ -28,12 +28,12 @@ export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predica
   return sameFinalizers ? 'unlessOwnStatus' : 'run';
 }
 
-/** An update whose resourceVersion did not change: nothing happened, the period was due. */
+/** True for an update whose resourceVersion did not change: a periodic resync. */
 export function isResync(previous: ApiObject, object: ApiObject): boolean {
   return previous.metadata.resourceVersion === object.metadata.resourceVersion;
 }
 
-/** Declared deleted, or deleted and made again: whatever the predicates, the controller has to know. */
+/** True for an object that was declared deleted, or deleted and created again: such changes pass all predicates. */
 function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
   return (
     previous.metadata.uid !== object.metadata.uid ||

@@ -5,11 +5,11 @@ import type { WatchSource } from '../definition/controller-definition.ts';
 /** Keeps the first and the last states of an object that changes faster than its mapping succeeds. */
 const maxStates = 8;
 
-/** What is to be mapped of one object: each state once, the oldest first. */
+/** The states of one object that wait to be mapped, each once, the oldest first. */
 export class PendingStates {
   readonly source: WatchSource;
   #states: readonly ApiObject[] = [];
-  /** The highest of the events. */
+  /** The highest priority of the events. */
   priority: number = -Infinity;
   /** The reason of the last event. */
   reason: Reason = { type: 'mapping' };

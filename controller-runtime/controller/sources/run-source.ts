@@ -6,15 +6,15 @@ import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
 export interface SourceParts {
-  /** The controller's context: its logger does not know the source yet. */
+  /** The controller's context; its logger does not add the source yet. */
   readonly context: SourceContext;
-  /** Throws when it is given no key. */
+  /** Throws for a value that is not a key. */
   readonly enqueue: (key: string | ObjectKey) => void;
-  /** How long a source that does not heed its signal is waited for. */
+  /** The time for which a stop waits for a source that ignores its signal. */
   readonly graceMs: number;
 }
 
-/** Keys in a row before the event loop gets a turn: a source need not wait for anything between two of them. */
+/** Keys in a row before the event loop gets a turn: a source may yield keys without any wait between them. */
 const keysPerTurn = 1_000;
 
 /** Takes keys from a source until the signal aborts, or the source ends. Never rejects. */

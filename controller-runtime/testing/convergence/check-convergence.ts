@@ -12,19 +12,19 @@ import { smallerPlans } from './smaller-plans.ts';
 import { differencesOf } from './state-difference.ts';
 
 export interface CheckOptions extends ConvergenceOptions {
-  /** A server for each run, empty, with the models served. */
+  /** Starts an empty server for each run, which serves the models. */
   readonly startServer: StartServer;
 }
 
 const defaultSeeds = 100;
 
 /**
- * Runs the scenario without faults, then once for each write of the controllers and each of a crash after it, a lost
- * answer, a refusal and a conflict, once for each refused read, and then with drawn faults: crashes, changes of leaders,
- * failed requests, lost, late and repeated events, caches that are behind. Each run has to come to the state of the first,
- * with nothing that fails for good, and no invariant may break on the way. Rejects with ConvergenceError otherwise, which
- * names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError when the controllers
- * write nothing even without faults, since that would prove nothing.
+ * Runs the scenario without faults; then, for each write of the controllers, once with a crash after it, a lost
+ * response, a refusal and a conflict; then once for each refused read; and then with drawn faults: crashes, changes
+ * of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has to reach the final state
+ * of the first one, without a permanent failure and without a broken invariant. Rejects with ConvergenceError
+ * otherwise, which names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError
+ * when the controllers write nothing even without faults, since that would prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
   const check = new ConvergenceCheck(options);
@@ -75,7 +75,7 @@ class ConvergenceCheck {
     return this.#failureOf(await this.#runOnce(plan, seed ?? 0), seed);
   }
 
-  /** The failure with the fewest and simplest faults that this one leads to. */
+  /** Reduces the failure to the fewest and simplest faults that still fail. */
   async #shrink(plan: FaultPlan, failure: ConvergenceFailure): Promise<ConvergenceFailure> {
     for (const smaller of smallerPlans(plan)) {
       const found = await this.#try(smaller, failure.seed);

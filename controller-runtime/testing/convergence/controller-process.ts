@@ -26,19 +26,19 @@ export interface ProcessParts {
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
-  /** Called with what is a mistake however the run ends. */
+  /** Called with mistakes that count whatever the result of the run. */
   readonly onProblem: (problem: string) => void;
 }
 
 const failures: ReadonlySet<RunRecord['result']> = new Set(['error', 'timeout', 'terminal', 'conflict']);
 
-/** A key that failed, and of which controller. */
+/** A key that failed, and its controller. */
 export interface FailingKey {
   readonly controller: string;
   readonly state: KeyState;
 }
 
-/** The process that controllers run in: one manager with caches and queues of its own. Runs from its making. */
+/** The process of the controllers: one manager with its own caches and queues. It runs from its creation. */
 export class ControllerProcess {
   readonly requests: FaultyRequests;
   readonly #followed = new FollowedKinds();
@@ -62,24 +62,24 @@ export class ControllerProcess {
       uuid,
       logger: { ...silentLogger, error: ({ err }) => (this.#lastError = err ?? this.#lastError) },
       metrics: new Metrics(),
-      // A process that crashes finishes nothing.
+      // A process that crashes completes nothing.
       graceMs: 0,
     });
-    // In a turn of its own: the first request of a runnable may be where the process crashes.
+    // In a separate turn, because the process may crash at the first request of a runnable.
     this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
-  /** Nothing is to be done before time passes. */
+  /** True when there is nothing to do until time passes. */
   isIdle(): boolean {
     return this.#manager.isIdle();
   }
 
-  /** The caches are as the server is, asked by this client. */
+  /** True when the caches are up to date with the server, which is read with this client. */
   haveCachesCaughtUp(client: Client): Promise<boolean> {
     return this.#followed.haveCaughtUp(client);
   }
 
-  /** Keys that are tried again, and what they failed with. */
+  /** The keys that are retried, with their errors. */
   retried(): readonly FailingKey[] {
     return this.#manager.controllers().flatMap(({ name }) =>
       this.#manager
@@ -89,7 +89,7 @@ export class ControllerProcess {
     );
   }
 
-  /** Mappings or sources have failed for less than this time, and are tried again. */
+  /** True when mappings or sources have failed for less than this time, and are retried. */
   isRetryingParts(forMs: number): boolean {
     return this.#parts.isRetrying(forMs);
   }
@@ -113,7 +113,7 @@ export class ControllerProcess {
     return this.#lastError;
   }
 
-  /** Stops it, without grace. Resolves when nothing of it is left; that takes time of the clock. */
+  /** Stops it without grace. Resolves when all of it has stopped, for which the clock must advance. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#running;

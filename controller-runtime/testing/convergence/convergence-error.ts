@@ -4,7 +4,7 @@ import type { Difference } from './state-difference.ts';
 export interface ConvergenceFailure {
   /** The failure, in one line. */
   readonly problem: string;
-  /** Undefined: the run without faults, or one with a fault at a certain request; these are part of every check. */
+  /** Undefined for the run without faults, and for those with a fault at one request: these are part of every check. */
   readonly seed: number | undefined;
   /** The injected faults and their places, in order: only those that the failure needs. */
   readonly faults: readonly string[];
@@ -17,7 +17,7 @@ export interface ConvergenceFailure {
 
 const maxLines = 20;
 
-/** A reconciler that does not come to the same end whatever happens. The message has all that is needed to run it again. */
+/** A reconciler whose final state depends on faults. The message has all that is needed to repeat the run. */
 export class ConvergenceError extends Error {
   readonly seed: number | undefined;
   readonly faults: readonly string[];

@@ -23,11 +23,11 @@ export interface RunParts {
 
 /** The result of a run. */
 export interface RunOutcome {
-  /** Its final state, or the reason why it did not end. */
+  /** The final state, or the reason why the run did not end. */
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
   readonly extent: RunExtent;
   readonly faults: readonly string[];
-  /** The failures that are left at the end, a line each. */
+  /** The failures that remain at the end, a line each. */
   readonly failing: readonly string[];
   /** Their last error. */
   readonly lastError: unknown;
@@ -35,14 +35,14 @@ export interface RunOutcome {
 
 const maxSettleMs = 600_000;
 const longestStepMs = 1_000;
-/** A key that is tried again after more than this has come to rest: it fails for good, or asks for it. */
+/** A key whose retry is further away than this counts as at rest: it fails permanently, or asked for the delay. */
 const longestRetryMs = 60_000;
-/** Work that passes from one part to another may take a few turns, during which neither looks busy. */
+/** Work that passes between two parts may take a few turns, during which both look idle. */
 const idleTurns = 10;
-/** A process that is busy for more turns than this waits for time to pass. */
+/** After this many busy turns, a process is taken to wait for the clock. */
 const patientTurns = 60;
 
-/** Runs a scenario once, on a server of its own. Never rejects for what the scenario or the controllers do. */
+/** Runs a scenario once, on a server of its own. Never rejects because of the scenario or the controllers. */
 export async function runOnce({ options, startServer, plan, seed }: RunParts): Promise<RunOutcome> {
   const random = seededRandom(seed);
   const clock = new FakeClock();
@@ -138,7 +138,7 @@ class ConvergenceRun {
     }
   }
 
-  /** After giving whatever works the turns it needs. */
+  /** Gives all work the turns that it needs first. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {
@@ -184,7 +184,7 @@ class ConvergenceRun {
   }
 }
 
-/** The models of the controllers, and those that are named besides. */
+/** The models of the controllers, and the additional ones. */
 function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
   const definitions = typeof controllers === 'function' ? controllers() : controllers;
   const byKind = new Map<string, ModelDescriptor>();

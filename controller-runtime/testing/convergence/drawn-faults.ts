@@ -2,14 +2,19 @@ import { noFaults } from './fault-plan.ts';
 import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fault-plan.ts';
 
 const maxFaults = 3;
-/** Shorter than any back-off, longer than one, and longer than the first ones of a key or a watch together. */
+/**
+ * Times that are shorter than any back-off, longer than one, and longer than the first back-offs of a key or watch
+ * together.
+ */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
 /** The delay of a request's failure. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
-/** One to three faults, of any kinds at any writes and events. Refused reads are swept, and need no drawing. */
+/**
+ * One to three faults, of any kinds at any writes and events. Refused reads are not drawn, because each is tried once.
+ */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);
   const atWrite = new Map<number, WriteFault>();
@@ -48,7 +53,7 @@ class Draw {
   #restart(): Restart {
     const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
     const behindMs = this.#oneOf(pausesMs);
-    // Caches lag independently of each other: some of them do.
+    // Caches lag independently of each other, so only some of them do.
     return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs, behindBits: this.number(0, 2 ** 31 - 1) };
   }
 

@@ -7,7 +7,7 @@ import type {
 import type { KeySource } from '../../controller/definition/key-source.ts';
 import type { Runnable } from '../../manager/runnable.ts';
 
-/** Notes which mappings, sources and runnables have failed, and not succeeded since. */
+/** Records the mappings, sources and runnables that have failed, and have not succeeded since. */
 export class FailingParts {
   readonly #clock: Clock;
   readonly #failing = new Map<string, Failing>();
@@ -16,13 +16,13 @@ export class FailingParts {
     this.#clock = clock;
   }
 
-  /** A line each: what failed, and why. */
+  /** The failures and their reasons, a line each. */
   list(): readonly string[] {
     const failing = [...this.#failing].filter(([, { isDown }]) => isDown);
     return failing.map(([part, { reason }]) => `${part}: ${reason}`);
   }
 
-  /** Whether some have failed for less than this time, and are tried again. */
+  /** True when some have failed for less than this time, and are retried. */
   isRetrying(forMs: number): boolean {
     const fromMs = this.#clock.monotonicMs() - forMs;
     return [...this.#failing.values()].some(
@@ -69,7 +69,7 @@ export class FailingParts {
         };
         try {
           const keys = map(object, context);
-          // A mapping that returns at once still does.
+          // A synchronous mapping stays synchronous.
           return keys instanceof Promise ? keys.then(succeed, fail) : succeed(keys);
         } catch (error) {
           return fail(error);
@@ -111,6 +111,6 @@ interface Failing {
   /** When the first failure in a row happened, on the monotonic clock. */
   readonly sinceMs: number;
   readonly isRetried: boolean;
-  /** False once a source has begun again: whether it succeeds shows when it yields a key. */
+  /** False once a source has started again; it has succeeded when it yields a key. */
   readonly isDown: boolean;
 }

@@ -27,10 +27,10 @@ export interface DriverParts {
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
-/** One process, and what is to become of it. */
+/** One process and its fate. */
 interface Life {
   process: ControllerProcess | undefined;
-  /** Another is at work in its place, which it does not know. */
+  /** True when another process works in its place, without its knowledge. */
   isDeposed: boolean;
   /** Its restart after a crash. */
   restart: Restart;
@@ -40,10 +40,10 @@ interface Life {
 
 type Change = Exclude<WatchEvent, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/** After so long, what failed outside of runs has been tried again: no source waits longer before it begins again. */
+/** After this time, failures outside of runs have been retried: no source waits longer before it starts again. */
 const recoveryMs = 30_000;
 
-/** Keeps the controllers in a process, and lets the faults of a plan befall it. */
+/** Runs the controllers in a process, and injects the faults of a plan. */
 export class FaultDriver {
   /** The log of the run, for people. */
   readonly faults: string[] = [];
@@ -51,7 +51,7 @@ export class FaultDriver {
   readonly #stopping: Promise<void>[] = [];
   /** Objects whose next event is delivered twice. */
   readonly #repeated = new Set<string>();
-  /** Kinds whose watch was dropped, and gets 410 when it comes back. */
+  /** Kinds whose watch was dropped, and gets 410 when it reconnects. */
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;
@@ -65,17 +65,17 @@ export class FaultDriver {
     this.#parts = parts;
   }
 
-  /** The controllers' actions so far: their writes and reads, and the events on their way to caches. */
+  /** The number of the controllers' writes and reads so far, and of the events sent to caches. */
   get extent(): RunExtent {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 
-  /** A source, a mapping or a runnable has met a fault, and may not have tried again yet. */
+  /** True when a source, a mapping or a runnable has met a fault, and may not have retried yet. */
   get isRecovering(): boolean {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have done something that is a mistake however the run ends. */
+  /** Throws when the controllers have made a mistake that counts whatever the result of the run. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
@@ -103,7 +103,7 @@ export class FaultDriver {
     });
   }
 
-  /** Resolves when nothing runs any more; that takes time of the clock. */
+  /** Resolves when everything has stopped, for which the clock must advance. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#life !== undefined) this.#leave(this.#life);
@@ -218,7 +218,7 @@ export class FaultDriver {
     if (release !== undefined) this.#parts.clock.setTimeout(release, forMs);
   }
 
-  /** The first list of a cache that is to lag; nothing later reaches it for a while. */
+  /** The first list of a cache that must lag; later events are held back for a while. */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;
     const kind = kindIn(request);
@@ -273,7 +273,7 @@ const failureWords = {
   loseAnswer: 'the response lost of',
 } as const satisfies Record<RequestFault['kind'], string>;
 
-/** Events for people are written beside the runs, and tried again by the recorder. */
+/** Events for people are written outside of the runs, and the recorder retries them. */
 function isOfRecorder({ kind, apiVersion, reconcileID, isWrite }: ClientRequest): boolean {
   return isWrite && kind === 'Event' && apiVersion === 'v1' && reconcileID === undefined;
 }

@@ -4,17 +4,17 @@ import type { ClientRequest } from '../fakes/intercepted-client.ts';
 export interface Restart {
   /** The time without a running process. */
   readonly afterMs: number;
-  /** The number of changes by which a cache lags behind at first; 0: it is up to date. */
+  /** The number of changes by which a cache lags at first; 0 means up to date. */
   readonly changesBehind: number;
   /** The time of the lag. */
   readonly behindMs: number;
-  /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
+  /** The caches that lag: bit n is the n-th kind, modulo 32. */
   readonly behindBits: number;
 }
 
 /** Failure of one request. */
 export interface RequestFault {
-  /** `conflict` and `refuse`: not carried out. `loseAnswer`: carried out. */
+  /** `conflict` and `refuse` are not carried out; `loseAnswer` is. */
   readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
   /** The delay of the failure. */
   readonly lateMs: number;
@@ -28,7 +28,7 @@ export type WriteFault =
   | { readonly kind: 'leaderChange'; readonly restart: Restart }
   | RequestFault;
 
-/** The fault of a read of the controllers. The reads of caches meet faults of events in place of these. */
+/** The fault of a read of the controllers. The reads of caches have the faults of events instead. */
 type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
 /** The fault of an event on its way to a cache. */
@@ -57,11 +57,14 @@ export const noFaults: FaultPlan = Object.freeze({ atWrite: new Map(), atRead: n
 const everyCache = ~0;
 
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
-/** A connection that breaks shows late. Long enough for everything that does not wait for the response, short against timeouts. */
+/**
+ * A broken connection is noticed late: long enough for everything that does not wait for the response, short compared
+ * to timeouts.
+ */
 const lateMs = 100;
 /** A controller that polls reads without end. */
 const maxSweptReads = 100;
-/** It takes the watch along: the next tries are made with the caches of before. */
+/** The fault breaks the watch, too, so that the next attempts use old caches. */
 const behindMs = 500;
 
 /**

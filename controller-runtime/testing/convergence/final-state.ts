@@ -5,7 +5,7 @@ import type { ApiObject } from '../../api/index.ts';
 export type FinalState = ReadonlyMap<string, unknown>;
 
 export interface StateOptions {
-  /** Names that the server made of a generateName are compared as `<generateName>1`, `2` and so on. */
+  /** Names that the server made from a generateName are compared as `<generateName>1`, `2` and so on. */
   readonly generatedNames: boolean;
   /** Applied first; undefined leaves the object out. */
   readonly normalise: (object: ApiObject) => ApiObject | undefined;
@@ -14,10 +14,10 @@ export interface StateOptions {
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** Anywhere in a string. */
 const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Different in each run, or after each way to the same state. */
+/** Fields that differ between runs, or between ways to the same state. */
 const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
-/** The state that two equal runs share at their ends. */
+/** The final state without the parts that differ between equal runs. */
 export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
   const kept = objects.flatMap((object) => {
     const normal = options.normalise(object);
@@ -28,7 +28,7 @@ export function finalStateOf(objects: readonly ApiObject[], options: StateOption
   return new Map(kept.map((object) => [labelOf(object, names), comparable(object, words)]));
 }
 
-/** A uid is compared as the object that it names, so that a reference to nothing, or to another, shows. */
+/** A uid is compared as the object that it names, so that a reference to a missing or another object shows. */
 function labelsOf(
   objects: readonly ApiObject[],
   names: ReadonlyMap<string, string>,
@@ -41,7 +41,7 @@ function labelOf({ kind, metadata }: ApiObject, names: ReadonlyMap<string, strin
   return `${kind} ${formatKey(metadata.namespace === undefined ? { name } : { namespace: metadata.namespace, name })}`;
 }
 
-/** In the order of their content, since that of their making is chance. */
+/** In the order of their content, since the order of their creation is random. */
 function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, string> {
   const byPrefix = new Map<string, { readonly name: string; readonly content: string }[]>();
   for (const object of objects) {
@@ -60,7 +60,7 @@ function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, strin
   return new Map(numbered);
 }
 
-/** `words`: what stands for strings that differ in each run. */
+/** `words` replaces strings that differ in each run. */
 function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
   const { generation } = object.metadata;
   const valueOf = (value: unknown, field: string): unknown => {

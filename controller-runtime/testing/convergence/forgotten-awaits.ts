@@ -12,9 +12,9 @@ type Method = (...args: readonly unknown[]) => unknown;
 const neverSettles = new Promise<never>(() => {});
 
 /**
- * Finds requests that a run which succeeded left behind: it does not learn when they fail, and so they are not tried
- * again. A run that failed may leave some behind (`Promise.all` does); its key runs again. What is found never settles:
- * its rejection would reach the test runner, in place of the report.
+ * Finds requests that a successful run did not await: the run does not notice when they fail, so nothing retries
+ * them. A failed run may leave requests behind (`Promise.all` does), because its key runs again. The requests that
+ * are found never settle: their rejection would reach the test runner before the report.
  */
 export class ForgottenAwaits {
   readonly #onFound: (problem: string) => void;
@@ -25,7 +25,7 @@ export class ForgottenAwaits {
     this.#onFound = onFound;
   }
 
-  /** The controller, with each run followed by a look at what it left under way, and at what it asks for later. */
+  /** The controller, with a check after each run for requests that are under way, or made later. */
   watching(definition: ControllerDefinition, requests: () => FaultyRequests): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const watched =
@@ -57,7 +57,7 @@ export class ForgottenAwaits {
     };
   }
 
-  /** Whether this is a request of a run that left some behind. */
+  /** True for a request of a run that did not await all of its requests. */
   isOver({ reconcileID }: ClientRequest): boolean {
     return reconcileID !== undefined && this.#left.has(reconcileID);
   }

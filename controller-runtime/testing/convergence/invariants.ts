@@ -12,7 +12,7 @@ export interface InvariantParts {
   readonly random: () => number;
 }
 
-/** Asks, after each write, whether what must always hold still does. */
+/** Checks the invariants after each write. */
 export class Invariants {
   readonly #parts: InvariantParts;
   #broken: Error | undefined;
@@ -21,7 +21,7 @@ export class Invariants {
     this.#parts = parts;
   }
 
-  /** The client, with its writes followed by the question. */
+  /** The client, with a check after each write. */
   watching(client: Client): Client {
     const { clock, random, invariants } = this.#parts;
     if (Object.keys(invariants).length === 0) return client;
@@ -34,7 +34,7 @@ export class Invariants {
     return new InterceptedClient({ client, interceptor, clock, random });
   }
 
-  /** Throws what the first broken one threw, with its name and the write before it. */
+  /** Throws the error of the first broken invariant, with its name and the write before it. */
   check(): void {
     if (this.#broken !== undefined) throw this.#broken;
   }

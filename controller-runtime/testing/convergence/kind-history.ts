@@ -17,17 +17,17 @@ export class KindHistory {
     const history = new KindHistory(await client.list(model));
     const { resourceVersion } = history.#first.metadata;
     history.#followed = history.#follow(client.watch(model, { resourceVersion, signal }));
-    // The caller that awaits its end gets the error.
+    // The caller of the end gets the error.
     history.#followed.catch(() => undefined);
     return history;
   }
 
-  /** Resolves when it follows no longer; rejects when it has not followed to the end, and `before` knew too little. */
+  /** Resolves when it no longer follows; rejects when it stopped too early, so that `before` lacked changes. */
   async end(): Promise<void> {
     await this.#followed;
   }
 
-  /** The list of so many changes ago; of the beginning, when there were fewer. */
+  /** The list before this many changes; the first list, when there were fewer. */
   before(changes: number): ObjectList {
     const objects = new Map(this.#first.items.map((object) => [formatKey(keyOf(object)), object]));
     let { resourceVersion } = this.#first.metadata;

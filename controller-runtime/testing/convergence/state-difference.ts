@@ -1,11 +1,11 @@
 import { deepEqual } from '../../api/index.ts';
 import type { FinalState } from './final-state.ts';
 
-/** One place where a run came to another end than the one without faults. */
+/** One difference between the final state of a run and that of the run without faults. */
 export interface Difference {
   /** `Person ada`, or `Badge team/ada`. */
   readonly object: string;
-  /** `status.greeting`, or `spec.tags[1]`; empty where the whole object is meant. */
+  /** `status.greeting`, or `spec.tags[1]`; empty for the whole object. */
   readonly path: string;
   /** In the run without faults; undefined: absent. */
   readonly expected: unknown;

@@ -4,8 +4,8 @@ import type { Logger } from '../../api/index.ts';
 const oneLine = { breakLength: Infinity };
 
 /**
- * Prints errors to stderr, and nothing else: where a test waits for what a controller does, the error of that controller
- * is mostly the reason why it waits in vain. One line says the message and its fields, then comes `err` with its stack.
+ * Prints errors to stderr, and nothing else: when a test waits for a controller in vain, an error of the controller
+ * is usually the reason. Prints the message and its fields on one line, then `err` with its stack.
  */
 export const errorLogger: Logger = Object.freeze({
   debug() {},

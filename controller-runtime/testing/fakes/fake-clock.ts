@@ -5,7 +5,7 @@ interface FakeTimer extends Timer {
   readonly callback: () => void;
 }
 
-/** Two turns, since what a callback starts may itself yield once before it goes on. */
+/** Two turns, since work that a callback starts may itself yield once. */
 const turnsBetweenTimers = 2;
 
 /**
@@ -39,14 +39,14 @@ export class FakeClock implements Clock {
     if (timer !== undefined) this.#timers.delete(timer as FakeTimer);
   }
 
-  /** Timers that wait. A test that ends with some has left something running. */
+  /** The pending timers. If a test ends with some, it has left something running. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
   /**
-   * Moves on by so many milliseconds and runs what falls due, in order of time, what it schedules included. Promises
-   * settle between two timers.
+   * Advances by this many milliseconds, and runs the callbacks that are due in order of time, including those that
+   * they schedule. Promises settle between two timers.
    */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#elapsedMs + ms;
@@ -59,7 +59,7 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves on, timer by timer, until the condition holds. Rejects when it does not within `limitMs` of this clock
+   * Advances, timer by timer, until the condition holds. Rejects when it does not within `limitMs` of this clock
    * (default an hour).
    */
   async runUntil(condition: () => boolean, limitMs: number = 3_600_000): Promise<void> {
@@ -86,7 +86,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Gives what is in flight without a timer the turns it may need, before time moves. */
+/** Gives work in flight the turns that it needs, before time advances. */
 async function holdsSoon(condition: () => boolean): Promise<boolean> {
   for (let turn = 0; turn < 20; turn += 1) {
     if (condition()) return true;

@@ -8,7 +8,7 @@ import { InterceptedClient } from './intercepted-client.ts';
 import type { ClientRequest } from './intercepted-client.ts';
 
 export interface FaultyClientOptions {
-  /** Times the reconnects of informers. Default the real time. */
+  /** The clock for reconnects of informers. Default the real time. */
   readonly clock?: Clock;
   /** Default silent. */
   readonly logger?: Logger;
@@ -17,22 +17,25 @@ export interface FaultyClientOptions {
 }
 
 export interface FaultyClient {
-  /** For the controllers under test. Its informers have caches of their own, as over HTTP. */
+  /** The client for the controllers under test. Its informers have their own caches, as over HTTP. */
   readonly client: Client;
-  /** Every request so far, in order, those of informers and those that met a fault included. */
+  /** Every request so far, in order, including those of informers and those with a fault. */
   readonly requests: readonly LoggedRequest[];
   /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
-   * Breaks the watches that match (default all); returns how many. They resume where they were, after a back-off of
+   * Breaks the watches that match (default all); returns their number. They resume where they were, after a back-off of
    * about a second; with `expired` (410) their informers list again, at once.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
-  /** Holds back the events of watches that match (default all), so that caches do not change, until the returned function is called. */
+  /**
+   * Holds back the events of watches that match (default all), so that caches do not change, until the returned
+   * function is called.
+   */
   holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
   /**
-   * Ends the process, as far as this client goes: requests of runs, including those under way, never settle, and
-   * nothing is carried out any more.
+   * Ends the process, as far as this client can: requests of runs, including those under way, never settle, and no
+   * further request is carried out.
    */
   crash(): void;
 }

@@ -11,18 +11,20 @@ export type ClientFault =
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
   /** It is not carried out, and rejects with Conflict (409), as if another writer had been faster. */
   | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
-  /** It is carried out, and rejects with ServiceUnavailable all the same. */
+  /** It is carried out, but rejects with ServiceUnavailable. */
   | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
   /** It is carried out when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /** The process ends: this request, carried out or not, and all later requests of its runs never settle. */
   | { readonly kind: 'crash'; readonly carriedOut: boolean };
 
-/** A request as it was made, and what came of it. */
+/** A request and its result. */
 export interface LoggedRequest extends ClientRequest {
-  /** A reason of an ApiError, or `Error` for any other; `pending` until its response comes, and for good after a crash. */
+  /**
+   * A reason of an ApiError, or `Error` for any other; `pending` until its response comes, and for good after a crash.
+   */
   readonly outcome: 'pending' | 'ok' | 'Error' | StatusReason;
-  /** The fault that it met. */
+  /** The fault of the request. */
   readonly fault?: ClientFault['kind'];
 }
 
@@ -82,7 +84,7 @@ export class FaultyRequests implements Interceptor {
     return [...this.#underWay];
   }
 
-  /** Some events are held back. */
+  /** True while some events are held back. */
   get isHolding(): boolean {
     return this.#holds.size > 0;
   }
@@ -175,7 +177,7 @@ export class FaultyRequests implements Interceptor {
     return this.#hasCrashed || this.#source.isOver?.(request) === true;
   }
 
-  /** Ends requests that no run waits for, so that the process can be stopped. */
+  /** Ends requests that no run awaits, so that the process can be stopped. */
   #deadEnd(request: ClientRequest): Promise<never> {
     if (request.reconcileID !== undefined) return neverAnswered;
     return Promise.reject(unavailable(request, 'was made by a process that had crashed'));

@@ -45,7 +45,7 @@ export class FaultyWatch<T extends ApiObject> {
       }
     } finally {
       unlink();
-      // A next that is still waited for would hold up the return.
+      // A pending next() would block return().
       stop.abort();
       await iterator.return?.();
     }

@@ -13,7 +13,7 @@ interface FollowedKind {
 export class FollowedKinds {
   readonly #followed: FollowedKind[] = [];
 
-  /** The client, but for that it is noted which informers are asked for; `wrap` may put another handler in a handler's place. */
+  /** The client, which also records the requested informers; `wrap` may replace a handler. */
   tracking(
     client: Client,
     wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject> = (handler) => handler,
@@ -45,7 +45,7 @@ export class FollowedKinds {
   }
 }
 
-/** The object, but for some of its methods. */
+/** The object with some of its methods replaced. */
 function replacing<O extends object>(object: O, methods: Partial<O>): O {
   return new Proxy(object, {
     get: (target, name) => {

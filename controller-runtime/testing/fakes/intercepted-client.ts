@@ -23,15 +23,15 @@ export interface ClientRequest {
   readonly name?: string;
   readonly namespace?: string;
   readonly subresource?: 'status';
-  /** The run of a controller that asks, where one does. */
+  /** The id of the controller run that makes the request, if there is one. */
   readonly reconcileID?: string;
   /** A list or watch of an informer, for its cache. */
   readonly isForCache: boolean;
-  /** Stores something, unless it fails: neither a read nor a dry run. */
+  /** True for a request that stores something if it succeeds: neither a read nor a dry run. */
   readonly isWrite: boolean;
 }
 
-/** Stands between a client and what carries its requests out. */
+/** Stands between a client and the client that carries its requests out. */
 export interface Interceptor {
   request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R>;
   watch<T extends ApiObject>(
@@ -51,7 +51,10 @@ export interface InterceptedClientParts {
   readonly logger?: Logger;
 }
 
-/** A client whose requests all pass an interceptor, including the requests of its informers, which have caches of their own. */
+/**
+ * A client whose requests all pass an interceptor, including the requests of its informers, which have caches of their
+ * own.
+ */
 export class InterceptedClient extends ForwardingClient {
   readonly #client: Client;
   readonly #interceptor: Interceptor;

@@ -1,6 +1,6 @@
 /**
- * Numbers in [0, 1), the same sequence for the same seed (mulberry32; the seed counts modulo 2^32): what a server or a test
- * that draws takes for `random`, so that a failure can be had again.
+ * Numbers in [0, 1), the same sequence for the same seed (mulberry32; the seed counts modulo 2^32): a server or test
+ * takes it as `random`, so that a failure can be repeated.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

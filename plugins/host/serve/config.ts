@@ -22,7 +22,7 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
   readonly auth: AuthMode;
-  /** The administrator's token. A secret: it stands in no message. Absent: that of {@link adminKubeconfig}. */
+  /** The administrator's token. A secret: no message contains it. Absent: the token of {@link adminKubeconfig}. */
   readonly token?: string;
   /** The file of the administrator's kubeconfig, beside the database. */
   readonly adminKubeconfig: string;
@@ -37,7 +37,7 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
-  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. Absent: none. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. Absent: none. */
   readonly trustedProxies?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
@@ -45,11 +45,11 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly eventTtlMs?: number;
   /** Absent: requests are not audited. */
   readonly audit?: AuditOptions;
-  /** Absent: where the database may be shared. */
+  /** Absent: true if the database may be shared. */
   readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
-  /** A plugin of `plugins` that fails ends the server. */
+  /** True: a failure of a plugin in `plugins` ends the server. */
   readonly strict: boolean;
 }
 
@@ -66,7 +66,7 @@ const userLimit = { least: 1, most: 1_000_000 };
 const maxDurationMs = 365 * 24 * 3_600_000;
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
-/** Values that cannot be used; each problem says where its value came from. */
+/** Invalid values; each problem names the source of its value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -75,11 +75,11 @@ export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** On loopback addresses, the mode `open` is the default where there is no token. */
+  /** On loopback addresses, the mode `open` is the default without a token. */
   readonly isOpenByDefault?: boolean;
 }
 
-/** A value, where it came from, and the folder that its relative paths are relative to. */
+/** A value, its source, and the base folder of its relative paths. */
 interface Given {
   readonly value: unknown;
   readonly origin: string;
@@ -173,7 +173,7 @@ function readAudit(values: ConfigValues): AuditOptions | undefined {
   };
 }
 
-/** A week, ten million changes and 16 GiB are the most: all of it is kept in memory. */
+/** The maximum is a week, ten million changes and 16 GiB, because history is kept in memory. */
 function readRetention(values: ConfigValues): Partial<Retention> {
   const seconds = values.wholeNumber('history-seconds', { least: 1, most: 604_800 });
   const minChanges = values.wholeNumber('history-changes', { least: 1, most: 10_000_000 });
@@ -185,7 +185,7 @@ function readRetention(values: ConfigValues): Partial<Retention> {
   };
 }
 
-/** Naming a certificate, or a folder, is asking for TLS. */
+/** A certificate or a folder requests TLS. */
 function readTls(values: ConfigValues, database: string): TlsOptions | undefined {
   const on = values.isOn('tls');
   const cert = values.text('tls-cert');
@@ -240,7 +240,7 @@ function given(value: string): Given & { readonly value: string } {
   return { value, origin: 'the default', folder: '.' };
 }
 
-/** Looks values up, judges them, and notes what is wrong with them. */
+/** Looks up and checks values, and collects their problems. */
 class ConfigValues {
   readonly problems: string[] = [];
   readonly #sources: ConfigSources;
@@ -286,7 +286,7 @@ class ConfigValues {
     return this.switch(option) ?? false;
   }
 
-  /** From the environment, and from a flag, everything is a text. */
+  /** Values from the environment and from flags are texts. */
   switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
     if (found === undefined) return undefined;
@@ -333,7 +333,7 @@ class ConfigValues {
         );
   }
 
-  /** A text that the check finds no problem in. */
+  /** A text that passes the check. */
   checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
     const found = this.text(option);
     if (found === undefined) return undefined;
@@ -394,7 +394,7 @@ class ConfigValues {
   }
 }
 
-/** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */
+/** The file may hold the token. An error of the YAML parser quotes the wrong text, and its cause has whole lines. */
 function withoutQuotes(error: unknown): string {
   return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
 }

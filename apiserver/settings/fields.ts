@@ -1,9 +1,11 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+
 /** A file of settings that cannot be used. The message names file and line, and repeats no value that may be secret. */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 }
 
-/** Knows where the fields of a file are. */
+/** Finds the places of fields in a file. */
 export interface FieldPlaces {
   readonly path: string;
   readonly lineOf: (field: string) => number;
@@ -27,6 +29,10 @@ export class Fields {
       if (!known.includes(name)) throw this.mistake(name, `is not known here; known are ${known.join(', ')}`);
     }
     return this;
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#values);
   }
 
   has(name: string): boolean {
@@ -67,11 +73,16 @@ export class Fields {
     return value === undefined ? undefined : this.#mapping(name, value);
   }
 
-  /** Returns the error about one of the fields. */
+  /** Returns a mapping that must be there. */
+  mapping(name: string): Fields {
+    return this.#mapping(name, this.#value(name));
+  }
+
+  /** Returns the error about one of the fields, or, for the name '', about the mapping itself. */
   mistake(name: string, message: string): SettingsFileError {
     const field = this.#path(name);
     const { path, lineOf } = this.#places;
-    return new SettingsFileError(`${path}:${lineOf(field)}: ${field}: ${message}`);
+    return new SettingsFileError(`${path}:${lineOf(field)}: ${field === '' ? '' : `${field}: `}${message}`);
   }
 
   #value(name: string): unknown {
@@ -80,23 +91,19 @@ export class Fields {
 
   #list(name: string): readonly unknown[] {
     const value = this.#value(name) ?? [];
-    return Array.isArray(value) ? (value as readonly unknown[]) : this.#refuse(name, 'must be a list');
+    return Array.isArray(value) ? value : this.#refuse(name, 'must be a list');
   }
 
   #mapping(name: string, value: unknown): Fields {
-    if (!isMapping(value)) return this.#refuse(name, 'must be a mapping of keys to values');
+    if (!isJsonObject(value)) return this.#refuse(name, 'must be a mapping of keys to values');
     return new Fields(this.#places, this.#path(name), value);
   }
 
   #path(name: string): string {
-    return this.#at === '' ? name : `${this.#at}.${name}`;
+    return [this.#at, name].filter((part) => part !== '').join('.');
   }
 
   #refuse(name: string, message: string): never {
     throw this.mistake(name, message);
   }
-}
-
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

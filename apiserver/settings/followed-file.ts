@@ -1,7 +1,8 @@
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../periodic/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
-/** Time between two looks at a file: a token that is taken out of it is refused a minute later at most. */
+/** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */
 const intervalMs = 60_000;
 
 export interface FollowedFileOptions {
@@ -22,31 +23,24 @@ export interface Followed {
   stop(): Promise<void>;
 }
 
-/** Reads a file again every minute. While it cannot be used, that is logged, and the content before stays in use. */
+/** Reads a file again every minute. If it cannot be used, it logs that and keeps the last content. */
 export class FollowedFile implements Followed {
   readonly #options: FollowedFileOptions;
+  readonly #looks: PeriodicTask;
   #text: string;
-  #timer: Timer | undefined;
-  #look: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(options: FollowedFileOptions) {
     this.#options = options;
     this.#text = options.file.text;
+    this.#looks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#lookAgain() });
   }
 
   start(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#options.clock.setTimeout(() => {
-      this.#look = this.#lookAgain();
-    }, intervalMs);
-    this.#timer.unref?.();
+    this.#looks.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
-    await this.#look;
+    await this.#looks.stop();
   }
 
   async #lookAgain(): Promise<void> {
@@ -54,7 +48,7 @@ export class FollowedFile implements Followed {
     const { path } = file;
     try {
       const found = await read(path);
-      if (!this.#stopped && found.text !== this.#text) {
+      if (!this.#looks.isStopped && found.text !== this.#text) {
         apply(found);
         this.#text = found.text;
         logger.info({ path }, 'a file has changed, and its new content is in use');
@@ -62,6 +56,5 @@ export class FollowedFile implements Followed {
     } catch (err) {
       logger.error({ err, path }, 'a file cannot be read again: the content before stays in use');
     }
-    this.start();
   }
 }

@@ -1,8 +1,9 @@
-import { readYamlDocuments } from '../../decode/yaml-documents.ts';
-import { readPrivate } from '../../tls/private-file.ts';
-import { Fields, isMapping, SettingsFileError } from './fields.ts';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { readYamlDocuments } from '../decode/yaml-documents.ts';
+import { readPrivate } from '../tls/private-file.ts';
+import { Fields, SettingsFileError } from './fields.ts';
 
-/** People write these files by hand: they need no depth. */
+/** People write these files by hand, so they need little depth. */
 const limits = { maxDepth: 32 } as const;
 
 export interface SettingsText {
@@ -11,7 +12,7 @@ export interface SettingsText {
 }
 
 /**
- * Reads a file of settings that decides who may come in. Rejects with SettingsFileError when it is absent, too large, or
+ * Reads a file of settings about credentials. Rejects with SettingsFileError when it is absent, too large, or
  * when others than its owner have access to it; root's group may read it, so that a secret can be mounted.
  */
 export async function readSettingsText(path: string): Promise<SettingsText> {
@@ -23,6 +24,14 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
   }
 }
 
+/** Reads a file that holds one secret, and perhaps the end of its line. Rejects as {@link readSettingsText} does, and for an empty one. */
+export async function readSecret(path: string): Promise<string> {
+  const { text } = await readSettingsText(path);
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw new SettingsFileError(`${path}: is empty`);
+  return secret;
+}
+
 /**
  * Parses the one YAML document of a file of settings.
  * @throws SettingsFileError that names file and line
@@ -30,13 +39,13 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
 export function parseSettings({ path, text }: SettingsText): Fields {
   const [document, ...others] = readYamlDocuments(text, limits);
   if (document === undefined) throw new SettingsFileError(`${path}: is empty`);
-  // The parser quotes what it stumbled over, which may be a secret in the wrong place.
+  // The parser quotes the wrong text, which may be a misplaced secret.
   if ('message' in document) {
     throw new SettingsFileError(`${path}:${document.line}: ${document.message.replaceAll(/".*"/gs, '"…"')}`);
   }
   const [second] = others;
   if (second !== undefined) throw new SettingsFileError(`${path}:${second.line}: must hold one YAML document only`);
   const { value, line, lineOf } = document;
-  if (!isMapping(value)) throw new SettingsFileError(`${path}:${line}: must be a mapping of keys to values`);
+  if (!isJsonObject(value)) throw new SettingsFileError(`${path}:${line}: must be a mapping of keys to values`);
   return new Fields({ path, lineOf }, '', value);
 }

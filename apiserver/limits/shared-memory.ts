@@ -1,0 +1,116 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+
+/** Counts the memory that all clients share. It has one bound, of which the holders of one client take at most half. */
+export class SharedMemory<Holder extends object> {
+  readonly #maxBytes: number;
+  readonly #refusal: string;
+  readonly #bound: MemoryBound<Holder>;
+  readonly #clients = new WeakMap<Holder, string>();
+  /** The bounds of the clients whose holders are counted now. */
+  readonly #boundOf = new Map<string, MemoryBound<Holder>>();
+
+  /** `refusal`: the message of the error that is thrown beyond the bound. */
+  constructor(maxBytes: number, refusal: string) {
+    this.#maxBytes = maxBytes;
+    this.#refusal = refusal;
+    this.#bound = new MemoryBound(maxBytes, refusal);
+  }
+
+  /**
+   * Names the client of a holder, such as the block of its address; called before the holder is counted. Without a client, only
+   * the bound of all applies.
+   */
+  nameClient(holder: Holder, client: string): void {
+    this.#clients.set(holder, client);
+  }
+
+  /** Returns the bytes that are counted for a holder; undefined for none. */
+  of(holder: Holder): number | undefined {
+    return this.#bound.of(holder);
+  }
+
+  /**
+   * Counts the bytes of a holder, which replace those that were counted for it before. The bound of all never refuses a holder
+   * that is the only one, and that of a client never the only one of the client.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when they and those of the others exceed the bound, or those of the
+   * same client exceed half of it
+   */
+  hold(holder: Holder, bytes: number): void {
+    this.#ownOf(holder)?.check(holder, bytes);
+    this.#bound.check(holder, bytes);
+    this.count(holder, bytes);
+  }
+
+  /** Counts the bytes of a holder without a refusal. */
+  count(holder: Holder, bytes: number): void {
+    this.#bound.count(holder, bytes);
+    const client = this.#clients.get(holder);
+    if (client !== undefined) (this.#boundOf.get(client) ?? this.#newBound(client)).count(holder, bytes);
+  }
+
+  release(holder: Holder): void {
+    this.#bound.release(holder);
+    const own = this.#ownOf(holder);
+    own?.release(holder);
+    const client = this.#clients.get(holder);
+    if (client !== undefined && own?.isEmpty === true) this.#boundOf.delete(client);
+  }
+
+  #ownOf(holder: Holder): MemoryBound<Holder> | undefined {
+    const client = this.#clients.get(holder);
+    return client === undefined ? undefined : this.#boundOf.get(client);
+  }
+
+  #newBound(client: string): MemoryBound<Holder> {
+    const message = `${this.#refusal}: those of one client address may take half of it`;
+    const bound = new MemoryBound<Holder>(this.#maxBytes / 2, message);
+    this.#boundOf.set(client, bound);
+    return bound;
+  }
+}
+
+/** Counts the memory that many holders share, and bounds it. */
+class MemoryBound<Holder extends object> {
+  readonly #maxBytes: number;
+  readonly #refusal: string;
+  readonly #bytesOf = new Map<Holder, number>();
+  #bytes = 0;
+
+  /** `refusal`: the message of the error that is thrown beyond the bound. */
+  constructor(maxBytes: number, refusal: string) {
+    this.#maxBytes = maxBytes;
+    this.#refusal = refusal;
+  }
+
+  /** True when nothing is counted. */
+  get isEmpty(): boolean {
+    return this.#bytesOf.size === 0;
+  }
+
+  /** Returns the bytes that are counted for a holder; undefined for none. */
+  of(holder: Holder): number | undefined {
+    return this.#bytesOf.get(holder);
+  }
+
+  /**
+   * Never refuses a holder that is the only one.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when these bytes and those of the other holders exceed the bound
+   */
+  check(holder: Holder, bytes: number): void {
+    const others = this.#bytes - (this.#bytesOf.get(holder) ?? 0);
+    if (others > 0 && others + bytes > this.#maxBytes) {
+      throw new ApiError('ServiceUnavailable', this.#refusal, { retryAfterSeconds: 1 });
+    }
+  }
+
+  /** Counts the bytes of a holder without a refusal. */
+  count(holder: Holder, bytes: number): void {
+    this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
+    this.#bytesOf.set(holder, bytes);
+  }
+
+  release(holder: Holder): void {
+    this.#bytes -= this.#bytesOf.get(holder) ?? 0;
+    this.#bytesOf.delete(holder);
+  }
+}
