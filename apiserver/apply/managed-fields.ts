@@ -5,6 +5,7 @@ import { differenceSteps, intersectionSteps, unionOfAll } from './field-set-step
 import { difference, isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { FieldChanges } from './compare-fields.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** The fields that the managers of an object own, in the order in which they are shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
@@ -94,7 +95,7 @@ export class WriteChanges {
   /** Returns the changes with the field names of an entry's version. */
   *of(entry: ManagedFieldsEntry): Steps<FieldChanges> {
     const { apiVersion } = entry;
-    const own = this.#byVersion.get(this.by.apiVersion) as FieldChanges;
+    const own = inBounds(this.#byVersion.get(this.by.apiVersion));
     const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
     this.#byVersion.set(apiVersion, named ?? own);
     return named ?? own;
@@ -152,7 +153,7 @@ export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
 
 /** Returns one entry with the fields of all of them, which are of one version; its time is that of the last. */
 function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
-  const last = same.at(-1) as ManagedFieldsEntry;
+  const last = inBounds(same.at(-1));
   if (same.length === 1) return last;
   const by: Manager = { manager: mergedManager, operation: 'Update', apiVersion: last.apiVersion };
   return newEntry(by, yield* unionOfAll(same.map(fieldsOfEntry), new Pace()), last.time);

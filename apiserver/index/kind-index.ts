@@ -10,6 +10,7 @@ import { LazyIndex } from './lazy-index.ts';
 import type { LazyIndexParts } from './lazy-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
 import { ValuePool } from './value-pool.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** The result of {@link KindIndex.remake}; undefined for a part that is built on demand. */
 export type MadeParts = readonly (SortedIndex | undefined)[];
@@ -89,7 +90,7 @@ export class KindIndex {
   }
 
   valuesOf(entry: Entry): readonly string[] {
-    return entry.values[this.position] as readonly string[];
+    return inBounds(entry.values[this.position]);
   }
 
   /** The index function's result: distinct, in code point order. Throws IndexValueError. */

@@ -4,7 +4,7 @@ import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { LoginThrottle } from './login-throttle.ts';

@@ -8,7 +8,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';

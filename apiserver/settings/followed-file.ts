@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
 /** Time between two looks at a file: a token that is taken out of it is refused a minute later at most. */
