@@ -78,12 +78,14 @@ export class WriteChanges {
   readonly by: Manager;
   readonly isLong: boolean;
   readonly #changesIn: ChangesIn | undefined;
+  readonly #own: FieldChanges;
   readonly #byVersion: Map<string, FieldChanges>;
 
   constructor(changes: FieldChanges, { by, isLong, changesIn }: ChangingWrite) {
     this.isLong = isLong;
     this.by = by;
     this.#changesIn = changesIn;
+    this.#own = changes;
     this.#byVersion = new Map([[by.apiVersion, changes]]);
   }
 
@@ -95,10 +97,10 @@ export class WriteChanges {
   /** Returns the changes with the field names of an entry's version. */
   *of(entry: ManagedFieldsEntry): Steps<FieldChanges> {
     const { apiVersion } = entry;
-    const own = inBounds(this.#byVersion.get(this.by.apiVersion));
     const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
-    this.#byVersion.set(apiVersion, named ?? own);
-    return named ?? own;
+    const changes = named ?? this.#own;
+    this.#byVersion.set(apiVersion, changes);
+    return changes;
   }
 }
 

@@ -145,7 +145,7 @@ export class People {
 
 function personOf(entry: Entry): Person {
   const { name, uid = '', deletion } = entry;
-  const { spec = {} } = decodeObject(entry.bytes) as UserObject;
+  const { spec = {} } = decodeObject<UserObject>(entry.bytes);
   const { groups = [], disabled = false } = spec;
   const isEnabled = !disabled && deletion === undefined;
   return { name, uid, isEnabled, info: authenticated({ username: name, uid, groups }) };

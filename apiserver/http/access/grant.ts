@@ -8,15 +8,21 @@ export interface Grant {
   readonly attributes: Attributes;
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    grants?: readonly Grant[];
+  }
+}
+
 const key = 'grants';
 
 /** Notes what a request was allowed to do, in addition to what was noted before. */
 export function addGrants(context: Context, grants: readonly Grant[]): void {
-  const before = context.state[key] as readonly Grant[] | undefined;
+  const before = context.state[key];
   context.state[key] = before === undefined ? grants : [...before, ...grants];
 }
 
 /** Returns all that a request was allowed to do; a request needs all of it. */
 export function grantsOf(context: Context): readonly Grant[] {
-  return (context.state[key] as readonly Grant[] | undefined) ?? [];
+  return context.state[key] ?? [];
 }

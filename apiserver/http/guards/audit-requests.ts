@@ -23,6 +23,12 @@ interface AuditedRequest {
   readonly sinceMs: number;
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    auditedRequest?: AuditedRequest;
+  }
+}
+
 /** Records requests, except health checks and the files of the login page, in two middlewares: one around all of it, one behind authentication. */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
@@ -35,8 +41,8 @@ export class RequestAuditor {
 
   /** Records the responses, refusals as well; it belongs inside of the middleware that turns errors into responses. */
   responses(): Middleware {
-    return async (context, next): Promise<void> => {
-      if (!isAudited(context)) return next() as Promise<void>;
+    return async (context, next: () => Promise<void>) => {
+      if (!isAudited(context)) return next();
       const { clock } = this.#trail;
       const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
       context.state[key] = request;
@@ -56,18 +62,18 @@ export class RequestAuditor {
    * goes on only once this entry is written.
    */
   arrivals(): Middleware {
-    return (context, next): Promise<void> => {
-      const request = context.state[key] as AuditedRequest | undefined;
-      if (request === undefined) return next() as Promise<void>;
+    return (context, next: () => Promise<void>) => {
+      const request = context.state[key];
+      if (request === undefined) return next();
       const decision = this.#decide(context);
-      if (decision.level === 'None') return next() as Promise<void>;
+      if (decision.level === 'None') return next();
       const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
       const isOmitted = decision.omitStages.includes('RequestReceived');
-      if (isOmitted && !isNeeded) return next() as Promise<void>;
+      if (isOmitted && !isNeeded) return next();
       const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
       if (isNeeded) return this.#recordFirst(moment, next);
       this.#trail.record(moment);
-      return next() as Promise<void>;
+      return next();
     };
   }
 

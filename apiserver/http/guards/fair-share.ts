@@ -38,8 +38,8 @@ const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'pat
  */
 export function fairShare(parts: FairShareParts): Middleware {
   const { fairness } = parts;
-  return function waitForSeat(context, next): Promise<void> {
-    if (isOpenPath(context.path)) return next() as Promise<void>;
+  return function waitForSeat(context, next: () => Promise<void>): Promise<void> {
+    if (isOpenPath(context.path)) return next();
     const identity = identityOf(context, parts);
     const { level: name, cost } = workOf(context, parts);
     if (name !== 'system') fairness.contention.note(identity);

@@ -5,6 +5,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { calculateJwkThumbprint } from 'jose';
 import type { Vault } from '../../vault/vault.ts';
 import { maxBoundSeconds } from './token-lifetime.ts';
+import { readVaultEntries } from '../../vault/read-vault.ts';
 
 /** The names of the keys in the vault begin so; a number follows, so that of two replicas only one makes the next key. */
 const prefix = 'service-account-keys/';
@@ -135,8 +136,8 @@ export class SigningKeys {
   }
 
   #all(): readonly NumberedKey[] {
-    this.#keys ??= [...this.#options.vault.entries(prefix)]
-      .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value as StoredKey))
+    this.#keys ??= [...readVaultEntries<StoredKey>(this.#options.vault, prefix)]
+      .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value))
       .sort((a, b) => a.number - b.number);
     return this.#keys;
   }

@@ -72,7 +72,7 @@ class UserCommands {
     const password = await this.#readPassword();
     const { group: groups, 'display-name': displayName } = flags;
     const spec = {
-      ...(Array.isArray(groups) ? { groups: groups as string[] } : {}),
+      ...(Array.isArray(groups) ? { groups: groups.map(String) } : {}),
       ...(typeof displayName === 'string' ? { displayName } : {}),
     };
     await this.#client.create(this.#kind, { metadata: { name }, spec });
