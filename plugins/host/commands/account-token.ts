@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
-import { ConfigError } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
 
 /** The longest that a token can live which is bound to no object. */
 const maxHours = 24;

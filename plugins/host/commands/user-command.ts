@@ -6,7 +6,7 @@ import { apiVersionOf, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { formatTable } from '../text/format-table.ts';
 import { readPassword } from '../text/read-password.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { pino, stdTimeFunctions } from 'pino';
-import type { LogLevel } from './config.ts';
+import type { LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
 
 /** Fields that may hold a secret, wherever a log line could bring one along. */
