@@ -1,4 +1,4 @@
-import { applyMergePatch, deepEqual, type ApiObject, type ModelDescriptor } from '../../api/index.ts';
+import { applyMergePatch, deepEqual, isJsonObject, type ApiObject, type ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { CacheView } from './cache-view.ts';
 import { hasObservedGeneration, hasStatus } from './status-schema.ts';
@@ -22,7 +22,8 @@ export async function writeStatus({ client, view, model, object }: StatusParts, 
     throw new TypeError(`${kind} has no status: add a property "status" to its schema, or do not call status()`);
   }
   const observed = hasObservedGeneration(model) ? { observedGeneration: object.metadata.generation } : {};
-  const status = { ...observed, ...(toJson(partial) as object) };
+  const stated = toJson(partial);
+  const status = { ...observed, ...(isJsonObject(stated) ? stated : {}) };
   const { name, namespace, uid } = object.metadata;
   // The newest state may be of another object with this name. Then the write must fail with a Conflict.
   const present = view.newest(object);
