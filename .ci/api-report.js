@@ -1,5 +1,6 @@
-// The API reports: one page in docs/api for each public entry, so that a change of surface is a line in a review.
-// `npm run api` writes them, `npm run api:check` fails when one is not what the sources say. Both read dist: build first.
+// The API reports: one page in docs/api for each public entry, so that a change of the public surface shows in a
+// review. `npm run api` writes them, `npm run api:check` fails when one differs from the sources. Both read dist, so
+// build first.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
@@ -47,7 +48,7 @@ function configOf([name, folder, entry]) {
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
-        // What is exported but has no release tag is public: there are no others.
+        // An export without a release tag is public: there are no others.
         extractorMessageReporting: {
           default: { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
           'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },
@@ -58,7 +59,7 @@ function configOf([name, folder, entry]) {
   });
 }
 
-/** The report of one entry, as the sources have it now. */
+/** The report of one entry from the present sources. */
 function freshReport(entry) {
   mkdirSync(freshFolder, { recursive: true });
   const messages = [];
@@ -82,7 +83,7 @@ function readCommitted(file) {
   }
 }
 
-/** The lines that only one of the two has; enough to see what changed. */
+/** The lines that only one of the two has, which show the change. */
 function difference(committed, fresh) {
   const [old, now] = [committed.split('\n'), fresh.split('\n')];
   const gone = old.filter((line) => !now.includes(line)).map((line) => `  - ${line}`);

@@ -1,4 +1,4 @@
-// The rooms of docs/architecture.md: each folder of source, what it is for, and what it imports, from .ci/doors.yaml.
+// The rooms of docs/architecture.md: each source folder with its purpose and its imports, from .ci/doors.yaml.
 import { existsSync, readdirSync } from 'node:fs';
 import { doors, isTestFile } from './doors.js';
 import { readCommitted, root } from './test-titles.js';
@@ -7,14 +7,14 @@ export const page = 'docs/architecture.md';
 
 const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
 
-/** The page with its rooms as the table has them. */
+/** The page with the rooms of the table. */
 export function architecture() {
   const text = readCommitted(page);
   if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };
   return { text: text.replace(place, () => rooms()), problems: [...staleRows(), ...crowdedRooms()] };
 }
 
-/** A reader cannot hold more files of one folder in mind. Tests beside them are not counted. */
+/** The maximum number of files in a folder, so that a reader can keep them in mind. Tests do not count. */
 const mostFiles = 25;
 
 function roomPaths() {

@@ -1,6 +1,7 @@
-// `npm run deps:check` needs no network. It fails when a package that users install has no licence that we may ship, stands
-// in package-lock.json in several versions without a reason, or is asked for in different versions by our own packages.
-// An argument names another folder to check. Unused and undeclared dependencies are knip's affair (`npm run unused`).
+// `npm run deps:check` needs no network. It fails when a package that users install lacks a licence that we may ship,
+// has several versions in package-lock.json without a reason, or is required in different versions by our own
+// packages. An argument names another folder to check. knip checks unused and undeclared dependencies (`npm run
+// unused`).
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -9,20 +10,20 @@ const root = process.argv[2] ?? resolve(import.meta.dirname, '..');
 const rules = load(readFileSync(`${root}/.ci/dependencies.yaml`, 'utf8'));
 const locked = Object.entries(JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')).packages);
 
-/** What users install, as `[name, entry]`: neither our own packages nor what only development needs. */
+/** The packages that users install, as `[name, entry]`, without our own and without development dependencies. */
 const installed = locked
   .filter(([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true)
   .map(([path, entry]) => [path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), entry]);
 
 const ownPackages = locked.filter(([path]) => !path.includes('node_modules/'));
 
-/** `A`, `(A OR B)` or `A AND B`: of alternatives one must be allowed, of others each. */
+/** `A`, `(A OR B)` or `A AND B`: one alternative must be allowed, and each part of an AND. */
 function isAllowed(licence = '') {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');
   return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
 }
 
-/** Names that come with more than one version, each with its versions. */
+/** Names with more than one version, each with its versions. */
 function severalOf(pairs) {
   const versions = new Map();
   for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));

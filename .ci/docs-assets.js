@@ -1,5 +1,5 @@
-// Copies what the page at /docs needs of swagger-ui-dist into the built server. A dependency of that package reports its
-// installation to its makers; copied, only those who build Homeostat install it, and no user does.
+// Copies the files of swagger-ui-dist that the page at /docs needs into the built server. A dependency of that
+// package reports its installation to its authors; with the copy, users need not install it.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

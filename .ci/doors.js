@@ -1,4 +1,4 @@
-// The table of .ci/doors.yaml, and the questions that are asked of it: by the linter, and by the page that shows it.
+// The table of .ci/doors.yaml, and its queries for the linter and for the page that shows it.
 import { readFileSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -6,7 +6,7 @@ import { load } from 'js-yaml';
 const file = '.ci/doors.yaml';
 const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), 'utf8'));
 
-/** Whether a file is a test or a part of one: those use what they test from any folder of their package. */
+/** True for a file of tests, which may import any folder of its package. */
 export function isTestFile(path) {
   return /\.(test|contract|fixture|test-support)\.ts$/.test(path);
 }
@@ -18,12 +18,14 @@ function placeOf(path) {
   return { home, folder: posix.dirname(path.slice(home.length + 1)) };
 }
 
-/** Whether an entry of a row opens a folder: `registry` opens that folder alone, `registry/*` the ones in it as well. */
+/**
+ * True when an entry of a row allows a folder: `registry` allows only that folder, `registry/*` its subfolders as well.
+ */
 function opens(entry, target) {
   return entry === target || (entry.endsWith('/*') && `${target}/`.startsWith(entry.slice(0, -1)));
 }
 
-/** What an import means in the table: a folder of the same package, `node:`, or the name of a package or entry. */
+/** The name of an import in the table: a folder of the same package, `node:`, or the name of a package or entry. */
 function targetOf(path, source, home) {
   if (source.startsWith('.')) {
     const place = placeOf(posix.join(posix.dirname(path), source));

@@ -1,5 +1,5 @@
-// A root hook of every test run: what an error was caused by is printed with it. A worker of a parallel run sends only
-// the enumerable properties of an error to the process that prints, and `cause` is none.
+// A root hook of every test run that prints the cause of an error. A worker of a parallel run sends only the
+// enumerable properties of an error to the main process, and `cause` is not enumerable.
 export const mochaHooks = {
   afterEach() {
     for (let { err } = this.currentTest; err?.cause instanceof Error; err = err.cause) {

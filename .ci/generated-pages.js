@@ -1,6 +1,6 @@
-// `npm run spec` writes the pages that are made of the tests (docs/spec-conformance.md and the table of
-// docs/kubernetes-compatibility.md) and the rooms of docs/architecture.md. `npm run spec:check` fails when something is
-// wrong with them, or one is stale.
+// `npm run spec` writes the pages that are generated from the tests (docs/spec-conformance.md and the table of
+// docs/kubernetes-compatibility.md) and the rooms of docs/architecture.md. `npm run spec:check` fails when one has an
+// error or is stale.
 import { writeFileSync } from 'node:fs';
 import * as architecture from './architecture.js';
 import * as compatibility from './kubernetes-compatibility.js';
@@ -10,7 +10,7 @@ import { loadedTests, malformedTags, readCommitted, root } from './test-titles.j
 const isCheck = process.argv.includes('--check');
 const tests = loadedTests();
 
-/** Writes a page, or says that it is stale. */
+/** Writes a page, or reports that it is stale. */
 function publish(page, text) {
   if (text === undefined || text === readCommitted(page)) return [];
   if (isCheck) return [`${page} is stale: npm run spec, and commit it`];

@@ -1,6 +1,7 @@
-// The tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, and the tests whose titles say
-// `[compat <id>]`: those of test/kubectl run kubectl, those of test/client-node the library, all others speak HTTP. Fails where a
-// feature claims a client and has no test with it, or the other way round, and where a tag names no feature.
+// The tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, and the tests whose
+// titles say `[compat <id>]`: those of test/kubectl run kubectl, those of test/client-node the library, all others
+// speak HTTP. Fails when a feature claims a client without a test, or has a test without the claim, and when a tag
+// names no feature.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, readCommitted, root } from './test-titles.js';
@@ -9,7 +10,7 @@ const featuresFile = 'docs/kubernetes-features.yaml';
 
 export const page = 'docs/kubernetes-compatibility.md';
 
-// Prettier's marks as well: the table is as it is written here.
+// Includes Prettier's marks, so that it does not reformat the table.
 const begin = '<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->';
 
@@ -21,7 +22,7 @@ const clients = ['kubectl', 'client-node'];
 
 const clientOf = (file) => clients.find((client) => file.startsWith(`test/${client}/`)) ?? 'HTTP';
 
-/** What is wrong with a feature as it is written. */
+/** The problems of a feature in the file. */
 function featureProblems(feature, seen) {
   const problems = Object.keys(feature)
     .filter((field) => !fields.has(field))
@@ -52,7 +53,7 @@ function proofProblems(feature, files = new Set()) {
   return files.size === 0 ? [`${feature.id} has no test`] : problems;
 }
 
-/** A test of a client that no row shows. */
+/** The tests of a client that no row shows. */
 function untagged(tests) {
   const silent = tests.filter(
     ({ file, fullTitle }) => clientOf(file) !== 'HTTP' && !/\[compat [^\]]+\]/.test(fullTitle),
@@ -103,7 +104,7 @@ function differencesOf(tests) {
   return ['| Response, and reason | Recorded cases |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** The page with its tables as the tests make it, and everything that is wrong with tags and features. */
+/** The page with its tables from the tests, and all problems of tags and features. */
 export function compatibility(tests) {
   const features = load(readFileSync(`${root}/${featuresFile}`, 'utf8'));
   const known = new Set();

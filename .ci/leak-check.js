@@ -1,7 +1,7 @@
-// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run, and so does
-// a promise that is rejected while nothing handles it, even if it is handled later (Node's PromiseRejectionHandledWarning).
-// Looked at after each top-level describe, so that the failure names the culprit. With TRACE_LEAKS=1 it also says where
-// what is left was made; that costs about half of a run's speed, so it is not the default.
+// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the
+// run, and so does a promise that is rejected while nothing handles it, even if it is handled later (Node's
+// PromiseRejectionHandledWarning). Checked after each top-level describe, so that the failure names the culprit. With
+// TRACE_LEAKS=1 it also shows where each leak was created; that halves the speed of a run, so it is not the default.
 import { createHook } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,14 +9,14 @@ import { addSkipBecause } from './skip-because.js';
 
 addSkipBecause();
 
-/** What is being closed may take a moment: sockets end over a few turns, workers need some milliseconds to go. */
+/** Closing takes a moment: sockets end over a few turns, workers need some milliseconds. */
 const graceMs = 2_000;
 const pollMs = 10;
 
 // A worker thread keeps the process alive without being listed among its resources.
 const workers = new Set();
 subscribe('worker_threads', ({ worker }) => {
-  // Node's own worker for hooks of the module loader: it keeps no process alive, and cannot be ended.
+  // Node's own worker for hooks of the module loader: it does not keep the process alive, and cannot be ended.
   if (worker.constructor.name === 'InternalWorker') return;
   workers.add(worker);
   worker.once('exit', () => workers.delete(worker));
@@ -26,7 +26,7 @@ subscribe('worker_threads', ({ worker }) => {
 function census() {
   const counts = new Map();
   for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
-  // Each is work under way for a few turns, never something left open.
+  // Each is work of a few turns, never an open resource.
   for (const passing of ['Immediate', 'FSReqPromise', 'FSReqCallback', 'CloseReq']) counts.delete(passing);
   return counts.set('Worker', workers.size);
 }
@@ -67,10 +67,13 @@ function leakMessage(left) {
   return ['left open:', ...lines, ...handles.map(describeHandle), ...hint].join('\n  ');
 }
 
-/** mocha holds a timer for a hook once that has returned its promise: let it, so that it is in every census. */
+/**
+ * mocha sets a timer for a hook once the hook has returned its promise. Waiting for that puts the timer into every
+ * count.
+ */
 const mochaTimer = () => delay(0);
 
-// By promise: mocha emits each event a second time. Without this listener it would take no notice of a rejection.
+// By promise: mocha emits each event a second time. Without this listener mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 
@@ -82,7 +85,7 @@ function takeRejections() {
 
 let before = new Map();
 
-/** Waits until nothing more than before is open; throws otherwise, once for each leak, and for rejections. */
+/** Waits until no more resources are open than before; otherwise throws, once for each leak, and for rejections. */
 async function expectNothingLeft() {
   await mochaTimer();
   const deadlineMs = performance.now() + graceMs;
@@ -91,7 +94,7 @@ async function expectNothingLeft() {
     await delay(pollMs, undefined, { ref: false });
     left = surplus(census(), before);
   }
-  // The lowest level so far: what one suite ends of another's must not make room for a leak of its own.
+  // The lowest level so far, because a suite that closes a resource of another must not hide its own leak.
   before = census();
   const problems = [...takeRejections(), ...(left.length > 0 ? [leakMessage(left)] : [])];
   if (problems.length > 0) throw new Error(problems.join('\n'));

@@ -1,14 +1,14 @@
-// The house's own lint rules: what oxlint's built-in ones cannot say. Loaded by .oxlintrc.json.
+// The project's own lint rules, beyond oxlint's built-in ones. Loaded by .oxlintrc.json.
 import { dirname, relative, resolve, sep } from 'node:path';
 import { closedDoor } from './doors.js';
 import { unclearDocstring, unclearText } from './plain-english.js';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Packages by folder: a relative import never leaves one of them. */
+/** Packages by folder: a relative import must not leave its package. */
 const packageFolder = /^(controller-runtime|apiserver|test|bench|plugins\/[^/]+|examples\/[^/]+)\//;
 
-/** Everything of this repository that may be imported by name. */
+/** All entries of this repository that may be imported by name. */
 const publicEntries = new Set([
   'homeostat',
   'homeostat/testing',
@@ -74,7 +74,7 @@ const doors = {
 
 const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers', 'timers/promises']);
 const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
-// Not setImmediate: it lets others have their turn, and no clock moves by it.
+// setImmediate is allowed: it only yields a turn, and does not depend on time.
 const ambientGlobals = new Set(['setTimeout', 'setInterval']);
 const ambientMessage = 'comes in from outside (a Clock, random, uuid), so that a test can hold time and chance still.';
 

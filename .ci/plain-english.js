@@ -1,4 +1,4 @@
-// Words and openings that readers stumble over, and what to write in their place (CONTRIBUTING, "Plain English").
+// Words and openings that readers stumble over, and their replacements (CONTRIBUTING, "Plain English").
 
 const words = [
   [/\banew\b/i, 'write "again"'],
@@ -13,7 +13,7 @@ const words = [
 /** Openings that leave a docstring without a subject. */
 const opening = /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither)\b/;
 
-/** Why a text is hard to read; undefined when none of these rules objects. */
+/** Why a text is hard to read; undefined when it breaks no rule. */
 export function unclearText(text) {
   const found = words.find(([pattern]) => pattern.test(text));
   return found && `"${found[0].exec(text)[0]}" makes readers stop: ${found[1]}.`;

@@ -1,5 +1,5 @@
-// mocha's dots, and at the very end one plain line that people and machines read: "412 passed, 0 failed, 3 skipped". The line before
-// says how many slow tests were left out.
+// mocha's dots, and a last line for people and machines: "412 passed, 0 failed, 3 skipped". The line before has the
+// number of slow tests that were left out.
 import Mocha from 'mocha';
 import { runsSlowTests, slowTag } from './tiers.js';
 
@@ -19,7 +19,7 @@ export default class ClosingLineReporter extends Mocha.reporters.Dot {
     else this.#skipped.push(title);
   }
 
-  /** Called by mocha when everything, root hooks included, has ended; what is handed on becomes the exit code. */
+  /** Called by mocha after everything, including root hooks, has ended; the argument becomes the exit code. */
   done(failures, exit) {
     const { passes } = this.stats;
     const skipped = this.#skipped.length;

@@ -1,5 +1,5 @@
-// The conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`. Fails where a rule has
-// no test, and where a tag names no rule.
+// The conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`. Fails when
+// a rule has no test, and when a tag names no rule.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, root } from './test-titles.js';
@@ -12,7 +12,7 @@ const idForm = /^[1-9](\.[1-9])?-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
-/** Proofs by rule; those of one describe are one, with the number of its tests. */
+/** The proofs of each rule; the tests of one describe are one proof, with their number. */
 function byRule(proofs) {
   const rules = new Map();
   for (const { id, file, title } of proofs) {
@@ -43,7 +43,7 @@ function decisionProblem(decision) {
   }
 }
 
-/** What is wrong with a rule as it is written. */
+/** The problems of a rule in the file. */
 function ruleProblems(part, rule, seen) {
   const problems = Object.keys(rule)
     .filter((field) => !ruleFields.has(field))
@@ -57,7 +57,7 @@ function ruleProblems(part, rule, seen) {
   return problems.filter((problem) => problem !== undefined).map((problem) => `${rulesFile}: ${rule.id}: ${problem}`);
 }
 
-/** What is wrong between a rule and its tests. */
+/** The problems between rules and their tests. */
 function proofProblem({ id, rule, untested }, proofs) {
   if (untested === undefined && proofs === undefined) {
     return `${id} has no test: ${rule}\n    (a title that ends with [spec ${id}] is one)`;
@@ -111,7 +111,7 @@ ${sections.join('\n')}
 `;
 }
 
-/** The page as the tests make it, and everything that is wrong with tags and rules. */
+/** The page from the tests, and all problems of tags and rules. */
 export function conformance(tests) {
   const parts = load(readFileSync(`${root}/${rulesFile}`, 'utf8'));
   const known = new Set();

@@ -1,5 +1,6 @@
-// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`, and `[slow]`; at a describe,
-// for all tests in it. Titles are those that mocha loads, so that generated ones count as well: it reads dist, build first.
+// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`, and `[slow]`; at
+// a describe, for all tests in it. Titles are those that mocha loads, so that generated ones count as well. Reads
+// dist, so build first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,10 @@ export const root = resolve(import.meta.dirname, '..');
 const tag = /\[(spec|compat) ([^\]]+)\]/g;
 const anyTag = /\[\s*(?:spec|compat|slow)\b[^\]]*\]?/gi;
 
-/** Every test that would run, as mocha knows it. Skipped ones prove nothing, nor does what is left of deleted files in dist. */
+/**
+ * Every test that would run, as mocha knows it. Skipped tests prove nothing, and neither do leftovers of deleted files
+ * in dist.
+ */
 export function loadedTests() {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));
   const output = join(folder, 'tests.json');
@@ -37,7 +41,7 @@ const sourceOf = (file) =>
 
 const withoutTags = (title) => title.replace(tag, '').replaceAll(slowTag, '').replace(/ +/g, ' ').trim();
 
-/** What each test says of each id of a family of tags. The title of a proof ends where its tag stands. */
+/** The tests of each id of a family of tags. The title of a proof ends before its tag. */
 export function proofsOf(tests, family) {
   return tests.flatMap(({ file, fullTitle }) =>
     [...fullTitle.matchAll(tag)]
@@ -48,7 +52,7 @@ export function proofsOf(tests, family) {
   );
 }
 
-/** Tags that are nearly some. */
+/** Tags that look like misspelt ones. */
 export function malformedTags(tests) {
   const problems = tests.flatMap(({ file, fullTitle }) =>
     (withoutTags(fullTitle).match(anyTag) ?? []).map(
@@ -58,10 +62,10 @@ export function malformedTags(tests) {
   return [...new Set(problems)];
 }
 
-/** What Markdown would take for its own; titles hold operators and paths. */
+/** Escapes characters of Markdown, since titles contain operators and paths. */
 export const escaped = (text) => text.replace(/[\\|<*_`[\]]/g, '\\$&');
 
-/** A page that is kept in the repository; '' when it is not there. */
+/** A page of the repository; '' when it does not exist. */
 export function readCommitted(path) {
   try {
     return readFileSync(`${root}/${path}`, 'utf8');

@@ -1,8 +1,8 @@
-// Root hooks of every test run: which tests run, and how long each may take.
-// Tests and describes with [slow] in their title run with CI=true or HOMEOSTAT_TEST_SLOW=true only; without, their hooks do not run
-// either. A slow test may take twelve times as long as others, unless it says how long.
-// All times are multiplied by HOMEOSTAT_TEST_TIME_FACTOR: 1 by default, 6 with CI=true. The machine that runs CI may be busy, and
-// a test that fails for being slow costs more than one that hangs for a minute.
+// Root hooks of every test run: which tests run, and how long each may take. Tests and describes with [slow] in their
+// title run with CI=true or HOMEOSTAT_TEST_SLOW=true only; without, their hooks do not run either. A slow test may
+// take twelve times as long as others, unless it sets its own time. All times are multiplied by
+// HOMEOSTAT_TEST_TIME_FACTOR: 1 by default, 6 with CI=true. The machine that runs CI may be busy, and a test that
+// fails for being slow costs more than one that hangs for a minute.
 export const slowTag = '[slow]';
 
 const isSet = (name) => process.env[name] === 'true';
@@ -12,7 +12,7 @@ export const runsSlowTests = isSet('CI') || isSet('HOMEOSTAT_TEST_SLOW');
 const slowFactor = 12;
 const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
-// What tests wait for themselves, with `eventually` or `testPatienceMs`, takes longer too.
+// Waits of tests with `eventually` or `testPatienceMs` are longer, too.
 process.env.HOMEOSTAT_TEST_TIME_FACTOR = String(timeFactor);
 
 const beforeAll = '_beforeAll';
@@ -31,7 +31,7 @@ function leaveOutSlow(suite) {
   for (const each of [suite, ...suite.tests]) if (isSlow(each)) each.pending = true;
 }
 
-/** `defaultMs` is the time of what does not give its own. */
+/** `defaultMs` is the time of tests without their own. */
 function scaleTimeout(runnable, defaultMs) {
   const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
   runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));

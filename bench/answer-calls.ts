@@ -7,16 +7,16 @@ export interface Call {
 export interface Reply {
   readonly id: number;
   readonly value?: unknown;
-  /** Stack of what was thrown. */
+  /** The stack of the error. */
   readonly error?: string;
 }
 
-/** What a child does for its parent, by name; one argument each. */
+/** The functions of a child that its parent can call, by name; one argument each. */
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
 /**
- * Serves the parent's calls until it is done or gone. Nothing of most children is worth an orderly end; `atEnd` is for
- * what would be left behind.
+ * Serves the parent's calls until the parent is done or gone. Most children need no orderly end; `atEnd` releases
+ * resources that would be left behind.
  */
 export function answerCalls(calls: Calls, atEnd: () => Promise<void> = async () => undefined): void {
   process.on('message', (message) => void answer(calls, message as Call));

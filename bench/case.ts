@@ -3,11 +3,11 @@ import type { Settings } from './settings.ts';
 
 export interface CaseContext {
   readonly settings: Settings;
-  /** For databases; removed at the end. */
+  /** The folder for databases; removed at the end. */
   readonly folder: string;
   /** Cases with many rows leave out those whose name does not contain it. Empty: none. */
   readonly only: string;
 }
 
-/** One question, and the rows that answer it. */
+/** One question, and the rows with its answer. */
 export type Case = (context: CaseContext) => Promise<readonly Row[]>;

@@ -9,12 +9,12 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** How long a child may take to end by itself: it may have databases to drop. */
+/** The time that a child has to end by itself, since it may have to drop databases. */
 const graceMs = 30_000;
 
 const ownChildren = new URL('./children/', import.meta.url);
 
-/** A script of `children/` in a process of its own. Ends when it goes out of scope, and with this process. */
+/** A script of `children/` in a separate process. Ends when it goes out of scope, and with this process. */
 export class Child implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();

@@ -1,12 +1,12 @@
-/** What one round found. */
+/** The results of one round. */
 export interface Figures {
   readonly opsPerSecond: number;
   readonly p50Ms: number;
-  /** Absent where a round is one operation. */
+  /** Absent when a round is one operation. */
   readonly p99Ms?: number;
 }
 
-/** Figures of operations of known latencies. Sorts the array. */
+/** The figures of operations with known latencies. Sorts the array. */
 export function figuresOf(latenciesMs: Float64Array, elapsedMs: number): Figures {
   latenciesMs.sort();
   const rank = (share: number): number => latenciesMs[Math.floor((latenciesMs.length - 1) * share)] ?? Number.NaN;
@@ -18,7 +18,7 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** Each figure's median by itself. */
+/** The median of each figure separately. */
 export function medianFigures(rounds: readonly Figures[]): Figures {
   const tails = rounds.flatMap(({ p99Ms }) => (p99Ms === undefined ? [] : [p99Ms]));
   return {

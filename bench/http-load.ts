@@ -12,9 +12,10 @@ export interface HttpLoad {
   readonly request: () => string;
 }
 
-/** A body, and the token of the user who sends it. */
+/** The token of the user who sends a request, and its body. */
 interface SentBy {
-  readonly body: string;
+  /** Default: none. */
+  readonly body?: string;
   readonly token: string;
 }
 
@@ -24,7 +25,7 @@ export function formatRequest(
   path: string,
   sent: string | SentBy = '',
 ): string {
-  const { body, token } = typeof sent === 'string' ? { body: sent, token: undefined } : sent;
+  const { body = '', token } = typeof sent === 'string' ? { body: sent, token: undefined } : sent;
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
   const type = method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json';
   const content = method === 'GET' ? '' : `Content-Type: ${type}\r\nContent-Length: ${body.length.toString()}\r\n`;
@@ -32,8 +33,9 @@ export function formatRequest(
 }
 
 /**
- * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with the
- * server: it reads the head of an answer and counts the rest. Rejects at the first answer that is no success.
+ * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with
+ * the server: it reads the head of a response and counts the rest. Rejects at the first response that is not a
+ * success.
  */
 export async function loadHttp({ url, connections, seconds, request }: HttpLoad): Promise<Figures> {
   const latencies: number[] = [];
@@ -45,7 +47,7 @@ export async function loadHttp({ url, connections, seconds, request }: HttpLoad)
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
 }
 
-/** A connection for requests that come one by one. */
+/** A connection for one request at a time. */
 export class HttpConnection implements Disposable {
   readonly #socket: Socket;
   #resolve: () => void = () => undefined;
@@ -66,7 +68,7 @@ export class HttpConnection implements Disposable {
     return new HttpConnection(socket);
   }
 
-  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is no success. */
+  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is not a success. */
   send(request: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

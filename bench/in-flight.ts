@@ -11,8 +11,8 @@ export interface InFlight {
 
 export interface InFlightFigures extends Figures {
   /**
-   * Operations that were done in one turn of the event loop, on average. What is committed together is answered
-   * together, so that for writes this is the size of a commit.
+   * Operations that were done in one turn of the event loop, on average. The responses of one commit come together,
+   * so for writes this is the size of a commit.
    */
   readonly perTurn: number;
 }

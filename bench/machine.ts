@@ -3,7 +3,10 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { median } from './figures.ts';
 
-/** What figures depend on. An fsync of next to nothing says that the disk is memory, or that it lies. */
+/**
+ * The facts about the machine that figures depend on. A very short fsync shows that the disk is memory, or that it does
+ * not sync.
+ */
 export function describeMachine(folder: string): string {
   const model = cpus()[0]?.model ?? 'unknown processor';
   const load = (loadavg()[0] ?? 0).toFixed(1);

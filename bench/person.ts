@@ -46,7 +46,7 @@ const bodyBytes = 1024;
 
 const filler = 'x'.repeat(bodyBytes);
 
-/** What tells persons apart. */
+/** The fields in which persons differ. */
 export interface Identity {
   readonly name: string;
   readonly number: number;

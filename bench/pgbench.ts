@@ -14,7 +14,7 @@ export interface PgbenchOptions {
   /** At least 1 is measured: pgbench takes whole seconds. */
   readonly seconds: number;
   readonly objects: number;
-  /** For what pgbench writes. */
+  /** The folder for the files of pgbench. */
   readonly folder: string;
 }
 
@@ -70,7 +70,7 @@ function argumentsOf({ clients, seconds, objects }: PgbenchOptions, file: string
   ];
 }
 
-/** Not as an argument, where everybody would see the password. */
+/** Not as an argument, where other users could see the password. */
 function connectionOf(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname } = new URL(url);
   return {

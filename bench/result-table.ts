@@ -5,7 +5,7 @@ export interface Target {
   readonly isMet: boolean;
 }
 
-/** Ours, and the limit that was measured beside it. */
+/** Ours, and the limit that was measured with it. */
 export interface Comparison {
   readonly ours: Figures;
   readonly limit: Figures;
@@ -16,9 +16,9 @@ export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  /** Absent for a row that only informs. */
+  /** Absent for a row without a limit. */
   readonly target?: Target;
-  /** What the figures do not say; printed below the table. */
+  /** Notes on the figures; printed below the table. */
   readonly note?: string;
 }
 

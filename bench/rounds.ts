@@ -5,8 +5,8 @@ import type { Figures } from './figures.ts';
 export type Contestant = () => Promise<Figures>;
 
 /**
- * Lets contestants take turns, A B A B, so that whatever else the machine does meets all of them; returns the median of
- * each. A first turn of each is left out: code is compiled and caches fill.
+ * Lets contestants take turns, A B A B, so that other load on the machine affects all of them; returns the median of
+ * each. The first turn of each does not count, because code is compiled and caches fill.
  */
 export async function alternate<Name extends string>(
   rounds: number,

@@ -1,4 +1,4 @@
-// The parts of a server without the server around them are no public entry of its package: these are compiled modules of it.
+// The parts of a server, as compiled modules of its package, since the package has no public entry for them.
 import type * as rbacAuthorizer from '../apiserver/authorization/rbac-authorizer.ts';
 import type * as accountIssuer from '../apiserver/identity/accounts/account-issuer.ts';
 import type * as signingKeys from '../apiserver/identity/accounts/signing-keys.ts';

@@ -1,4 +1,4 @@
-/** How much of everything a run does. */
+/** The sizes of a run. */
 export interface Settings {
   /** Measured rounds of each contestant, in turns; one more goes before, to warm up. */
   readonly rounds: number;
@@ -6,9 +6,9 @@ export interface Settings {
   readonly seconds: number;
   /** Objects that lists and start-up work on. */
   readonly objects: number;
-  /** Writes in a round in process. By count, so that the database stays small however fast it is. */
+  /** The number of writes of a round in process. Not a time, so that the database stays small at any speed. */
   readonly writes: number;
-  /** CustomResourceDefinitions that a server is given. */
+  /** The number of CustomResourceDefinitions on a server. */
   readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
@@ -24,7 +24,7 @@ export const fullSettings: Settings = {
   watchedWritesPerSecond: 200,
 };
 
-/** Shows that everything works; its figures mean nothing. */
+/** A short run that shows that everything works; its figures mean nothing. */
 export const quickSettings: Settings = {
   rounds: 1,
   seconds: 0.3,

@@ -7,12 +7,12 @@ export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersion
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory: what is in it is counted before the next one reads. */
+/** All sockets read into the same memory, whose content is counted before the next one reads. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Many watch connections that note when each frame arrives, and parse nothing: a frame ends with `}` and a newline, while
- * the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing before it.
+ * Many watch connections that record when each frame arrives, and parse nothing: a frame ends with `}` and a newline,
+ * while the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing before it.
  */
 export class Watchers implements Disposable {
   readonly #sockets: Socket[] = [];
@@ -26,7 +26,7 @@ export class Watchers implements Disposable {
     this.#arrivalsMs = Array.from({ length: count }, () => []);
   }
 
-  /** Resolves when the heads of all answers are there. */
+  /** Resolves when the heads of all responses have arrived. */
   static async connect(url: string, count: number): Promise<Watchers> {
     const watchers = new Watchers(count);
     await Promise.all(Array.from({ length: count }, (_, position) => watchers.#open(new URL(url), position)));
@@ -71,7 +71,7 @@ export class Watchers implements Disposable {
 
   #count(length: number, last: number, position: number): void {
     const nowMs = performance.now();
-    // Ends the search where the bytes of an earlier read begin.
+    // Ends the search at the bytes of an earlier read.
     if (length < readBuffer.length) readBuffer[length] = newline;
     for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
       if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;

@@ -5,8 +5,8 @@ import { demoPerson, demoPersons, demoVersion } from './support/applied-person.t
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
 
-// What is answered otherwise than by Kubernetes, on purpose: sequence, step from 0. A step listed here that does not
-// differ fails.
+// Intended differences from Kubernetes' responses: sequence, step from 0. A step listed here that does not differ
+// fails.
 const deviations: Readonly<Record<string, string>> = {
   'set list duplicate in applied 0': 'a list with a duplicate is a 422 that names the field, not a 500',
   'map list (conditions via status) 5':
@@ -98,12 +98,12 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   });
 });
 
-/** The recording's objects have names of their own. */
+/** The recording's objects have other names. */
 function namedHere(recorded: object, name: string): object {
   return JSON.parse(JSON.stringify(recorded).replace(/\bssa\d+\b/g, name)) as object;
 }
 
-/** An answer in the form of the recording. */
+/** A response in the form of the recording. */
 function summaryOf({ status, body }: Answer): Readonly<Record<string, unknown>> {
   if (status >= 400) {
     const { reason, message, details } = body;

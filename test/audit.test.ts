@@ -63,7 +63,7 @@ describe('the audit log', () => {
       .map((line) => JSON.parse(line) as Entry);
   }
 
-  /** The entries once the last one of these is there. */
+  /** The entries once the last one of these has arrived. */
   function logged(count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const found = await entries();
@@ -189,7 +189,7 @@ rules:
   });
 
   it('refuses a write whose entry cannot be written, where entries are required', async () => {
-    // The device that is always full.
+    // A device that is always full.
     logFile = '/dev/full';
     await start({ required: true });
     const headers = { authorization };

@@ -9,7 +9,7 @@ import { TestServer } from './support/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** So many bodies of 3 MiB are more than all bodies may take. */
+/** This many bodies of 3 MiB exceed the memory of all bodies. */
 const tooMany = 22;
 
 const endpoint = '/apis/api.example.com/v1/bodies';
@@ -45,7 +45,7 @@ describe('bodies of requests under way', () => {
     await eventually(async () => (await inFlight()) === 0);
   });
 
-  /** Each client address has a share of its own. */
+  /** Each client address has its own share. */
   function open(path: string, headers: string, body: string | Buffer = ''): Socket {
     return openFrom(`10.0.0.${sockets.length % 3}`, path, headers, body);
   }

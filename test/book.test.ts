@@ -11,7 +11,7 @@ import type { PagePlan } from './book/steps.ts';
 import { skipWithoutKubectl } from './support/kubectl.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Paths below docs/. The API reports are generated, and no pages of the book. */
+/** Paths below docs/. The API reports are generated, and are not pages of the book. */
 const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
   (path) => path.endsWith('.md') && !path.startsWith('api/'),
 );
@@ -24,7 +24,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${pat
 const withFences = pages.filter(({ hasFences, path }) => hasFences && chosen.test(path));
 
 describe('The book, run page by page [slow]', () => {
-  /** What is wrong with each page. */
+  /** The problems of each page. */
   const faults = new Map<string, readonly string[]>();
   let book: BookFolder;
 

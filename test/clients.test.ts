@@ -3,7 +3,7 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
 import { createFaultInjectingFetch } from '@homeostat/controller-runtime/testing';
 
-// The contracts belong to the package, and not to its public face: they are found where they were compiled.
+// The contracts are part of the package but not of its public entries, so they are imported by their compiled paths.
 type ClientContract = typeof import('../controller-runtime/client/client.contract.ts');
 type PreconditionsContract = typeof import('../controller-runtime/client/client-preconditions.contract.ts');
 type InformerContract = typeof import('../controller-runtime/cache/informer.contract.ts');

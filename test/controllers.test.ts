@@ -83,7 +83,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.stop();
     });
 
-    /** Deletes an object, and creates a namesake: with the same fields, unless a spec is given. */
+    /** Deletes an object, and creates another one of the same name: with the same fields, unless a spec is given. */
     const replace = async (model: Model, name: string, spec?: object): Promise<void> => {
       const former = await server.client.get(model, name);
       await server.client.delete(model, name);

@@ -12,7 +12,9 @@ const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError>
   return error;
 };
 
-/** The scenario of docs/testing.md: users wait once, and then change their mind before anything could happen. */
+/**
+ * The scenario of docs/testing.md: users wait once, and then change an object again before the controllers could react.
+ */
 const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
   const rename = (name: string) => client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name } } });
   await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
@@ -83,7 +85,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(
       /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
-    // With its stack, which test runners show.
+    // With its stack, which test runners print.
     expect(error.cause).to.have.property('message', 'no cards left');
   });
 
@@ -229,7 +231,7 @@ describe('checkConvergence, of requests that no run makes', () => {
 });
 
 describe('checkConvergence, of what runs share', () => {
-  /** A register outside of the API: it numbers guests in the order of their first coming. */
+  /** A register outside of the API: it numbers guests in the order of their first arrival. */
   const numbers = new Map<string, number>();
   const registering = controller(Guest, {
     concurrency: 1,
@@ -307,7 +309,7 @@ describe('checkConvergence, in what it reports', () => {
   });
 });
 
-/** Greets no guest older than 15 s: a mistake that shows after a pause without any work. */
+/** Greets no guest older than 15 s: a mistake that only shows after a pause without work. */
 function greetsTheYoung(): Pick<ConvergenceOptions, 'controllers' | 'beforeRun'> {
   let now = (): number => 0;
   return {

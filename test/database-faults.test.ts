@@ -21,7 +21,7 @@ function expectUnavailable(answer: Answer): void {
 describe('an API server whose PostgreSQL is in trouble', () => {
   let database: TestDatabase;
   let server: TestServer;
-  /** Another session in the server's database, of one who may do everything. */
+  /** Another session in the server's database, with all privileges. */
   let admin: Client;
   let written = 0;
 
@@ -40,7 +40,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   const write = (): Promise<Answer> => server.post(path, person(`p-${(written += 1)}`));
   const ready = async (): Promise<string> => (await server.get('/readyz')).text;
 
-  /** It does, without a restart, and has every write that it acknowledged and no other. */
+  /** Checks that it responds without a restart, and has every acknowledged write and no other. */
   async function expectRecovery(acknowledged: number): Promise<void> {
     await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');
@@ -91,7 +91,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   it('that refuses all connections is waited for, and found again [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
-    // As when all of them are taken, which even a test's superuser cannot have otherwise.
+    // As if all connections were taken, a state that a test's superuser cannot cause in another way.
     const elsewhere = new Client({ connectionString: new URL('/postgres', database.url).href });
     await elsewhere.connect();
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);

@@ -28,7 +28,7 @@ describe('/debug/controllers', () => {
     return { status: response.status, body: method === 'HEAD' ? undefined : await response.json() };
   }
 
-  /** What becomes of a person is told by its name. */
+  /** A person's name decides its fate. */
   const persons: ControllerDefinition = controller(Person, {
     concurrency: 4,
     async reconcile({ object, signal }) {

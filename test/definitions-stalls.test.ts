@@ -19,15 +19,15 @@ import {
 import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
 import type { Schema } from './support/widget-schemas.ts';
 
-/** Nothing that a client sends may hold the event loop for longer. */
+/** The maximum time for which a client's request may hold the event loop. */
 const maxStallMs = 50;
 
 const text = { type: 'string' };
 
-/** With a text whose order does not repeat, the states that it is in are never the same twice. */
+/** With a text that does not repeat, it never has the same set of states twice. */
 const endless = '^(a|b)*a(a|b){900}$';
 
-/** Letters a and b in an order that does not repeat, the same in each run. */
+/** Letters a and b in an order that does not repeat, equal in each run. */
 function letters(count: number, seed = 1): string {
   const random = seededRandom(seed);
   return times(count, () => (random() < 0.5 ? 'a' : 'b')).join('');
@@ -129,7 +129,7 @@ describe('the event loop is not held [slow]', () => {
       });
     const isEstablished = async (): Promise<boolean> => (await send('GET', `${widgets}?limit=1`)).status === 200;
 
-    /** What it takes to write the definition, to serve it, and to write its first object. */
+    /** The stalls while a definition is written and served, and its first object is written. */
     async function stallOf(definition: object, spec: Schema | undefined): Promise<number> {
       await server.call('takeLongestMs');
       const { status } = await send('POST', definitions, definition);
@@ -147,7 +147,7 @@ describe('the event loop is not held [slow]', () => {
     for (const [name, definition, spec] of hostile) {
       it(name, async () => {
         let leastMs = Number.POSITIVE_INFINITY;
-        // It may meet a collection of garbage.
+        // A garbage collection may happen during the request.
         for (let attempt = 0; attempt < 3 && leastMs > limitMs; attempt += 1)
           leastMs = Math.min(leastMs, await stallOf(definition, spec));
         expect(leastMs).to.be.at.most(limitMs);

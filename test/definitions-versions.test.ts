@@ -22,7 +22,7 @@ const betaSpec = {
   },
 };
 
-/** The version before: fewer rules, another default, a field of its own, and no status of its own path. */
+/** The version before: fewer rules, another default, an additional field, and no status subresource. */
 const betaVersion = widgetVersion({
   name: 'v1beta1',
   storage: false,

@@ -29,7 +29,7 @@ describe('the check of dependencies', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  /** What the check prints, and its exit code, once the lock file was changed. */
+  /** The output of the check, and its exit code, after a change of the lock file. */
   async function check(change: (lock: Lock) => void): Promise<Outcome> {
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     change(lock);

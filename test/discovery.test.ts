@@ -7,7 +7,7 @@ import { TestServer } from './support/test-server.ts';
 
 const aggregated = (version: string): string =>
   `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-/** What kubectl 1.32 sends; 1.27 and 1.28 know v2beta1 only. */
+/** The header of kubectl 1.32; 1.27 and 1.28 only know v2beta1. */
 const newest = `${aggregated('v2')},${aggregated('v2beta1')},application/json`;
 const older = `${aggregated('v2beta1')},application/json`;
 const group = 'demo.example.com';

@@ -53,7 +53,7 @@ describe('encryption of the database', function () {
     return (await Promise.all(names.map((name) => readFile(file(name), 'latin1')))).join('');
   }
 
-  /** What the files of the database have of the secret. */
+  /** The parts of the secret that the files of the database contain. */
   async function expectNothingPlain(): Promise<void> {
     const text = await bytesOf(/^a\.db/);
     expect(text).to.include('k8s:enc:aesgcm:v1:');
@@ -305,7 +305,7 @@ describe('encryption of the database', function () {
     const moved = await start({ database: `sqlite:${file('b/b.db')}`, encryptionConfig: path });
     expect((await moved.get(`${secrets}/first`)).body.data.value).to.equal(inBase64);
     await stop();
-    // Decrypted: encrypted again with a key of its own.
+    // Decrypted, and encrypted again with another key.
     const imported = await command(['import', '--database', `sqlite:${file('a.db.copy/c.db')}`, file('decrypted')]);
     expect(imported.stdout, imported.stderr).to.include('equal to the export');
     expect(await readFile(file('a.db.copy/c.db'), 'latin1')).not.to.include(inBase64);

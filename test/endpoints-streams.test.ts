@@ -15,15 +15,15 @@ const mebibyte = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 const totalBytes = 256 * mebibyte;
 
-/** What a connection may hold on its way: the kernel's buffers of both ends, and node's. */
+/** The buffers of a connection: the kernel's at both ends, and node's. */
 const mostHeldBytes = 32 * mebibyte;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * Bytes that are alive. Twice, since the memory of dead buffers is given back beside the program, and the second collection
- * waits for that: after one, some 32 MB of garbage still counted, of which the second left less than 1.
+ * The live bytes. Collects twice, since the memory of dead buffers is freed in the background, and the second
+ * collection waits for that: after one, some 32 MB of garbage still counted, after two less than 1 MB.
  */
 function heldBytes(): number {
   collectGarbage();

@@ -199,7 +199,7 @@ const wrongShapes: readonly Case[] = [
     body: { preconditions: { uid: 5 } },
     ...badRequest,
   },
-  // Taken for none, it would delete whatever is there.
+  // If it counted as absent, the request would delete any object.
   ...['uid', 'resourceVersion'].map((field) => ({
     claim: `a precondition with an empty ${field}`,
     method: 'DELETE',
@@ -295,7 +295,7 @@ describe('errors: bodies', () => {
     await createNamespaces(server.api.client, ['here']);
   });
 
-  // Whatever the server made of the case before: this one has its object, and no other.
+  // Whatever the case before did, this one has only its own object.
   beforeEach(async () => {
     await server.delete(persons);
     await server.create(persons, person('ann'));

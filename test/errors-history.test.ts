@@ -203,7 +203,7 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // Two requests behind it: the first lines above have been read by then.
+      // Two later requests: by their responses, the first lines above have been read.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

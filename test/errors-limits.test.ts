@@ -13,12 +13,12 @@ const MiB = 1024 * 1024;
 const tooLarge = { reason: 'RequestEntityTooLarge' } as const;
 const badRequest = { reason: 'BadRequest' } as const;
 
-/** A Person whose JSON has about so many bytes. */
+/** A Person whose JSON has about this many bytes. */
 function largePerson(name: string, bytes: number): Record<string, unknown> {
   return person(name, { tags: ['x'.repeat(bytes)] });
 }
 
-/** Status line, headers and body of an answer read from a socket. */
+/** Status line, headers and body of a response read from a socket. */
 function parseRaw(text: string): { line: string; body: Record<string, unknown> } {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   return { line: head.split('\r\n')[0] ?? '', body: JSON.parse(body) as Record<string, unknown> };
@@ -34,7 +34,7 @@ describe('errors: limits', () => {
 
   after(() => server.stop());
 
-  /** Sends without Content-Length, in pieces, and answers what came back. */
+  /** Sends without Content-Length, in pieces, and returns the response. */
   function postChunked(pieces: number, pieceBytes: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
@@ -138,7 +138,7 @@ describe('errors: limits', () => {
 
     it('does not read on for ever', async () => {
       const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true });
-      // The end of the connection is what is waited for, in whichever way it comes.
+      // Waits for any end of the connection.
       socket.on('error', () => undefined);
       const closed = new Promise((resolve) => socket.on('close', resolve));
       socket.resume();

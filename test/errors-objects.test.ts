@@ -98,7 +98,7 @@ describe('errors: objects', () => {
       it(`is the response to the name ${name.slice(0, 20)}, which no object can have`, async () => {
         for (const [method, body] of [['GET'], ['PUT', person('ann')], ['PATCH', { spec: {} }], ['DELETE']] as const) {
           const answer = await leavesNoTrace(server, () => server.request(method, `${persons}/${name}`, { body }));
-          // A PUT whose body bears the name of another object is refused for that, too.
+          // A PUT is also refused for a body with another object's name.
           if (method === 'PUT' && answer.status === 400) expectRefusal(answer, { reason: 'BadRequest' });
           else expectRefusal(answer, notFound);
         }

@@ -10,13 +10,13 @@ const traps = '/apis/traps.example.com/v1/traps';
 const circle: Record<string, unknown> = {};
 circle['self'] = circle;
 
-/** Errors that call themselves ApiErrors, and of which no Status can be made. */
+/** Errors named ApiError, from which no Status can be made. */
 const unwritable: Readonly<Record<string, Error>> = {
   'details-that-are-no-json': new ApiError('Invalid', 'secret', { details: circle }),
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** Throws the error that is its object's name. */
+/** Throws the error that its object's name selects. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',

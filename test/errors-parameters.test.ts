@@ -76,7 +76,7 @@ const badSelectors: readonly string[] = [
 
 const cause = (reason: string, field: string): Refusal => ({ reason: 'Invalid', causes: [`${reason} ${field}`] });
 
-/** Kubernetes' own parameters: 422, as the real server. */
+/** Kubernetes' own parameters: 422, as on the real server. */
 const listOptions: readonly Case[] = [
   { query: 'resourceVersionMatch=Exact', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
   { query: 'resourceVersionMatch=NotOlderThan', ...cause('FieldValueForbidden', 'resourceVersionMatch') },

@@ -13,13 +13,15 @@ interface Asked {
   readonly method: string;
   readonly path: string;
   readonly rule: object;
-  /** The status with the right; default: any but 401, 403 and 5xx, since most objects of the test are absent. */
+  /**
+   * The status with the permission; default: any except 401, 403 and 5xx, since most objects of the test are absent.
+   */
   readonly status?: number;
 }
 
-/** Requests to pages, by the middleware of the server that answers them. A middleware that is new needs a line here. */
+/** Requests to pages, by the middleware of the server that handles them. A new middleware needs a line here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // These answer nothing themselves, or stand before the authorization.
+  // These do not respond themselves, or run before the authorization.
   errorResponses: [],
   requestId: [],
   answerTogether: [],
@@ -35,9 +37,9 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   impersonate: [],
   authorize: [],
   queryEncoding: [],
-  // Before the authentication: users log in here. The test of open paths asks them.
+  // Before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
-  // The kinds of discovery, and the routes of plugins, are asked below.
+  // The kinds of discovery, and the routes of plugins, are tested below.
   resourceRoutes: [],
   endpointRoutes: [],
   healthRoutes: [],
@@ -122,7 +124,7 @@ describe('every route of the server', () => {
 
   after(() => server.stop());
 
-  /** The headers of a user who has one right alone. */
+  /** The headers of a user with only one permission. */
   async function userWith(rule: object): Promise<Readonly<Record<string, string>>> {
     count += 1;
     const name = `exact-${count}`;
@@ -145,7 +147,7 @@ describe('every route of the server', () => {
     return { ...nobody, 'Impersonate-User': name };
   }
 
-  /** Asks without credentials, with a user of no rights, and with exactly the right. */
+  /** Sends the request without credentials, as a user without permissions, and with exactly the permission. */
   async function ask({ method, path, rule, status: expected }: Asked): Promise<void> {
     const what = `${method} ${path}`;
     expect((await server.request(method, path)).status, what).to.equal(401);

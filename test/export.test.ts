@@ -38,14 +38,14 @@ async function exportOf(server: TestServer): Promise<Exported> {
   return ofModels((await server.get('/export')).text);
 }
 
-/** Takes the rest of an answer, and tells whether it came to its end. */
+/** Reads the rest of a response, and returns true when it was complete. */
 async function isWhole(answer: IncomingMessage): Promise<boolean> {
   answer.resume();
   await eventually(() => answer.closed);
   return answer.complete;
 }
 
-/** An object as a client sees it, but for the revision that it has in this database. */
+/** An object as a client sees it, without its revision in this database. */
 function apart({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, unknown>> }): unknown {
   const { resourceVersion: _, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -57,7 +57,7 @@ describe('an export of a server', () => {
   const connectionEnds: object[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void connectionEnds.push(fields) };
 
-  /** Opens the response, and takes nothing of it. */
+  /** Opens the response, and reads nothing. */
   async function opening(): Promise<IncomingMessage> {
     const call = request({ host: '127.0.0.1', port: server.port, path: '/export', agent: false });
     call.end();
@@ -67,7 +67,7 @@ describe('an export of a server', () => {
     return answer;
   }
 
-  /** More than the connection takes by itself. */
+  /** More than the buffers of the connection. */
   async function fill(): Promise<void> {
     const text = 'x'.repeat(1_000_000);
     const path = '/apis/people.example.com/v1alpha1/namespaces/home/letters';
@@ -186,7 +186,7 @@ describe('an export of a server', () => {
     await fill();
     const timers = clock.pendingTimers;
     const answer = await opening();
-    // One timer looks at the permission, and one waits for the client.
+    // One timer checks the permission, and one waits for the client.
     await eventually(() => clock.pendingTimers > timers + 1);
     expect((await server.get('/export')).status).to.equal(429);
     await clock.advance(60_000);

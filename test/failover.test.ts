@@ -35,7 +35,10 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     return `postgres://postgres@${servers.map(({ host }) => host).join()}/${database}?target_session_attrs=read-write`;
   }
 
-  /** Puts a server under load, lets it happen in the middle, and checks all that writers and a watcher were told. */
+  /**
+   * Puts a server under load, causes the event in the middle, and checks everything that writers and a watcher
+   * received.
+   */
   async function checkThrough(database: string, happen: (load: WriteLoad) => Promise<void>): Promise<void> {
     server = await startServer(database);
     const watch = await server.watch(`${thingsPath}?watch=true&resourceVersion=${await server.revision(thingsPath)}`);
@@ -54,14 +57,14 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     await checkClaims(server, load, present);
     const before = await list(server);
     await server.stop();
-    // What the server has in memory is what the database has.
+    // The server's memory equals the database.
     server = await startServer(database);
     expect(await list(server)).to.deep.equal(before);
   }
 
   it('goes on through a crash of the primary, which recovers', async () => {
     await cluster.primary.query('CREATE DATABASE restarted');
-    // The standby comes first: it is there, and left out.
+    // The standby comes first: it responds, and is skipped.
     await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
       await cluster.haltInCommit();
       await cluster.primary.stopImmediately();
@@ -76,9 +79,9 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
       await cluster.haltInCommit();
       await cluster.primary.kill();
-      // It reads what the primary has sent.
+      // It applies the data that the primary has sent.
       cluster.standby.thaw();
-      // Later than writers are made to wait for.
+      // Longer than writers wait.
       await load.isRefused();
       await cluster.standby.promote();
     });
@@ -126,7 +129,10 @@ function isStateAfter({ op, name, text }: WriteAttempt, found: string | undefine
   return spec.text === text && spec.slug === `slug-${name}`;
 }
 
-/** Each change once, in the order of revisions, with the bytes that the writer got; and all in all what is present. */
+/**
+ * Checks that each change comes once, in the order of revisions, with the bytes that the writer received, and that
+ * together they give the present objects.
+ */
 function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, present: Present): void {
   const changes = events.slice(0, -1);
   const revisions = changes.map(({ object }) => Number(object.metadata.resourceVersion));
@@ -140,7 +146,7 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
   const seen = byName(changes.map(({ type, object }) => ({ type, name: object.metadata.name as string })));
   for (const [name, writes] of possible) {
     const wanted = writes.map(({ op }) => types[op]);
-    // The last one's outcome may be unknown, and then what is present tells.
+    // The last one's outcome may be unknown; then the present objects decide.
     const last = writes.at(-1)!;
     if (last.outcome === 'unknown' && !isStateAfter(last, present.get(name))) wanted.pop();
     expect(seen.get(name)?.map(({ type }) => type) ?? [], name).to.deep.equal(wanted);
@@ -148,7 +154,7 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
   expect([...seen.keys()].filter((name) => !possible.has(name))).to.deep.equal([]);
 }
 
-/** Claims are tried in the store itself: values that are held, and values whose objects are gone. */
+/** Claims are checked in the store itself: held values, and values whose objects are gone. */
 async function checkClaims(server: TestServer, { attempts }: WriteLoad, present: Present): Promise<void> {
   const names = [...byName(attempts).keys()];
   const [held, free] = [names.filter((name) => present.has(name)), names.filter((name) => !present.has(name))];

@@ -56,9 +56,9 @@ describe('users who share a server', () => {
     return Number(pattern.exec(text)?.[1]);
   }
 
-  /** Lets ann run and queue so many requests. */
+  /** Lets ann run and queue this many requests. */
   async function flood(count: number): Promise<void> {
-    // Another user makes the server a shared one.
+    // A request of another user makes the server a shared one.
     await server.get(persons, { authorization });
     for (let index = 0; index < count; index += 10) {
       for (let at = 0; at < 10; at += 1) hold(persons, `Bearer ${annToken}`);
@@ -71,8 +71,8 @@ describe('users who share a server', () => {
 
   it('wait behind their own requests, not behind those of another user; leases wait behind no other request', async () => {
     await flood(100);
-    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(16);
-    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(84);
+    expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(8);
+    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(92);
     expect((await server.post(persons, person('ann'), { headers: { authorization } })).status).to.equal(201);
     for (const credential of [authorization, `Bearer ${annToken}`]) {
       const lease = { metadata: { generateName: 'lease-' }, spec: { holderIdentity: 'me' } };

@@ -59,7 +59,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
       const owner = await send(url + thingsPath, 'POST', thing('owner'));
       const names = Array.from({ length: dependents }, (_, at) => `d${at}`);
       await Promise.all(names.map(async (name) => send(url + thingsPath, 'POST', thing(name, owner))));
-      // The first dependent that is changed or gone is the moment.
+      // The event is the first changed or deleted dependent.
       let killed: Promise<void> | undefined;
       const onEvent = ({ object }: { object: ThingJson }): void => {
         if (object.metadata.name !== 'owner') killed ??= server?.kill();
@@ -94,7 +94,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
 describe('garbage collection of two servers on one database', () => {
   const servers = useTwoServers();
 
-  /** An owner and its dependents, each by the server that has its turn. */
+  /** An owner and its dependents, created by the servers in turn. */
   async function makeFamily(prefix: string, blockOwnerDeletion: boolean): Promise<void> {
     const [first] = servers as [TestServer];
     const { apiVersion, kind, metadata } = await first.create(machines, newMachine(prefix));

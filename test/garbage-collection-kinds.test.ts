@@ -149,7 +149,7 @@ describe('how a deletion says what becomes of dependents', () => {
 
   after(() => server.stop());
 
-  /** What the deletion of an owner leaves: its finalizers while it stays, whether a dependent does. */
+  /** The state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
   const leftBy = async (remove: (path: string) => Promise<Answer>): Promise<readonly [readonly string[], string]> => {
     const owner = (await server.create(machines, {
       ...newMachine('owner'),

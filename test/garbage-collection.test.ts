@@ -6,9 +6,9 @@ import { TestServer } from './support/test-server.ts';
 interface Case {
   readonly claim: string;
   readonly objects: readonly string[];
-  /** What is done, and what is there when nothing more happens by itself. */
+  /** The steps, and the state after everything has settled. */
   readonly steps: readonly (readonly [step: string, left: readonly string[]])[];
-  /** These come in this order among the changes (`~`) and ends (`-`). */
+  /** These occur in this order among the changes (`~`) and ends (`-`). */
   readonly order?: readonly string[];
 }
 
@@ -275,7 +275,7 @@ describe('garbage collection', () => {
   }
 });
 
-/** Ends, and last changes, come one after the other. */
+/** Ends and last changes occur one after the other. */
 function inOrder(history: readonly string[], order: readonly string[]): boolean {
   const places = order.map((each) => (each.startsWith('~') ? history.lastIndexOf(each) : history.indexOf(each)));
   return places.every((place, at) => place >= 0 && place > (places[at - 1] ?? -1));

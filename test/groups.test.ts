@@ -23,7 +23,7 @@ describe('groups of plugins', () => {
     server = undefined;
   });
 
-  /** Why a plugin that brings a kind of this group does not start; undefined when it does. */
+  /** Why a plugin with a kind of this group does not start; undefined when it starts. */
   async function refusalOf(group: string, serviceDomain?: string): Promise<string | undefined> {
     const options = serviceDomain === undefined ? {} : { serviceDomain };
     try {

@@ -10,7 +10,7 @@ import { randomRequests } from './hostile/random-requests.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
 import { person, persons } from './support/models.ts';
 
-/** Nothing that a client sends may hold the event loop for longer. */
+/** The maximum time for which a client's request may hold the event loop. */
 const maxStallMs = 50;
 
 const count = 5_000;
@@ -19,12 +19,12 @@ const seed = 20_300_101;
 /** Requests at the same time. */
 const width = 16;
 
-/** What memory may have more at the end than at the beginning: caches that have filled, and history. */
+/** The permitted growth of memory: filled caches, and history. */
 const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
-/** Other processes slow this one down, now more and now less. */
+/** Other processes slow this one down by varying amounts. */
 function limitNow(): number {
   return maxStallMs * machineSlowness();
 }
@@ -37,7 +37,7 @@ describe('hostile requests [slow]', () => {
     server = await HostileProcess.start();
     const ann = JSON.stringify(person('ann'));
     await server.send({ method: 'POST', path: persons, headers: { 'content-type': 'application/json' }, body: ann });
-    // What is compiled and cached once is no growth.
+    // Code that is compiled once, and caches, do not count as growth.
     await stallOf(randomRequests(200, seed));
     heldAtStart = await server.call('heldBytes');
   });
@@ -50,7 +50,7 @@ describe('hostile requests [slow]', () => {
     expect(await server.call('problems')).to.deep.equal([]);
   }
 
-  /** Sends the requests, and returns the longest that the event loop was held. */
+  /** Sends the requests, and returns the longest stall of the event loop. */
   async function stallOf(requests: readonly HostileRequest[]): Promise<number> {
     await server.call('takeLongestMs');
     const answers = await Promise.all(requests.map((request) => server.send(request)));
@@ -60,7 +60,7 @@ describe('hostile requests [slow]', () => {
   }
 
   it(`gives ${count} random ones a documented response, and none delays the others`, async function random() {
-    // Seconds, where nothing else runs.
+    // In seconds, on an idle machine.
     this.timeout(600_000);
     const requests = randomRequests(count, seed);
     for (let from = 0; from < requests.length; from += width) {
@@ -76,7 +76,10 @@ describe('hostile requests [slow]', () => {
     expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 
-  /** Sends a request up to three times, and returns the shortest of the longest stalls: it may meet a collection of garbage. */
+  /**
+   * Sends a request up to three times, and returns the shortest of the longest stalls, since a garbage collection may
+   * happen during a request.
+   */
   async function leastStallOf(
     { before = () => [], request }: LargeRequest,
     object: string,
@@ -84,7 +87,7 @@ describe('hostile requests [slow]', () => {
   ): Promise<number> {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < 3 && leastMs > limitNow(); attempt += 1) {
-      // A name of its own each time: some have finalizers, and stay.
+      // A new name each time, since some objects have finalizers and stay.
       const name = `${object}-${attempt}`;
       await prepare();
       for (const each of before(name)) {
@@ -129,7 +132,7 @@ describe('hostile requests [slow]', () => {
   });
 });
 
-/** Below 500, or a documented reason to come again: a revision of the future, more work than is taken at once. */
+/** Below 500, or a documented reason to retry: a future revision, or too much work at once. */
 function expectDocumented(request: HostileRequest, { status, headers, text }: HostileAnswer): void {
   const about = `${describeRequest(request)}: ${status} ${text.slice(0, 300)}`;
   if (status === 504) expect(text, about).to.include('ResourceVersionTooLarge');

@@ -9,7 +9,7 @@ const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectRevie
 describe('a request that runs as another user', () => {
   let server: TestServer;
 
-  /** The user as whom a request with these headers runs; everybody named may do everything. */
+  /** The user of a request with these headers; all named users may do everything. */
   const whoIs = async (headers: Readonly<Record<string, string | string[]>>): Promise<unknown> => {
     const { status, body } = await server.post(reviews, review, { headers: headers as Record<string, string> });
     expect(status, JSON.stringify(body)).to.equal(201);

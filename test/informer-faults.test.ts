@@ -9,7 +9,7 @@ import { writeAtRandom } from './support/random-writes.ts';
 
 const tooManyRequests = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
-/** Some twenty changes: who is away for longer has to list again. */
+/** Some twenty changes: an informer that is disconnected for longer has to list again. */
 const shortHistory = { retention: { maxBytes: 8_000 } };
 
 type Fault = (network: FaultyNetwork, random: () => number) => void;
@@ -46,7 +46,7 @@ describe('an informer over a network that fails', () => {
       await create('a');
       followed = network.follow();
       await network.converge(followed);
-      // Once this has come, the watch is there to fail.
+      // After this event, the watch exists, and can fail.
       await create('b');
       await network.converge(followed);
     });

@@ -92,7 +92,7 @@ describe('large lists', () => {
       const { body } = await server.get(`${letters}?${query}&limit=500&continue=${token}`);
       found.push(...(body.items as readonly Item[]).map(nameOf));
       token = (body.metadata.continue as string | undefined) ?? '';
-      // What changes meanwhile is not in it.
+      // Concurrent changes are not in it.
       await server.patch(`${inDefault}/letter-${found.length}`, { spec: { weight: 3 } });
     } while (token !== '');
     expect(found).to.deep.equal(wanted);

@@ -64,7 +64,7 @@ describe('leader election', () => {
         a.hold();
         await server.create(persons, person('bob'));
         await eventually(() => a.greeting.includes('bob'));
-        // Time passes for the other alone.
+        // Time passes only for the other process.
         await b.passUntil(() => b.isLeader);
         await greeted('bob', 'b');
         expect(a.isLeader).to.equal(true);
@@ -95,7 +95,7 @@ describe('leader election', () => {
         await greeted('bob', 'b');
         a.line.heal();
         await eventually(() => a.errors.length > 0);
-        // Its runs were aborted: over HTTP what was not sent yet never is, in process it comes through and is refused.
+        // Its runs were aborted: over HTTP an unsent request is never sent, in process it arrives and is refused.
         expect(isFormerLeader(a.errors[0])).to.equal(places[0] === 'in process');
         expect(await greetingOf('bob')).to.equal('b');
         expect(a.failure).to.satisfy(isFormerLeader);

@@ -3,12 +3,12 @@ import { person, persons } from './support/models.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
-/** A DNS subdomain of so many characters. */
+/** A DNS subdomain of this many characters. */
 function subdomain(length: number): string {
   return `${'abcdefghi.'.repeat(30).slice(0, length - 1)}z`;
 }
 
-/** What is sent, and the causes of its refusal, each with its field; without them it is stored. */
+/** The sent object, and the causes of its refusal, each with its field; without causes it is stored. */
 interface Edge {
   readonly limit: string;
   readonly sent: Record<string, unknown>;

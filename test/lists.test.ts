@@ -15,7 +15,7 @@ function namesOf({ status, text, body }: Answer): string[] {
 
 const tagOf = (rule?: string): string => (rule === undefined ? '' : ` [spec ${rule}]`);
 
-/** Everything of the envelope but items and metadata. */
+/** All fields of the envelope except items and metadata. */
 function envelopeOf({ body }: Answer): Record<string, unknown> {
   const { items: _items, metadata: _metadata, ...rest } = body;
   return rest;

@@ -11,7 +11,7 @@ describe('a large write in process', () => {
 
   after(() => server.stop());
 
-  /** Turns of the event loop that others get meanwhile. */
+  /** The number of turns of the event loop in the meantime. */
   async function turnsOf(write: Promise<unknown>): Promise<number> {
     let turns = 0;
     let isOver = false;

@@ -12,7 +12,7 @@ import { TestServer } from './support/test-server.ts';
 
 const token = 'x'.repeat(20);
 
-/** The value of a series, as it stands in the text; undefined where there is none. */
+/** The value of a series in the text; undefined when there is none. */
 function valueIn(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length));

@@ -24,7 +24,7 @@ const schema = {
 
 type Booking = ObjectOf<typeof schema>;
 
-/** From and to, of which no schema can say that one is before the other. The guest says what goes wrong in `validate`. */
+/** From and to, whose order no schema can check. The guest selects the error of `validate`. */
 const Booking = defineModel({
   gvk: `${apiVersion}/Booking`,
   plural: 'bookings',
@@ -59,7 +59,7 @@ function misbehave({ spec, metadata }: Booking): void {
   if (spec.guest === 'mutates metadata') (metadata.labels as Record<string, string>)['example.com/x'] = 'y';
 }
 
-/** Returns what it is told to, which may be anything. */
+/** Returns the given value, which may be anything. */
 function answering(kind: string, answer: () => unknown): ModelDescriptor {
   return defineModel({
     gvk: `${apiVersion}/${kind}`,
@@ -136,7 +136,7 @@ describe("a model's own validation", () => {
 
   const seenBy = (at: number) => calls.at(at);
 
-  /** Refused with one cause, and nothing of it stored. */
+  /** Checks that it is refused with one cause, and not stored. */
   async function expectNothingStored(
     work: () => Promise<Answer>,
     expected: Parameters<typeof expectRefusal>[1],

@@ -3,7 +3,10 @@ import { person, persons } from './support/models.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
-/** `otherPerson` is typed as Person and has no constraint (spec 2.7): the fields of Person count, its envelope is optional. */
+/**
+ * `otherPerson` is typed as Person and has no constraint (spec 2.7): the fields of Person are checked, its envelope is
+ * optional.
+ */
 describe('a person in a person', () => {
   let server: TestServer;
 

@@ -90,7 +90,7 @@ ${indent(of.ca)}
       user: {
         username: 'oidc:ann',
         uid: '7',
-        // Only this server makes masters.
+        // Only this server can issue credentials of masters.
         groups: ['staff', 'system:authenticated'],
         extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'] },
       },
@@ -146,7 +146,7 @@ ${indent(of.ca)}
   it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
-    // It takes requests, and answers none.
+    // It accepts requests, and never responds.
     issuer.instead = () => undefined;
     await clock.advance(10_000);
     await issuer.rotate('unseen');

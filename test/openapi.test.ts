@@ -105,7 +105,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
       delay.disable();
       expect(status).to.equal(200);
       const tookMs = performance.now() - sinceMs;
-      // In one piece, it would be nearly all of the time.
+      // In one piece, the stall would be nearly the whole time.
       if (tookMs > 200) expect(delay.max / 1e6, `${path} took ${tookMs} ms`).to.be.below(tookMs / 2);
     }
     for (const kind of kinds) server.api.schemeManager.unregister(kind, 'service');

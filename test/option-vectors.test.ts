@@ -86,7 +86,7 @@ describe('recorded options of requests [compat recorded]', () => {
   }
 
   for (const { name, opts, expectedError } of casesOf('list-options.json')) {
-    // Revisions of the recording are in the future here, and its tokens another server's.
+    // Revisions of the recording are in the future here, and its tokens come from another server.
     const { Predicate: predicate, ResourceVersion = '', ResourceVersionMatch: resourceVersionMatch } = opts;
     const isRevision = /^[1-9]\d*$/.test(ResourceVersion);
     it(`list options: ${name}`, async () => {

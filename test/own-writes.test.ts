@@ -24,7 +24,7 @@ const counter = defineModel({
 
 const names = Array.from({ length: 500 }, (_, index) => `c${index}`);
 
-/** Each run counts in the status what the run before it wrote there, and remembers where it found another number. */
+/** Each run increments a number in the status, and records each unexpected number. */
 class Counting {
   readonly stale: string[] = [];
   readonly #runsOfEach: number;
@@ -79,7 +79,7 @@ describe('A controller that writes a status', () => {
 
   afterEach(() => server.stop());
 
-  /** Runs until each object was written so often, while another client changes the same objects all the time. */
+  /** Runs until each object was written this many times, while another client changes the same objects all the time. */
   async function count(client: Client, runsOfEach: number): Promise<Counting> {
     const counting = new Counting(runsOfEach);
     const reconcile = (context: ReconcileContext<Counter>): Promise<ReconcileResult> => counting.reconcile(context);

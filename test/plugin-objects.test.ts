@@ -79,7 +79,7 @@ describe('plugins as objects, over HTTP', () => {
     const seen = await watch(`${letters}?watch=true`);
     await setEnabled(false);
     expect((await seen.end()).at(-1)).to.have.nested.property('object.code', 410);
-    // The plugin is not uninstalled, so its objects are not gone.
+    // The plugin is not uninstalled, so its objects are not lost.
     expect((await call('GET', `${path}/one`)).status).to.equal(503);
     expect((await json(`${plugins}/plugin-1`)).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     await setEnabled(true);

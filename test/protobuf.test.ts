@@ -17,7 +17,7 @@ const type = 'application/vnd.kubernetes.protobuf';
 /** The Accept header of clients in Go: protobuf first, then JSON. */
 const headers = { accept: `${type},application/json` };
 
-/** What is answered otherwise than by 201, with the reason. */
+/** Responses other than 201, with the reason. */
 const deviations: Readonly<Record<string, number>> = {
   // There are no service accounts.
   'create token': 404,

@@ -33,7 +33,7 @@ describe('a ResourceQuota', () => {
     return TestServer.start({ database: `sqlite:${join(folder, 'a.db')}` });
   }
 
-  /** Creates so many objects at the same time, and returns the status of each. */
+  /** Creates this many objects at the same time, and returns the status of each. */
   async function createAll(path: string, count: number): Promise<readonly Answer[]> {
     const object = { metadata: { generateName: 'x-' } };
     return Promise.all(Array.from({ length: count }, async () => server.post(path, object)));

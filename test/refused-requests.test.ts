@@ -11,7 +11,7 @@ import { TestServer } from './support/test-server.ts';
 const token = 'correct-horse-battery-staple';
 const badRequest = { kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 };
 
-/** Log lines as they would be written. */
+/** The log lines in their written form. */
 class LogLines implements Logger {
   readonly lines: string[] = [];
   debug = (): void => undefined;
@@ -190,7 +190,7 @@ describe('a server behind a proxy', () => {
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };
       expectRefusal(await server.post(persons, person('bob'), plain), { reason: 'Forbidden' });
-      // What a client sends stands before what the proxy adds.
+      // The client's values come before the proxy's.
       const forged = { headers: { ...sent, 'x-forwarded-proto': 'https, http' } };
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });

@@ -13,7 +13,7 @@ import { TestServer } from './support/test-server.ts';
 /** A user without any role, not even that for discovery. */
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:unauthenticated' };
 
-/** Method, path below the kind's, and what the user cannot do then. */
+/** Method, path below the kind's, and the verb of the refusal. */
 type Row = readonly [method: string, path: string, refused: string];
 
 const inGroup = 'in API group "people.example.com"';
@@ -151,7 +151,7 @@ describe('what a request needs permission for', () => {
       'cannot open resource "letters" in API group "demo.example.com" in the namespace "a"',
     );
     expect((await server.get(`${base}/hello`)).text).to.equal('hello');
-    // The role for discovery, which all users have, covers no endpoint.
+    // The role for discovery, which all users have, allows no endpoint.
     const known = { 'Impersonate-User': 'eve' };
     expect((await server.get('/apis/people.example.com/v1alpha1', known)).status).to.equal(200);
     expect((await server.get(`${base}/hello`, known)).status).to.equal(403);

@@ -77,13 +77,13 @@ async function* eventsOf(response: Response): AsyncGenerator<{ type: string; obj
   }
 }
 
-/** A watch from a revision. What is written later comes as events, one after the other, and not as what is there. */
+/** A watch from a revision. Later writes come as single events, not as the present objects. */
 function openWatch(url: string, after: number, signal?: AbortSignal): Promise<Response> {
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
   return fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
 }
 
-/** Follows a watch from `after` until the connection breaks; answers where it stopped. */
+/** Follows a watch from `after` until the connection breaks; returns its last revision. */
 async function follow(watch: Response, after: number, events: Seen[]): Promise<number> {
   let revision = after;
   try {
@@ -93,7 +93,7 @@ async function follow(watch: Response, after: number, events: Seen[]): Promise<n
       if (type !== 'BOOKMARK') events.push({ type, name, resourceVersion: revision, version });
     }
   } catch (error) {
-    // The server was killed; anything else is a finding.
+    // The server was killed; any other error is a bug.
     if (error instanceof RefusedError) throw error;
   }
   return revision;
@@ -142,7 +142,7 @@ async function checkIndexes(url: string, present: readonly Listed[], round: numb
   }
 }
 
-/** Claims are tried in the store itself: the same values, once more, under other names. */
+/** Claims are checked in the store itself: the same values again, under other names. */
 async function checkClaims(url: string, present: readonly Listed[], round: number): Promise<void> {
   const absent = Array.from({ length: writers }, (_, index) => `thing-${round}-${index}`).filter(
     (name) => !present.some((thing) => thing.name === name),
@@ -192,7 +192,7 @@ describe('SIGKILL in the middle of 200 concurrent writes, twenty times [slow]', 
       await write(url, round, (each) => {
         history.push(each);
         inRound += 1;
-        // Each round is killed at another point of its 667 writes.
+        // Each round is killed at a different point of its 667 writes.
         if (inRound >= round * 25) killed ??= server?.kill();
       });
       await killed;

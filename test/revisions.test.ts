@@ -28,7 +28,9 @@ async function post(url: string, body: object): Promise<{ status: number; body: 
   return { status: response.status, body: await response.json() };
 }
 
-/** Both plugins' persons are there, reconciled; both revisions' objects are refused and taken by their own rules. */
+/**
+ * Checks that both plugins' persons exist and are reconciled, and that each revision's rules decide about its objects.
+ */
 async function expectBoth(url: string): Promise<void> {
   const listed = async (path: string): Promise<Json[]> => (await get(`${url}${path}?sort=metadata.name,asc`)).items;
   const [ada, grace] = await eventually(async () => {

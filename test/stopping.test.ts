@@ -18,7 +18,7 @@ describe('a server that stops', () => {
     this.timeout(firstTimeoutMs);
     const server = await TestServer.start();
     const socket = server.connect();
-    // A connection behind it: it has been taken by then.
+    // A later connection: once it is accepted, the earlier one is, too.
     await server.get('/livez');
     await server.stop();
     socket.destroy();
@@ -64,7 +64,7 @@ describe('a server that stops', () => {
     const socket = server.connect();
     socket.write(`GET ${persons} HTTP/1.1\r\n`);
     const answer = textOf(socket);
-    // Two requests behind it: the line above has been read by then.
+    // Two later requests: by their responses, the line above has been read.
     await server.get('/livez');
     await server.get('/livez');
     const stopped = server.stop();

@@ -8,7 +8,7 @@ import type { Answer } from './support/test-server.ts';
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const oldTable = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';
-/** What kubectl sends. */
+/** The header of kubectl. */
 const kubectlTable = `${table},${oldTable},application/json`;
 const partial = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const partialList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';

@@ -17,7 +17,7 @@ import { saysWhose as personController, waitsToBeTold } from './support/staff-co
 const guide = new URL('../../docs/testing.md', import.meta.url);
 const here = new URL('../testing-guide.test.ts', import.meta.url);
 
-/** Code without what depends on how far it is indented. */
+/** Code without its indentation and line breaks. */
 const bare = (code: string): string => code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
 
 describe('docs/testing.md', () => {

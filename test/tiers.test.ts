@@ -45,7 +45,7 @@ describe('a test run [slow]', () => {
 
   after(async () => rm(folder, { recursive: true }));
 
-  /** Runs a file of tests that may take 200 ms each, and returns the exit code and what is printed. */
+  /** Runs a file of tests that may take 200 ms each, and returns the exit code and the output. */
   async function run(text: string, environment: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
     const file = join(folder, 'some.test.mjs');
     await writeFile(file, text);

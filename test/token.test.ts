@@ -48,7 +48,7 @@ describe('a server with a token', () => {
     }
   });
 
-  /** A refusal says the same of everything, and nothing else. */
+  /** All refusals are the same. */
   function expectUnauthorized(answer: Answer): void {
     expectRefusal(answer, unauthorized);
     expect(answer.headers['www-authenticate']).to.equal('Bearer');
@@ -188,7 +188,7 @@ describe('a server with a token', () => {
   });
 });
 
-/** Leaves no listener behind, whichever comes. */
+/** Resolves at the first of the events, and removes all listeners. */
 async function drainedOrClosed(socket: Socket): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;

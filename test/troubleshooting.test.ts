@@ -7,7 +7,7 @@ import type { SourceText } from './book/messages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** An operator sees these errors: when the server starts, in the log, or as the body of a 429, 503 or 504. */
+/** Operators see these errors when the server starts, in the log, or as the body of a 429, 503 or 504. */
 const errorsForOperators =
   /^(StoreError|ConfigError|SettingsError|IndexBuildError|IndexValueError|BrokenObjectError|ExportFileError|ApiError (ServiceUnavailable|TooManyRequests|Timeout))\b/;
 
@@ -72,7 +72,7 @@ function isForOperators({ text, path, thrownAs, within }: SourceText): boolean {
   return isCause && within.some((name) => functionsForOperators.has(name));
 }
 
-/** Not a bare name, nor a frame for the message of another error, as `SQLite: …` is. */
+/** True unless the text is a bare name, or only a frame for another error's message, such as `SQLite: …`. */
 function isSentence(text: string): boolean {
   return (text.match(/\p{L}{2,}/gu) ?? []).length > 1;
 }

@@ -13,10 +13,10 @@ import { TestServer } from './support/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** Together more than the buffers of a connection take: 4 MiB to send, 6 MiB to receive. */
+/** Together more than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
 const objects = 20;
 
-/** What the sockets, pieces and entries of some tens of answers may take. */
+/** The permitted memory of the sockets, pieces and entries of some tens of responses. */
 const allowance = 64 * MiB;
 
 setFlagsFromString('--expose-gc');
@@ -50,12 +50,12 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** Random, so that it takes its room compressed, too. */
+  /** Random, so that compression does not shrink it. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends, waits for the head of the response, and reads no further; returns what came. */
+  /** Sends a request, waits for the head of the response, and reads no further; returns the received text. */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);
@@ -65,7 +65,7 @@ describe('responses that clients do not read', () => {
     return { socket, head: String(socket.read(100)) };
   }
 
-  /** All bytes that still come, until there are so many, or the connection ends. */
+  /** The remaining bytes, up to a number, or until the connection ends. */
   async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
     let bytes = 0;
     const over = new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ describe('responses that clients do not read', () => {
   it('are no more than one on a connection, however many requests it has sent [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // Its own, and that of the metrics.
+    // Its own timer, and the timer of the metrics.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
@@ -112,7 +112,7 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // The system's buffers fill up meanwhile, and take everything until they are full.
+    // In the meantime the system's buffers fill up.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });

@@ -150,7 +150,7 @@ describe('watch: its life', () => {
     expect((await server.get(persons)).body.total).to.equal(2);
     const reader = await watch(`resourceVersion=${before}`);
     await reader.until((events) => events.length > 0);
-    // Either nothing is lost, or it says so.
+    // Either no event is lost, or the watch reports it.
     expect(reader.summary[0]).to.be.oneOf(['ADDED bob', 'ERROR']);
   });
 
@@ -183,7 +183,7 @@ describe('watch: its life', () => {
     socket.write(`GET ${persons}?watch=true&${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await eventually(async () => (await valueOf(underWay)) === 2);
     socket.destroy();
-    // Two requests behind it: its end is known by then.
+    // Two later requests: by their responses, its end is known.
     await server.get('/livez');
     await server.get('/livez');
     await server.create(persons, person('bob'));
@@ -235,7 +235,7 @@ describe('watch: a watcher that does not read', () => {
     // Of 38 MiB that were written. More than one collection may be needed until the last buffer is freed.
     await eventually(() => bytesInUse() - memoryBefore < 16 * MiB, { describe: 'memory to be given back' });
 
-    // Its place in history is gone, so the next sign of life that cannot be written ends it.
+    // Its place in history is gone, so the next heartbeat that cannot be written ends it.
     await clock.advance(21_000);
     deaf.resume();
     await eventually(() => isGone, { describe: 'the deaf watcher to be cut off' });

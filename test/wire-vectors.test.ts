@@ -8,7 +8,10 @@ import type { TestServer } from './support/test-server.ts';
 
 const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedRequest[];
 
-/** What is answered otherwise than by Kubernetes, by the name of the case. A case listed here that does not differ fails. */
+/**
+ * Intended differences from Kubernetes' responses, by the name of the case. A case listed here that does not differ
+ * fails.
+ */
 const deviations: Readonly<Record<string, string>> = {
   'create wrong kind': 'a kind other than that of the path is 400, like another version',
   'create with resourceVersion': '400 with a reason, not 500 without one',
@@ -35,7 +38,7 @@ const deviations: Readonly<Record<string, string>> = {
   'delete bad json': '400 with a reason, not 500 without one',
 };
 
-/** What says nothing here, and why. */
+/** Cases that are skipped, with the reason. */
 const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
     name,
@@ -43,7 +46,10 @@ const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
 );
 
-/** Writes that Kubernetes refused and this server takes: without being stored, so that what follows begins where it did. */
+/**
+ * Writes that Kubernetes refused and this server accepts: sent as dry runs, so that later cases start from the same
+ * state.
+ */
 const unlikeStored: ReadonlySet<string> = new Set([
   'create yaml',
   'put no RV',
@@ -54,7 +60,7 @@ const unlikeStored: ReadonlySet<string> = new Set([
   'ssa unknown field (default strict? )',
 ]);
 
-/** The revision from which the recorded watches begin, each time that of the moment. */
+/** The start revision of each recorded watch, which is the revision at that moment. */
 const watchedFrom = '1030683';
 
 const continueToken = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAzMDY0NSwic3RhcnQiOiIvbDJcdTAwMDAifQ';
@@ -74,7 +80,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
   const person = (name: string, spec: object, metadata: object): Promise<unknown> =>
     server.create(persons, { ...newDemoPerson(name, {}, metadata), spec: { name: 'N', ...spec } });
 
-  /** What was done to the recorded server between two requests, by the name of the second. */
+  /** Actions on the recorded server between two requests, by the name of the second. */
   const preparations: Readonly<Record<string, () => Promise<unknown>>> = {
     'list limit 2': async () => {
       for (const age of [1, 2, 3, 4, 5]) {
@@ -98,7 +104,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     'watch RV too old': () => passCompactions(clock, 2),
   };
 
-  /** What was done while a watch was open. */
+  /** Actions while a watch was open. */
   const meanwhile: Readonly<Record<string, () => Promise<unknown>>> = {
     'watch RV=cur add/mod/del': async () => {
       await person('wt1', {}, {});

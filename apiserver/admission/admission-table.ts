@@ -5,14 +5,16 @@ import { keyPrefixOf } from '../store/object-key.ts';
 import type { Admission } from './admission.ts';
 import type { MountedHooks } from './call-hook.ts';
 
-/** Kubernetes' default for webhooks, and its maximum. */
+/** The default and the maximum of Kubernetes' webhooks. */
 const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 30_000;
 
 export interface AdmissionOwnerOptions {
   /** The `client` that hooks receive. */
   readonly client: Client;
-  /** The plugins that this one depends on. It may add hooks for their kinds, which run after their own. Default none. */
+  /**
+   * The plugins that this one depends on. It may add hooks for their kinds, which run after their own. Default none.
+   */
   readonly dependencies?: readonly string[];
 }
 
@@ -80,7 +82,9 @@ export class AdmissionTable implements Admissions {
     });
   }
 
-  /** Drops the hooks of a kind that is no longer registered, so that a later kind of the same name does not get them. */
+  /**
+   * Drops the hooks of a kind that is no longer registered, so that a later kind of the same name does not get them.
+   */
   forgetKind(model: ModelDescriptor): void {
     this.#hooks.delete(keyPrefixOf(model));
   }

@@ -35,7 +35,7 @@ const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'TooManyRequests',
 ]);
 
-/** A hook threw an error that is no refusal, or returned a value that is no object. */
+/** A hook threw an error that is not a refusal, or returned a value that is not an object. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
   readonly plugin: string;

@@ -10,7 +10,7 @@ import { inBounds } from '../base/in-bounds.ts';
 /** The fields that the managers of an object own, in the order in which they are shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
 
-/** The writer, and its way of writing. */
+/** The writer, and the kind of its write. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -56,7 +56,9 @@ export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefin
   return entry;
 }
 
-/** Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out. */
+/**
+ * Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out.
+ */
 export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFieldsEntry): ManagedFields {
   const next = entries.filter((each) => !isEntryOf(each, by));
   if (!isEmptySet(fieldsOfEntry(entry))) next.push(entry);
@@ -104,7 +106,10 @@ export class WriteChanges {
   }
 }
 
-/** Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay the same. */
+/**
+ * Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay
+ * the same.
+ */
 export function* withoutFields(entries: ManagedFields, changes: WriteChanges): Steps<ManagedFields> {
   const kept: ManagedFieldsEntry[] = [];
   for (const entry of entries) {

@@ -13,7 +13,7 @@ export function fieldOf(element: string): string | undefined {
 
 /**
  * Returns the path element of a list's item: its keys, or for a set the item itself. A key that the item lacks has its
- * default value, if there is one; an item of a map that is no object is named by its value.
+ * default value, if there is one; an item of a map that is not an object is named by its value.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
   if (identity.kind === 'set' || !isJsonObject(item)) return `v:${canonicalJson(item)}`;
@@ -25,7 +25,9 @@ export function itemElement(item: unknown, identity: Identity, defaultOf: (key: 
   return `k:${canonicalJson(keys)}`;
 }
 
-/** Reads a path element that a client sent, into the one form that is compared; returns undefined when it is malformed. */
+/**
+ * Reads a path element that a client sent, into the one form that is compared; returns undefined when it is malformed.
+ */
 export function parseElement(text: string): string | undefined {
   const kind = text.slice(0, 2);
   if (kind === 'f:') return text;

@@ -28,7 +28,10 @@ interface ReadFields {
   readonly causes: readonly FieldCause[];
 }
 
-/** Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong entries. @throws ApiError RequestEntityTooLarge for more than 10,000 entries */
+/**
+ * Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong
+ * entries. @throws ApiError RequestEntityTooLarge for more than 10,000 entries
+ */
 export function* readManagedFields(sent: readonly unknown[], formatTime: (ms: number) => string): Steps<ReadFields> {
   checkItems(sent);
   const pace = new Pace();
@@ -98,7 +101,7 @@ class EntryReader {
   }
 }
 
-/** Returns undefined for a value that is no set. The root is never a member, whatever is sent. */
+/** Returns undefined for a value that is not a set. The root is never a member, even if a client sends it. */
 function* readFieldSet(sent: unknown, pace: Pace): Steps<FieldSet | undefined> {
   const node = yield* readNode(sent, pace);
   if (node?.['.'] === undefined) return node;

@@ -2,7 +2,7 @@ import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { Counter, Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { LogFile } from './log-file.ts';
 
-/** Entries wait this long for others at most, so that one write takes many of them. */
+/** The maximum time that an entry waits for others, so that one write takes many of them. */
 const gatherMs = 50;
 
 /** Entries that are written at once. */
@@ -53,7 +53,9 @@ export class AuditLog {
     await this.#parts.file.prune(this.#parts.clock.now());
   }
 
-  /** Adds an entry, which is written soon. Returns false when it is lost, because too many entries wait for the disk. */
+  /**
+   * Adds an entry, which is written soon. Returns false when it is lost, because too many entries wait for the disk.
+   */
   add(line: string): boolean {
     if (this.#bytes + line.length > maxWaitingBytes) {
       this.#lose(1, new Error('the disk is too slow: too many entries wait for it'));
@@ -75,7 +77,7 @@ export class AuditLog {
     });
   }
 
-  /** Writes what waits, and closes the file. */
+  /** Writes the waiting entries, and closes the file. */
   async close(): Promise<void> {
     while (this.#writing !== undefined || this.#lines.length > 0) {
       this.#write();

@@ -74,12 +74,12 @@ export class AuditTrail {
     return this.#rules.decide(user, attributes);
   }
 
-  /** Records a moment soon. */
+  /** Records a moment soon, without a wait. */
   record(moment: AuditMoment): void {
     this.#log.add(auditLine(moment));
   }
 
-  /** Resolves once a moment is recorded. Rejects with ApiError ServiceUnavailable when it cannot be. */
+  /** Resolves once a moment is recorded. Rejects with ApiError ServiceUnavailable when it cannot be recorded. */
   async recordNow(moment: AuditMoment): Promise<void> {
     try {
       await this.#log.addNow(auditLine(moment));
@@ -90,7 +90,7 @@ export class AuditTrail {
     }
   }
 
-  /** Writes what waits, and closes the file. */
+  /** Writes the waiting entries, and closes the file. */
   close(): Promise<void> {
     return this.#log.close();
   }

@@ -8,7 +8,7 @@ const secretSubresources: ReadonlySet<string> = new Set(['token', 'password']);
 
 /**
  * Returns true for a request whose bodies are never recorded, whatever the policy: Secrets, tokens and passwords, and
- * everything that is no resource, such as a login.
+ * all requests that are not for resources, such as a login.
  */
 export function hasSecretBody(attributes: Attributes): boolean {
   if (!attributes.isResource) return true;
@@ -27,7 +27,10 @@ const plainParameters: ReadonlySet<string> = new Set(
 
 const maxUriLength = 2048;
 
-/** Returns a URI in which the value of each parameter that may be a secret is replaced by `…`, such as a token or a code. */
+/**
+ * Returns a URI in which the value of each parameter that may be a secret is replaced by `…`, such as a token or a
+ * code.
+ */
 export function recordedUri(path: string, querystring: string): string {
   const uri = querystring === '' ? path : `${path}?${querystring.split('&').map(recordedParameter).join('&')}`;
   return clipped(uri, maxUriLength);

@@ -1,7 +1,10 @@
 /** A request for objects. The names are those of Kubernetes' `ResourceAttributes` (authorization.k8s.io/v1). */
 export interface ResourceAttributes {
   readonly isResource: true;
-  /** get, list, watch, create, update, patch, delete, deletecollection, or a verb of RBAC itself: escalate, bind, impersonate. */
+  /**
+   * get, list, watch, create, update, patch, delete, deletecollection, or a verb of RBAC itself: escalate, bind,
+   * impersonate.
+   */
   readonly verb: string;
   /** Empty for the core group. */
   readonly group: string;
@@ -9,13 +12,16 @@ export interface ResourceAttributes {
   /** The plural. */
   readonly resource: string;
   readonly subresource?: string | undefined;
-  /** Absent for a request at the cluster scope, and for one that spans all namespaces. */
+  /** Absent for a request at the cluster scope, and for one across all namespaces. */
   readonly namespace?: string | undefined;
   /** Absent for creations, lists, watches and deletions of collections, unless a field selector names one object. */
   readonly name?: string | undefined;
 }
 
-/** A request for anything else: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes' `nonResourceURLs`. */
+/**
+ * A request for anything else: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes'
+ * `nonResourceURLs`.
+ */
 interface PathAttributes {
   readonly isResource: false;
   /** The method in lower case, as Kubernetes has it: get, post, put, patch, delete, head, options. */

@@ -4,18 +4,23 @@ import type { PolicyRule } from '../builtin/rbac-objects.ts';
 
 export interface Decision {
   readonly allowed: boolean;
-  /** The rule that decided, in words; it is part of reviews and audit entries. Empty when no rule allows the request. */
+  /**
+   * The rule that decided, in words; it is part of reviews and audit entries. Empty when no rule allows the request.
+   */
   readonly reason: string;
 }
 
 /** Decides from memory, in microseconds. */
 export interface Authorizer {
   decide(user: UserInfo, attributes: Attributes): Decision;
-  /** Returns the rules that a user has in a namespace, each once; with `namespace` undefined, those for the whole cluster. */
+  /**
+   * Returns the rules that a user has in a namespace, each once; with `namespace` undefined, those for the whole
+   * cluster.
+   */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[];
   /**
-   * Returns what a decision about a user has to wait for that must know everything acknowledged so far, by whichever replica;
-   * undefined when memory is never behind. Requests that wait at the same time share one question to the database.
+   * Returns a promise for decisions about a user that must know all writes acknowledged so far, by any replica;
+   * undefined when memory is never behind. Requests that wait at the same time share one query to the database.
    */
   reach(user: UserInfo): Promise<void> | undefined;
   /** Calls the listener after each change of what users may do; returns a function that ends this. */

@@ -13,7 +13,7 @@ interface Granting {
   readonly subject: Subject;
 }
 
-/** What one user or group has in one scope. The grants are made at the first decision after a change. */
+/** The grants of one user or group in one scope, made at the first decision after a change. */
 interface Holding {
   readonly bindings: Map<Granting, RoleKey>;
   grants: Grants | undefined;
@@ -22,7 +22,7 @@ interface Holding {
 /** By namespace; empty for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
-/** A binding's traces in the other maps. */
+/** The keys of a binding in the other maps. */
 interface Placed {
   readonly roleKey: RoleKey;
   readonly at: readonly { readonly holder: Map<string, Holdings>; readonly name: string; readonly by: Granting }[];
@@ -30,7 +30,7 @@ interface Placed {
 
 const serviceAccountPrefix = 'system:serviceaccount:';
 
-/** All bindings, by the users and groups to whom they grant something. */
+/** All bindings, by the users and groups to which they grant something. */
 export class BindingTable {
   readonly #roles: RoleTable;
   readonly #users = new Map<string, Holdings>();
@@ -93,7 +93,7 @@ export class BindingTable {
     }
   }
 
-  /** Returns the first answer to a question about what a user holds: in the cluster, then in the namespace. */
+  /** Returns the first defined result for the grants of a user: in the cluster, then in the namespace. */
   first<Answer>(
     user: UserInfo,
     namespace: string | undefined,

@@ -1,6 +1,6 @@
 import type { PolicyRule } from '../builtin/rbac-objects.ts';
 
-/** From here on a hash set is faster than looking through the list. */
+/** From this size on, a hash set is faster than a search of the list. */
 const smallList = 8;
 
 /** Texts of a rule, `*` among them meaning all. */
@@ -20,7 +20,10 @@ class TextSet {
   }
 }
 
-/** A rule in the form in which requests are compared with it. Made once for each rule of a role, and shared by its bindings. */
+/**
+ * A rule in the form in which requests are compared with it. Made once for each rule of a role, and shared by its
+ * bindings.
+ */
 export class CompiledRule {
   readonly rule: PolicyRule;
   readonly resources: readonly string[];

@@ -4,12 +4,12 @@ import type { PolicyRule } from '../builtin/rbac-objects.ts';
 import type { RbacAuthorizer } from './rbac-authorizer.ts';
 
 /**
- * The permissions of one role that can be compared with those of its writer: beyond it, the comparison would take long. A
+ * The maximum number of permissions of one role that are compared with those of its writer; more would take long. A
  * permission is one verb on one resource of one group, or on one path.
  */
 const maxPermissions = 10_000;
 
-/** Permissions that one message names: it is for people. */
+/** The number of permissions that one message names, since people read it. */
 const maxNamed = 100;
 
 /**

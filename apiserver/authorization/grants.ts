@@ -120,8 +120,8 @@ export class Grants {
 const discoveryPrefix = '/apis/';
 
 /**
- * True for `/apis/<group>` and `/apis/<group>/<version>`. Below these are endpoints of plugins, which no other server has:
- * the pattern for discovery must not open them.
+ * True for `/apis/<group>` and `/apis/<group>/<version>`. Below these are endpoints of plugins, which the pattern for
+ * discovery must not open.
  */
 function isDiscovery(path: string): boolean {
   const segments = path.slice(discoveryPrefix.length).split('/');

@@ -22,12 +22,12 @@ export class RbacAuthorizer implements Authorizer {
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
 
-  /** @param reach returns what has to be awaited until memory has all writes that are acknowledged; default: nothing */
+  /** @param reach returns a promise that resolves when memory has all acknowledged writes; default: none */
   constructor(reach: () => Promise<void> | undefined = () => undefined) {
     this.#reach = reach;
   }
 
-  /** No role can take anything from masters, so they wait for nothing. */
+  /** No role can take rights from masters, so their requests need not wait. */
   reach(user: UserInfo): Promise<void> | undefined {
     return isMaster(user) ? undefined : this.#reach();
   }
@@ -74,7 +74,9 @@ export class RbacAuthorizer implements Authorizer {
     return this.#roles.outdated();
   }
 
-  /** Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster. */
+  /**
+   * Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster.
+   */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
     if (isMaster(user)) return fullAuthority;
     const rules = new Set<PolicyRule>();

@@ -21,7 +21,9 @@ export const exportFormat = 1;
 /** The media type of newline-delimited JSON. */
 export const exportMediaType = 'application/x-ndjson';
 
-/** Most bytes of a line: the largest object has 1.5 MiB, and a character of it takes at most two in a JSON string. */
+/**
+ * Most bytes of a line: the largest object has 1.5 MiB, and each of its characters takes at most two in a JSON string.
+ */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 
 /** The text is not an export, or was changed since it was written; the message names the line. */

@@ -15,7 +15,7 @@ export async function openDatabase(): Promise<Store> {
   return store;
 }
 
-/** Text of several scripts, with characters that JSON escapes and others; and bytes that are no text. */
+/** Text of several scripts, with characters that JSON escapes and others; and bytes that are not text. */
 const contents: readonly Uint8Array[] = [
   bytes('{}'),
   bytes(''),

@@ -7,10 +7,13 @@ import type { ExportedObject } from './export-reader.ts';
 import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
-/** Gap above the old revisions, so that no revision that a client of either database has seen names a new state. */
+/**
+ * The gap above the old revisions, so that no revision that a client of either database has seen identifies a new
+ * state.
+ */
 const revisionGap = 1_000_000;
 
-/** Limits of one commit, which ends at whichever comes first. */
+/** Limits of one commit; the first one that is reached ends it. */
 const maxBatchObjects = 1000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
@@ -21,7 +24,7 @@ export interface ImportSource {
   readonly objects: AsyncIterable<readonly ExportedObject[]>;
 }
 
-/** How the store keeps objects in another form than they were exported in. */
+/** The conversion between the exported form of objects and the form in the store. */
 export interface StoredForm {
   /** The store with the bytes as they are stored. */
   readonly stored: Store;
@@ -32,9 +35,10 @@ export interface StoredForm {
 }
 
 /**
- * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which is then
- * finished. Resolves once the objects have been read back and their digest is that of the export. Until then a mark in the
- * database keeps it from being served or exported. Rejects with StoreError `refused` when the store holds other objects.
+ * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which it then
+ * completes. Resolves once the objects have been read back and their digest is that of the export. Until then a mark
+ * in the database keeps it from being served or exported. Rejects with StoreError `refused` when the store holds
+ * other objects.
  */
 export async function importObjects(
   store: Store,
@@ -68,7 +72,10 @@ async function prepare(store: Store, { revision, sha256 }: ExportManifest & Expo
   await beginImport(store, sha256);
 }
 
-/** Returns the last key that is stored. An unfinished import holds the first objects of the export, since batches are written in order, each as a whole. */
+/**
+ * Returns the last key that is stored. An unfinished import holds the first objects of the export, since batches are
+ * written in order, each as a whole.
+ */
 async function lastKey(store: Store): Promise<string> {
   let last = '';
   for await (const page of store.scan()) {

@@ -7,8 +7,8 @@ const pattern = new RegExp(`^,"check":"([0-9a-f]{${checkLength}})"}$`);
 const suffixLength = ',"check":""}'.length + checkLength;
 
 /**
- * The last field of each line, `check`, is a digest of the rest of the line and of the check of the line before. So a line
- * that was changed, dropped, doubled or moved is found at that very line.
+ * The last field of each line, `check`, is a digest of the rest of the line and of the check of the line before. So a
+ * changed, dropped, doubled or moved line is found at that line.
  */
 export class LineCheck {
   #last = '';
@@ -20,7 +20,7 @@ export class LineCheck {
     return `${body},"check":"${this.#last}"}\n`;
   }
 
-  /** True when a line, without its line feed, is as it was written and follows the one before. */
+  /** True when a line, without its line feed, is unchanged and follows the one before. */
   accepts(line: Buffer): boolean {
     const end = Math.max(line.byteLength - suffixLength, 0);
     const found = pattern.exec(line.toString('latin1', end))?.[1];

@@ -14,7 +14,7 @@ const changesPerPage = 1000;
 export class Snapshot {
   readonly revision: number;
   readonly #store: Store;
-  /** Changes up to here have been read. */
+  /** Changes up to this revision have been read. */
   #followed: number;
   /** The key of the last object given out. */
   #passed = '';
@@ -71,7 +71,10 @@ export class Snapshot {
     }
   }
 
-  /** Returns the rows of a page as they were at the revision. `last` is its last key; without it the page is the last one. */
+  /**
+   * Returns the rows of a page as they were at the revision. `last` is its last key; without it the page is the last
+   * one.
+   */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));
     const unchanged = rows.length;

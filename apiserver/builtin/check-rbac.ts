@@ -47,7 +47,7 @@ export function checkBinding(
   );
 }
 
-/** Responses are for people: a rule that fails for each of a thousand items has said enough. */
+/** The maximum number of violations in a response, because people read it. */
 const maxViolations = 100;
 
 function take(found: Found): readonly FieldViolation[] {

@@ -7,7 +7,10 @@ import type { NamespaceObject } from './namespace-kind.ts';
 /** Selects a namespace by its name. */
 const nameLabel = 'kubernetes.io/metadata.name';
 
-/** The rules of namespaces: a deleted one stays, Terminating, while `spec.finalizers` is not empty, that is until it has no objects. */
+/**
+ * The rules of namespaces: a deleted one stays, Terminating, while `spec.finalizers` is not empty, that is until it has
+ * no objects.
+ */
 export const namespaceStrategy: KindStrategy = {
   completeNew: (object) => complete(object, withOwnFinalizer(object)),
   completeNext: (next, stored) => complete(next, finalizersOf(stored)),
@@ -26,7 +29,10 @@ function finalizersOf(namespace: NamespaceObject): readonly string[] {
   return namespace.spec?.finalizers ?? [];
 }
 
-/** Adds our own finalizer to those that a client sent. A value that is no list stays as it is: the schema refuses it. */
+/**
+ * Adds our own finalizer to those that a client sent. A value that is not a list stays unchanged: the schema refuses
+ * it.
+ */
 function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
   const finalizers: unknown = sent.spec?.finalizers ?? [];
   if (!Array.isArray(finalizers)) return finalizers as readonly string[];
@@ -41,14 +47,14 @@ function complete(object: ApiObject, finalizers: readonly string[]): ApiObject {
   );
 }
 
-/** Adds the label with the name. Leaves a malformed name alone, so that it is refused as a name and not as a label. */
+/** Adds the label with the name. Skips a malformed name, so that it is refused as a name and not as a label. */
 function withName(object: ApiObject): ApiObject {
   const { metadata } = object;
   if (checkDnsLabel(metadata.name).length > 0) return object;
   return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [nameLabel]: metadata.name } } };
 }
 
-// A spec that is no object stays as it is: the schema refuses it.
+// A spec that is not an object stays unchanged: the schema refuses it.
 function withFinalizers(object: NamespaceObject, finalizers: readonly string[]): NamespaceObject {
   if (!isObject(object.spec)) return object;
   const { finalizers: _before, ...spec } = object.spec ?? {};

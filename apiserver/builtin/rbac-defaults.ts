@@ -17,7 +17,7 @@ export const bindingStrategy: KindStrategy = {
   checkDelete: () => undefined,
 };
 
-/** Values of wrong types stay as they are: the schema refuses them. */
+/** Values of wrong types stay unchanged: the schema refuses them. */
 function complete(object: ApiObject): ApiObject {
   if (!isJsonObject(object)) return object;
   const { roleRef, subjects } = object;

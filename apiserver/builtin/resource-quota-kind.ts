@@ -25,7 +25,7 @@ const units: ReadonlyMap<string, number> = new Map([
   ['Mi', 1024 ** 2],
 ]);
 
-/** Returns the number of an amount such as `5`, `"5"` or `"2k"`; undefined when it is no whole number. */
+/** Returns the number of an amount such as `5`, `"5"` or `"2k"`; undefined when it is not a whole number. */
 export function countOf(amount: unknown): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (units.get(unit) ?? Number.NaN);

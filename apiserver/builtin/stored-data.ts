@@ -40,7 +40,9 @@ function keyProblems(key: string): readonly string[] {
   ];
 }
 
-/** Returns the violations of values that a hook of a plugin has set, and that are no base64. They are not quoted. */
+/**
+ * Returns the violations of values that a hook of a plugin has set, and that are not base64. It does not quote them.
+ */
 export function base64Violations(field: string, values: Values | null = {}): readonly FieldViolation[] {
   return Object.entries(values ?? {})
     .filter(([, value]) => value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
@@ -68,7 +70,7 @@ export function immutableViolations(
   ];
 }
 
-/** 400: the value at a field has another type. The message does not quote the value. */
+/** The 400 for a field of another type. The message does not quote the value. */
 export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, problem: string): Error {
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }
@@ -107,7 +109,7 @@ function canonicalBase64(text: string, refuse: (problem: string) => Error): stri
   return Buffer.from(plain, 'base64').toString('base64');
 }
 
-/** The rules of a kind that is only completed, with the same function for new objects and changed ones. */
+/** The rules of a kind whose objects are only completed, by one function for new and changed objects. */
 export function completing(complete: (object: ApiObject, stored?: ApiObject) => ApiObject): KindStrategy {
   return {
     completeNew: (object) => complete(object),

@@ -13,7 +13,7 @@ export interface UserObject extends ApiObject {
 /** The subresource that sets the password, and cannot be read. */
 export const passwordSubresource = 'password';
 
-/** The only group of the server's own that a User can be a member of. */
+/** The only one of the server's own groups that a User can be a member of. */
 const mastersGroup = 'system:masters';
 
 const spec = {

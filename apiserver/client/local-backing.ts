@@ -27,7 +27,10 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
   readonly logger: Logger;
-  /** Throws ApiError Forbidden when the informer is not allowed; called at its start and after each change of permissions. */
+  /**
+   * Throws ApiError Forbidden when the informer is not allowed; called at its start and after each change of
+   * permissions.
+   */
   readonly check: () => void;
   readonly onChange: (listener: () => void) => () => void;
 }
@@ -107,7 +110,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // In this turn, so that no later change is seen, and none is told that is not seen.
+        // In this turn, so that the cache shows no later change, and handlers receive no change that it does not show.
         unsubscribe();
         kept = this.#followed = frozen(followed);
         finish();
@@ -206,7 +209,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences({ resource, entries }: Followed, sink: BackingSink<T>): void {
-    // In the first life no handler knows an object yet: open() gives them all.
+    // In the first life no handler knows an object yet: open() delivers them all.
     if (this.#before === undefined) return;
     const { resource: last, entries: before } = this.#before;
     const gone = new Map(before.map((entry) => [entry.key, entry]));
@@ -256,7 +259,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 }
 
-/** Returns the objects as they are now, whatever changes later. */
+/** Returns the present objects; later changes do not affect the result. */
 function frozen(followed: Followed): Followed {
   const entries = [...followed.entries()];
   let byKey: ReadonlyMap<string, Entry> | undefined;

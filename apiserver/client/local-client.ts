@@ -283,7 +283,10 @@ export class LocalClient implements PluginClient {
     return Object.assign({}, options, { fieldManager, writer, user: guard?.user });
   }
 
-  /** Returns the resource of a model; waits while the kind is being indexed. @throws ApiError ServiceUnavailable or NotFound when it is not registered. */
+  /**
+   * Returns the resource of a model; waits while the kind is being indexed. @throws ApiError ServiceUnavailable or
+   * NotFound when it is not registered.
+   */
   #resource(model: Model): Promise<Resource> | Resource {
     return this.#ready(descriptorOf(model));
   }
@@ -328,7 +331,7 @@ interface Written {
   readonly fieldManager: string;
 }
 
-/** The kind to find; it has no plural when it comes from an object. */
+/** The kind to find; without a plural when it comes from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
 /** Returns the resource; refuses a version in which objects are only stored and not served. */

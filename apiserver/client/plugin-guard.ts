@@ -5,9 +5,9 @@ import type { ClientGuard } from './client-guard.ts';
 import { authenticatedGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 
-/** What a plugin says about its permissions. */
+/** The permissions that a plugin declares. */
 export interface PluginPermits {
-  /** True for what the plugin may do by its manifest. */
+  /** True for requests that the plugin's manifest allows. */
   permits(attributes: ResourceAttributes): boolean;
   /** Returns what its author can do to get a permission; it is a part of the message of the refusal. */
   cureOf(attributes: ResourceAttributes): string;
@@ -16,7 +16,7 @@ export interface PluginPermits {
 /** The group of all plugins. */
 const pluginsGroup = 'system:plugins';
 
-/** Lets a plugin's client do what its manifest says, and what roles grant to the user `system:plugin:<name>`. */
+/** Allows a plugin's client what its manifest declares, and what roles grant to the user `system:plugin:<name>`. */
 export function pluginGuard(name: string, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
   const user: UserInfo = { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
   return {

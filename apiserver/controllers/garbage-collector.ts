@@ -27,7 +27,7 @@ export interface GarbageCollectorOptions {
   readonly logger: Logger;
 }
 
-/** An object that waits until a kind is served; without a name, until any kind is. */
+/** An object that waits until a kind is served; without a kind's name, until any kind is. */
 interface Undecided {
   readonly node: Node;
   readonly kind: string | undefined;
@@ -264,7 +264,7 @@ export class GarbageCollector {
         return;
       }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
-      // The change is not one of owners. An object that changes all the time must be deleted, too.
+      // The change does not affect owners. Even an object that changes all the time must be deleted.
       await remove({ uid });
     }
     logger.debug({ object: idOf(node) }, 'deleted: its owners are gone');
@@ -317,7 +317,7 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /** Warns of a mistake that would otherwise only show as an object that vanishes. */
+  /** Warns of a mistake whose only other symptom is a deleted object. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#options;
     const owners = this.#kindOf(owner);

@@ -56,7 +56,7 @@ function checkNames(names: DefinitionNames, violations: DefinitionViolations): v
   }
 }
 
-/** Kinds may have upper case, as labels may not. */
+/** Kinds may have upper case, labels may not. */
 function checkLabel(field: string, value: string, violations: DefinitionViolations): void {
   const isKind = field.endsWith('ind');
   if (value === '' || value === undefined) return violations.required(field, '');

@@ -11,8 +11,8 @@ export interface Exchange {
 const leastCounted = 16 * 1024;
 
 /**
- * Most bytes of all bodies in flight. The text of a body, and its value until the write is done, take up to ten times as
- * many.
+ * The maximum number of bytes of all bodies in flight. The text of a body, and its value until the write is done,
+ * take up to ten times as much.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 
@@ -29,7 +29,10 @@ export class BodyMemory {
     this.#memory = new SharedMemory(maxBytes, refusal);
   }
 
-  /** Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies applies. */
+  /**
+   * Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies
+   * applies.
+   */
   nameClient(request: IncomingMessage, client: string): void {
     this.#memory.nameClient(request, client);
   }
@@ -50,7 +53,7 @@ export class BodyMemory {
   }
 }
 
-/** False for a request without a body, and for one whose body is too small to be counted: it needs no release. */
+/** False for a request without a body, or with one that is too small to be counted: it needs no release. */
 export function mayBeCounted({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] !== undefined;

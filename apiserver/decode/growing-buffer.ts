@@ -1,8 +1,8 @@
 const firstBytes = 1024;
 
 /**
- * Collects chunks in one piece of memory. Otherwise a client that sends each byte in a chunk of its own would cost a hundred
- * times what it sends.
+ * Collects chunks in one piece of memory. Otherwise a client that sends each byte in its own chunk would cost a
+ * hundred times the bytes that it sends.
  */
 export class GrowingBuffer {
   readonly #maxBytes: number;

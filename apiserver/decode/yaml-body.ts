@@ -20,7 +20,7 @@ export interface YamlDocument {
 
 type Fields = Record<string, unknown>;
 
-// As the library's own tag, but refuses names that are no strings, which the library would turn into strings.
+// Like the library's own tag, but refuses names that are not strings, which the library would turn into strings.
 const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   create: () => ({}),
   addPair: addField,
@@ -33,9 +33,9 @@ const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
 const schema = CORE_SCHEMA.withTags(strictMapping);
 
 /**
- * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string) to a value that JSON can
- * hold. Refused: several documents, duplicate names and names that are no strings, cycles, NaN and infinity, more than
- * 100 aliases, and documents that aliases make too large.
+ * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string) to a value that JSON
+ * can hold. It refuses several documents, duplicate names and names that are not strings, cycles, NaN and infinity,
+ * more than 100 aliases, and documents that aliases make too large.
  * @throws ApiError BadRequest that names line and column, or the field; it repeats nothing of the body but names of tags and aliases.
  */
 export function parseYaml(text: string, limits: BodyLimits): unknown {

@@ -14,8 +14,9 @@ export interface OutdatedRow extends Row {
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
- * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present objects,
- * their log, and the states before. What cannot be decrypted comes as it is stored, with the problem.
+ * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present
+ * objects, their log, and the states before. A row that cannot be decrypted is returned in its stored form, with the
+ * problem.
  */
 export class EncryptedStore implements Store {
   /** The bytes as they are stored. */
@@ -57,7 +58,9 @@ export class EncryptedStore implements Store {
     return this.#readable(row, this.#ofKey(row.key));
   }
 
-  /** The rows that are not stored as they would be written now, in pages by key: with another key, or in plain text. */
+  /**
+   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key.
+   */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     for await (const page of this.stored.scan()) {
       const rows = page.filter(({ key, data }) => this.#opened().isOutdated(this.#ofKey(key), data));
@@ -133,7 +136,7 @@ export class EncryptedStore implements Store {
   #ofKey(key: string): KindEncryption {
     if (key.startsWith(this.#lastPrefix)) return this.#last;
     const kind = kindOfKey(key);
-    // The mark of an import is no object.
+    // The mark of an import is not an object.
     if (kind === undefined) return plainText;
     this.#lastPrefix = keyPrefixOf(kind);
     this.#last = this.#opened().of(kind);

@@ -3,10 +3,10 @@ import { vaultKind } from '../vault/vault-kind.ts';
 import { isSealed, seal, sealingKeyOf, unseal } from './sealed-bytes.ts';
 import type { EncryptionKey } from './sealed-bytes.ts';
 
-/** One way to store bytes: encrypted with a key, or as they are. */
+/** One way to store bytes: encrypted with a key, or in plain text. */
 export type Provider = { readonly key: EncryptionKey } | { readonly key: undefined };
 
-/** How the objects of some kinds are stored. The first provider writes; all of them read. */
+/** How the objects of some kinds are stored. The first provider is used for writes; all are used for reads. */
 export interface EncryptionEntry {
   /** `secrets`, `persons.people.example.com`, `*.<group>`, `*.` for the core group, or `*.*`. */
   readonly resources: readonly string[];
@@ -15,7 +15,7 @@ export interface EncryptionEntry {
 
 /** How the objects of one kind are stored. */
 export interface KindEncryption {
-  /** Encrypts what is written; undefined: it is stored as it is. */
+  /** Encrypts written objects; undefined: they are stored in plain text. */
   readonly key: EncryptionKey | undefined;
   /** True when objects that are stored in plain text can be read. */
   readonly readsPlain: boolean;
@@ -26,7 +26,10 @@ export type Unsealed = { readonly data: Uint8Array } | { readonly data?: undefin
 
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
-/** Knows which kinds are encrypted and with which keys. The vault always is: with the first key, unless an entry names it. */
+/**
+ * Knows which kinds are encrypted and with which keys. The vault always is: with the first key, unless an entry names
+ * it.
+ */
 export class Encryption {
   readonly #entries: readonly EncryptionEntry[];
   readonly #keys: ReadonlyMap<string, EncryptionKey>;
@@ -62,7 +65,7 @@ export class Encryption {
     return { key: first?.key, readsPlain: entry.providers.some(({ key }) => key === undefined) };
   }
 
-  /** True when bytes are stored otherwise than {@link seal} would return them now. */
+  /** True when the stored bytes differ in key or form from the present result of {@link seal}. */
   isOutdated({ key }: KindEncryption, data: Uint8Array): boolean {
     return isSealed(data) ? sealingKeyOf(data) !== key?.name : key !== undefined;
   }
@@ -72,7 +75,7 @@ export class Encryption {
     return key === undefined || isSealed(data) ? data : seal(key, place, data);
   }
 
-  /** Returns the bytes that were given to {@link seal}, with whichever key, or why they cannot be read. */
+  /** Returns the bytes that {@link seal} encrypted with any of the keys, or why they cannot be read. */
   unseal({ readsPlain }: KindEncryption, place: string, data: Uint8Array): Unsealed {
     if (!isSealed(data)) {
       if (readsPlain) return { data };

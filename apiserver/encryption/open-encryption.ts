@@ -11,7 +11,9 @@ import { EncryptionConfigError, parseEncryptionConfig } from './encryption-confi
 import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
-/** The prefix of keys' names among the names that the database numbers: all keys that ever encrypted something in it. */
+/**
+ * The prefix of keys' names among the names that the database numbers: all keys that ever encrypted something in it.
+ */
 const keyNamePrefix = 'encryption-key:';
 
 /**
@@ -49,7 +51,7 @@ export function defaultEncryption(database: string): OpenEncryption {
   };
 }
 
-/** What an import has to know of a file. */
+/** The facts about a file that an import needs. */
 export interface ExportedForm {
   /** The names of the keys that encrypted objects of the file. */
   readonly keys: readonly string[];
@@ -70,14 +72,14 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
   };
 }
 
-/** What the default configuration encrypts. Its key encrypts nothing. */
+/** Encrypts the same resources as the default configuration, with a key that is never used. */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
 ]);
 
 let keyOfProcess: Encryption | undefined;
 
-/** The key of this process, for databases that last no longer. */
+/** The key of this process, for databases that live no longer than it. */
 export const processEncryption: OpenEncryption = async () => {
   const key = { name: 'process', secret: createSecretKey(randomBytes(keyBytes)) };
   keyOfProcess ??= new Encryption([{ resources: ['secrets'], providers: [{ key }] }]);
@@ -143,12 +145,12 @@ async function knownKeys(store: Names): Promise<readonly string[]> {
   return names.map((name) => name.slice(keyNamePrefix.length)).sort();
 }
 
-/** Writes down, in the database, which keys encrypt its objects from now on. */
+/** Stores in the database the names of the keys that encrypt its objects from now on. */
 async function noteKeys(store: Names, names: readonly string[]): Promise<void> {
   for (const name of names) await store.numberOf(keyNamePrefix + name);
 }
 
-/** Two servers may have begun on the same new database, each with a key of its own: the first one stays. */
+/** Two servers may start on the same new database with different keys; the first one stays. */
 async function refuseSecondKey(store: Names, encryption: Encryption, path: string): Promise<void> {
   const known = await knownKeys(store);
   const numbered = await Promise.all(
@@ -156,7 +158,7 @@ async function refuseSecondKey(store: Names, encryption: Encryption, path: strin
   );
   const [first] = numbered.sort((a, b) => a.number - b.number);
   if (first === undefined || encryption.hasKey(first.name)) return;
-  // Nothing is encrypted with the new key yet.
+  // The new key has not encrypted any object yet.
   await rm(path);
   throw lostKeys(path, [first.name]);
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 
 /** A key of AES-256-GCM. */
 export interface EncryptionKey {
-  /** Stands in front of what the key encrypts. */
+  /** The prefix of the bytes that the key encrypts. */
   readonly name: string;
   readonly secret: KeyObject;
 }
@@ -18,14 +18,16 @@ const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** The beginning of all encrypted bytes, and that of this algorithm, as Kubernetes writes them. No JSON begins like it. */
+/**
+ * The beginning of all encrypted bytes, and that of this algorithm, as Kubernetes writes them. No JSON begins like it.
+ */
 const anyMarker = Buffer.from('k8s:enc:');
 const marker = Buffer.from('k8s:enc:aesgcm:v1:');
 
 /** The longest name of a key, and the colon after it. */
 const maxHeaderBytes = marker.length + 64;
 
-/** True when bytes are encrypted, by whichever algorithm. */
+/** True when bytes are encrypted, by any algorithm. */
 export function isSealed(data: Uint8Array): boolean {
   return data[0] === anyMarker[0] && anyMarker.compare(data, 0, anyMarker.length) === 0;
 }
@@ -39,7 +41,8 @@ export function sealingKeyOf(data: Uint8Array): string | undefined {
 }
 
 /**
- * Encrypts bytes with a fresh nonce. `place` is authenticated with them: they cannot be decrypted as those of another place.
+ * Encrypts bytes with a fresh nonce. `place` is authenticated with them, so that they cannot be decrypted in another
+ * place.
  */
 export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint8Array): Buffer {
   const nonce = randomBytes(nonceBytes);
@@ -49,7 +52,9 @@ export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint
   return Buffer.concat([...sealed, cipher.getAuthTag()]);
 }
 
-/** Decrypts what {@link seal} returned; undefined when key or place are others, or the bytes have changed. */
+/**
+ * Decrypts what {@link seal} returned; undefined when the key or the place is another one, or the bytes have changed.
+ */
 export function unseal({ name, secret }: EncryptionKey, place: string, sealed: Uint8Array): Buffer | undefined {
   const start = marker.length + name.length + 1;
   const end = sealed.length - tagBytes;
@@ -62,7 +67,7 @@ export function unseal({ name, secret }: EncryptionKey, place: string, sealed: U
   try {
     return Buffer.concat([decipher.update(sealed.subarray(start + nonceBytes, end)), decipher.final()]);
   } catch {
-    // The error of the library says no more than that the tag differs.
+    // The error of the library says only that the tag differs.
     return undefined;
   }
 }

@@ -64,7 +64,7 @@ describe('a priority level', () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 });
     await bench.send('a', 2000);
     await bench.send('b', 4);
-    // One seat is kept free of a; b has it at once.
+    // One seat is reserved for others than a, so b gets it at once.
     expect(bench.names()).to.equal('aaab');
     expect(await bench.end()).to.equal('b');
     expect(bench.names()).to.equal('aabb');
@@ -93,7 +93,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal(undefined);
     expect(await bench.end()).to.equal('b');
     expect(bench.names()).to.equal('ab');
-    // Of those that have none, a has waited for longest.
+    // Of the identities without seats, a has waited longest.
     expect(await bench.end()).to.equal('a');
   });
 

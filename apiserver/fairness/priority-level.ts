@@ -4,7 +4,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 /** Time after the last request of another identity for which the server counts as shared. */
 const sharedMs = 10_000;
 
-/** Knows whether several identities send requests at the moment. Notes cost nothing while one identity sends them. */
+/** Knows whether several identities send requests at the moment. Costs nothing while only one identity does. */
 export class Contention {
   readonly #clock: Clock;
   #last: string | undefined;
@@ -36,16 +36,18 @@ export interface PriorityLevelOptions {
   readonly name: string;
   /** While several identities send requests. */
   readonly shared: Seats;
-  /** While one identity alone sends requests; more than it may have when it shares. */
+  /** While only one identity sends requests; more than its share among several. */
   readonly alone: Seats;
   readonly contention: Contention;
   readonly clock: Clock;
 }
 
-/** The waiting requests of one identity; a further one gets 429. */
+/** The maximum number of waiting requests of one identity; further ones get 429. */
 const maxQueuedOfOne = 4096;
 
-/** The waiting requests of all; beyond it the identity with most of them loses its last one. */
+/**
+ * The maximum number of all waiting requests; beyond it, the last request of the identity with most of them gets 429.
+ */
 const maxQueuedInAll = 10_000;
 
 /** A request that waits longer gets 429. */
@@ -53,7 +55,7 @@ const maxWaitMs = 15_000;
 
 const sweepMs = 1000;
 
-/** Tells whether the client of a waiting request has gone. */
+/** Returns true when the client of a waiting request has disconnected. */
 export interface Reader {
   readonly closed: boolean;
 }
@@ -79,13 +81,13 @@ export class Flow {
   }
 }
 
-/** Flows that are kept though nothing of them runs or waits, so that most requests create none. */
+/** The number of idle flows that are kept, so that most requests need not create one. */
 const maxIdleFlows = 256;
 
 /**
- * Shares seats among identities: a free seat goes to the waiting identity that has the fewest, and among equals to the one
- * that has waited longest. The requests of one identity keep their order. So a client that sends more than its share
- * waits behind itself.
+ * Shares seats among identities: a free seat goes to the waiting identity that has the fewest, and among equals to
+ * the one that has waited longest. The requests of one identity keep their order. So a client that sends more than
+ * its share waits only for its own requests.
  */
 export class PriorityLevel {
   readonly name: string;
@@ -132,7 +134,7 @@ export class PriorityLevel {
     return this.#enqueue(flow, cost, reader);
   }
 
-  /** Gives the seats of a request back. */
+  /** Returns the seats of a request. */
   leave(flow: Flow, cost: number): void {
     flow.inUse -= cost;
     this.#inUse -= cost;

@@ -22,7 +22,8 @@ function answerError(context: Context, error: unknown, logger: Logger): void {
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
-    // A plugin's own error class named ApiError that is no valid Status: it has no code, or details that are no JSON.
+    // A plugin's own error class named ApiError that is not a valid Status: it lacks a code, or its details are not
+    // JSON.
     writeError(context, internalError(cause, context, logger));
   }
 }
@@ -46,7 +47,7 @@ function isOutOfDescriptors(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** The path of the request; empty for a target that is no URL, so that the error is still reported. */
+/** The path of the request; empty for a target that is not a URL, so that the error is still reported. */
 function pathOf(context: Context): string {
   try {
     return context.path;

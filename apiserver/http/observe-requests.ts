@@ -150,7 +150,8 @@ interface Failure {
 }
 
 /**
- * Returns errors instead of rejecting: a span would record a rejection, but a client's error is no error of the span.
+ * Returns errors instead of rejecting: a span would record a rejection, but a client's error is not an error of the
+ * span.
  */
 async function failureOf(next: () => Promise<unknown>): Promise<Failure | undefined> {
   try {

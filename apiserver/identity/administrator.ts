@@ -23,10 +23,10 @@ export interface AdministratorParts {
   readonly logger: Logger;
 }
 
-/** What the database knows of the token: digests, in hexadecimal. */
+/** The digests of tokens in the database, in hexadecimal. */
 interface KnownTokens {
   readonly current: string;
-  /** Tokens that were valid once, the latest last. None of them becomes valid again. */
+  /** Former tokens, the latest last. They never become valid again. */
   readonly former: readonly string[];
 }
 
@@ -53,8 +53,8 @@ export class Administrator implements TokenAuthenticator {
     isCurrent(this.#parts.vault, sent) ? administrator : undefined;
 
   /**
-   * Makes a token that was put into the file the valid one, and a missing file; but not on a shared database that has an
-   * administrator, since another machine has the file. Rejects when the file holds a former token.
+   * Makes the token in the file the valid one. If there is no file, it makes one, but not on a shared database that
+   * has an administrator, since another machine has the file. Rejects when the file holds a former token.
    */
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;

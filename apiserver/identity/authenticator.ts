@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { UserInfo } from './user-info.ts';
 
-/** Returns undefined for what it does not know, and for what it knows to be invalid. Never throws for a bad credential. */
+/** Returns undefined for unknown and for invalid credentials. Never throws for a bad credential. */
 export type Lookup<Credential> = (credential: Credential) => UserInfo | undefined | Promise<UserInfo | undefined>;
 
 /** Finds the user of a bearer token. */
@@ -11,14 +11,16 @@ export interface TokenAuthenticator {
   readonly ofTokenFor?: (token: string, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
-/** Finds the user of a request by something else than a bearer token: a client certificate, or a session's cookie. */
+/**
+ * Finds the user of a request by a credential other than a bearer token: a client certificate, or a session's cookie.
+ */
 export interface RequestAuthenticator {
   readonly ofRequest: Lookup<IncomingMessage>;
-  /** True for a request that has such a credential, valid or not: it is not taken for one without any. */
+  /** True for a request with such a credential, valid or not: it does not count as a request without a credential. */
   readonly hasCredential?: (request: IncomingMessage) => boolean;
 }
 
-/** What a server knows about users. */
+/** The ways in which a server finds users. */
 export interface AuthenticatorParts {
   /** Asked in order, before the tokens. */
   readonly requests: readonly RequestAuthenticator[];
@@ -28,15 +30,16 @@ export interface AuthenticatorParts {
   readonly audience: string;
   /** The user of requests without a credential. Default: they get 401. */
   readonly fallback?: UserInfo;
-  /** The user of all requests, whatever their credentials; for a server that lets everybody in. */
+  /** The user of all requests, whatever their credentials; for an open server. */
   readonly everybody?: UserInfo;
 }
 
 const bearerForm = /^bearer +(\S+) *$/i;
 
 /**
- * Finds the user of each request. The order is that of Kubernetes: client certificate, bearer token, session. A request with
- * an Authorization header that no authenticator accepts has no user, even where a request without any would have one.
+ * Finds the user of each request. The order is that of Kubernetes: client certificate, bearer token, session. A
+ * request with an Authorization header that no authenticator accepts has no user, even if a request without the
+ * header would have one.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
@@ -80,7 +83,7 @@ export class Authenticator {
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 
-/** Asks one after the other. Synchronous as long as the answers are: most credentials need no I/O. */
+/** Calls one authenticator after the other. Synchronous as long as they are: most credentials need no I/O. */
 function firstOf(count: number, ask: (index: number) => Found, from = 0): Found {
   for (let index = from; index < count; index += 1) {
     const found = ask(index);

@@ -24,7 +24,7 @@ export const developer: UserInfo = { username: 'developer', groups: [mastersGrou
 /** The owner of the administrator's token. */
 export const administrator: UserInfo = { username: 'admin', groups: [mastersGroup, authenticatedGroup] };
 
-/** The user of requests without a credential, on servers that let them in. */
+/** The user of requests without a credential, on servers that accept them. */
 export const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** Returns the user as a member of `system:authenticated`. */

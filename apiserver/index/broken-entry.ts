@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts';
 
 /**
- * A stored object that cannot be read. `bytes` only names it; it has no index values. It is in no list and no index,
+ * A stored object that cannot be read. `bytes` only names it; it has no index values. It is in no list or index,
  * since its content is unknown.
  */
 export interface BrokenEntry extends Entry {

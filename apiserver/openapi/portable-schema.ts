@@ -3,10 +3,10 @@ import type { Steps } from '../turns/steps.ts';
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
-/** The component that a `$ref` means, by its name in the document; undefined when it leads nowhere. */
+/** The component that a `$ref` points to, by its name in the document; undefined when there is none. */
 export type NameOfReference = (reference: string) => string | undefined;
 
-// What means the same here and in OpenAPI 3.0, whose schemas admit no keyword that they do not know.
+// The keywords with the same meaning here and in OpenAPI 3.0, whose schemas allow no unknown keyword.
 const sameKeywords = [
   'title',
   'description',
@@ -36,15 +36,16 @@ const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number'
 /** Nodes of a schema in one step: about two milliseconds. */
 const nodesPerStep = 500;
 
-/** One of our schemas in OpenAPI, and all below it. */
+/** One of our schemas in OpenAPI, with all schemas below it. */
 interface Conversion {
   readonly nameOf: NameOfReference;
   nodes: number;
 }
 
 /**
- * One of our schemas in strict OpenAPI 3.0: `const` is an enum of one value, an exclusive bound is a flag, the null of a
- * nullable enum is listed, and a `$ref` with siblings stands in `allOf`, since beside it they would be ignored.
+ * One of our schemas in strict OpenAPI 3.0: `const` is an enum of one value, an exclusive bound is a flag, the null
+ * of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a `$ref` would be
+ * ignored.
  */
 export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
   return convert(schema, { nameOf, nodes: 0 });
@@ -68,7 +69,7 @@ function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conv
 }
 
 function typeOf(schema: JsonSchema): OpenApiSchema {
-  // No type at all: it admits both.
+  // No type: it allows both.
   if (schema['x-kubernetes-int-or-string'] === true) {
     return schema.anyOf === undefined ? { anyOf: [{ type: 'integer' }, { type: 'string' }] } : {};
   }
@@ -82,7 +83,9 @@ function valuesOf(schema: JsonSchema): OpenApiSchema {
   return { enum: schema.nullable === true && !values.includes(null) ? [...values, null] : values };
 }
 
-/** The server's patterns are RE2's; what a browser cannot compile is left out, since tools would fail on it. */
+/**
+ * The server's patterns are RE2's. A pattern that a browser cannot compile is left out, since tools would fail on it.
+ */
 function patternOf({ pattern }: JsonSchema): OpenApiSchema {
   if (pattern === undefined) return {};
   try {
@@ -100,7 +103,7 @@ function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json
   };
 }
 
-/** A number as exclusive bound is that of 2020-12; where there are two bounds, the tighter one says it all. */
+/** A number as an exclusive bound comes from 2020-12; of two bounds, the tighter one is enough. */
 function boundOf(
   name: 'minimum' | 'maximum',
   limit: number | undefined,

@@ -39,7 +39,7 @@ export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string
   return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
 }
 
-/** What the server writes and reads as JSON or YAML. Without an example, tools make one of the schema. */
+/** The content that the server writes and reads as JSON or YAML. Without an example, tools make one from the schema. */
 export function objectContent(schema: OpenApiSchema, example?: object): Content {
   const content = { schema, ...(example === undefined ? {} : { example }) };
   return { 'application/json': content, 'application/yaml': content };

@@ -2,7 +2,7 @@ type Schemes = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const tokens = "A token: the administrator's, one of the token file, or that of a service account.";
 
-/** How clients get in. A browser also sends the cookie of its session, of which a document need not say anything. */
+/** The credentials of clients. A browser also sends its session cookie, which a document need not mention. */
 export const securitySchemes: Schemes = {
   BearerToken: { type: 'http', scheme: 'bearer', description: tokens },
 };
@@ -17,5 +17,5 @@ export const securityDefinitions: Schemes = {
   },
 };
 
-/** Nothing, for sessions and open servers, or a token. */
+/** Either no credential, for sessions and open servers, or a token. */
 export const security: readonly Readonly<Record<string, readonly string[]>>[] = [{}, { BearerToken: [] }];

@@ -67,7 +67,7 @@ const machine: ModelDescriptor = defineModel({
   },
 });
 
-/** A kind whose name is that of another kind's list, with a schema named as one of Machine's. */
+/** A kind with the name of another kind's list, and a schema with the name of one of Machine's. */
 const machineList: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/MachineList',
   plural: 'machine-lists',

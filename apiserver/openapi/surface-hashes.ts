@@ -4,12 +4,12 @@ import type { Steps } from '../turns/steps.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { endpointFragment } from './endpoint-paths.ts';
 
-/** Hashes of models that were made already: a descriptor is frozen. */
+/** Caches the hashes of models, whose descriptors are frozen. */
 const ofModels = new WeakMap<ModelDescriptor, string>();
 
 /**
- * A hash of all that a group version's document is made of, and not of the document: equal surfaces have equal hashes, on
- * any server of this version, and a document need not be made for the index to name it. A step a model.
+ * A hash of the input of a group version's document instead of the document: equal surfaces have equal hashes on any
+ * server of this version, and the index can name a document that is not built yet. One step per model.
  */
 export function* surfaceHash({ models, routes }: ApiSurface, version: string): Steps<string> {
   const parts: string[] = [version];

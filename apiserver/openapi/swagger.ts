@@ -13,10 +13,13 @@ import { security, securityDefinitions } from './security-schemes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-// What Swagger 2.0 has no word for. A field that has one of these alone is a field of any kind.
+// The keywords that Swagger 2.0 lacks. A field with only one of these accepts any value.
 const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
 
-/** The kinds in Swagger 2.0, for clients from before OpenAPI v3, as JSON: the same names, and schemas that say less. Some steps a piece. */
+/**
+ * The kinds in Swagger 2.0, for clients from before OpenAPI v3, as JSON: the same names, with less detailed schemas.
+ * Several steps per piece.
+ */
 export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();
   const paths: Buffer[] = [];
@@ -94,7 +97,7 @@ function plainSchema(schema: OpenApiSchema): Json {
 }
 
 /**
- * The Swagger 2.0 form of a keyword's value. Values that are no schemas (defaults, enums, examples) stay as they are.
+ * The Swagger 2.0 form of a keyword's value. Values that are not schemas (defaults, enums, examples) stay unchanged.
  */
 function plainValue(keyword: string, value: unknown): unknown {
   switch (keyword) {

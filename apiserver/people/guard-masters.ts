@@ -6,7 +6,10 @@ import { mastersGroup } from '../identity/user-info.ts';
 import { resourceName } from '../registry/object/resource-errors.ts';
 import type { WriteGuard } from '../registry/writes/registry-options.ts';
 
-/** Lets only members of `system:masters` write Users of this group: it may do everything, and no role gives it away. */
+/**
+ * Lets only members of `system:masters` write Users of this group: its members may do everything, and no role grants
+ * that.
+ */
 export const mastersGuard: WriteGuard = {
   covers: ({ model }) => isUserKind(model),
   check({ model }, { user, next, stored }) {

@@ -1,6 +1,9 @@
 import { TooManyLogins } from './login-throttle.ts';
 
-/** Hashes that are computed at the same time: each takes a thread of the four that files and names need, too, and 32 MiB. */
+/**
+ * The number of hashes computed at the same time: each takes 32 MiB, and one of the four threads that files and DNS
+ * need, too.
+ */
 const atOnce = 2;
 
 /** Requests that wait for a hash; further ones are refused. */
@@ -11,7 +14,7 @@ export class HashGate {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Calls `work` when it is its turn. @throws TooManyLogins when too many wait already */
+  /** Calls `work` at its turn. @throws TooManyLogins when too many requests wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= atOnce) {
       if (this.#waiting.length >= maxWaiting) throw new TooManyLogins(1);
@@ -22,7 +25,7 @@ export class HashGate {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
-      // It takes over the place of this one.
+      // The next request takes over the place of this one.
       else next();
     }
   }

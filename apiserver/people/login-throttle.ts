@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** A login that was refused without a look at the password. */
+/** A login that was refused without a check of the password. */
 export class TooManyLogins extends Error {
   override readonly name = 'TooManyLogins';
   readonly retryAfterSeconds: number;
@@ -11,16 +11,16 @@ export class TooManyLogins extends Error {
   }
 }
 
-/** How often a login may fail before the next one has to wait: people mistype, and may share an address. */
+/** The number of logins that may fail before the next one has to wait: people mistype, and may share an address. */
 const freeFailures = { account: 5, home: 5, address: 20 } as const;
 
-/** Waits double from a second to this. */
+/** The maximum wait; waits double from a second. */
 const maxWaitMs = 60_000;
 
-/** Failures are forgotten after this time without another. */
+/** Failures are forgotten after this time without another failure. */
 const forgetMs = 15 * 60_000;
 
-/** The number of accounts, of addresses, and of both together that are remembered; the oldest goes first. */
+/** The number of accounts, of addresses, and of pairs of both that are remembered; the oldest is dropped first. */
 const maxKept = 10_000;
 
 interface Failures {
@@ -28,12 +28,13 @@ interface Failures {
   readonly lastMs: number;
 }
 
-/** What failures are counted by: the account, the account at one address, and the address. */
+/** The keys of the counts of failures: the account, the account at one address, and the address. */
 type Part = 'account' | 'home' | 'address';
 
 /**
- * Slows logins down that fail again and again, by account and by address. Each replica counts by itself. An account at an
- * address from which it has logged in before has a count of its own: failures elsewhere must not lock its owner out.
+ * Slows down logins that fail again and again, by account and by address. Each replica counts separately. An account
+ * at an address from which it has logged in before has a count of its own: failures elsewhere must not lock its owner
+ * out.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -49,7 +50,10 @@ export class LoginThrottle {
     this.#clock = clock;
   }
 
-  /** Counts an attempt as failed until it succeeds, so that many at once gain nothing. @throws TooManyLogins when it has to wait */
+  /**
+   * Counts an attempt as failed until it succeeds, so that concurrent attempts gain nothing. @throws TooManyLogins when
+   * it has to wait
+   */
   begin(attempt: Attempt): void {
     const counts = this.#countsOf(attempt);
     const waitMs = Math.max(...counts.map(([part, key]) => this.#waitMs(part, key)));
@@ -58,8 +62,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Forgets the failures of the account, or those at its address alone if these have a count of their own, and this attempt
-   * of the address: others may be tried from there.
+   * Forgets the failures of the account, or only those at its address if these have their own count. Of the failures
+   * of the address it forgets only this attempt, since attackers may try other accounts from there.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;

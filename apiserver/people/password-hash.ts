@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** A hash with all that it takes to check a password against it. Bytes are in base64. */
+/** A hash with the parameters that are needed to check a password. Bytes are in base64. */
 export interface PasswordHash {
   readonly algorithm: 'scrypt';
   /** The cost in time and memory, the block size, and the number of passes. */
@@ -33,7 +33,7 @@ export async function verifyPassword(password: string, hash: PasswordHash): Prom
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
-/** A hash that no password has, to check passwords of unknown users against: it takes as long as a real one. */
+/** A hash that no password matches, for checks of unknown users: it takes as long as a real one. */
 export const dummyHash: PasswordHash = {
   ...parameters,
   salt: Buffer.alloc(saltBytes).toString('base64'),
@@ -42,7 +42,7 @@ export const dummyHash: PasswordHash = {
 
 function derive(password: string, salt: Buffer, hash: Parameters): Promise<Buffer> {
   const { cost, blockSize, parallelization } = hash;
-  // Twice what scrypt needs, which is the margin that OpenSSL asks for.
+  // Twice the memory that scrypt needs, the margin that OpenSSL requires.
   const maxmem = 2 * 128 * cost * blockSize;
   const options = { cost, blockSize, parallelization, maxmem };
   return new Promise((resolve, reject) => {

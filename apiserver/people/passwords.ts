@@ -9,18 +9,18 @@ const minCharacters = 12;
 const maxCharacters = 256;
 
 interface StoredPassword {
-  /** The user's; a new user of the same name has no password. */
+  /** The user's uid; a new user of the same name has no password. */
   readonly uid: string;
   readonly hash: PasswordHash;
 }
 
-/** A user of whom a password is asked for. */
+/** The user of a password check. */
 export interface PasswordOwner {
   readonly name: string;
   readonly uid: string;
 }
 
-/** Returns what is wrong with a password, in words that do not repeat it; undefined when nothing is. */
+/** Returns the problem of a password, without repeating it; undefined when there is none. */
 export function problemOfPassword(password: string): string | undefined {
   if (password.length < minCharacters || password.length > maxCharacters)
     return `must have ${minCharacters} to ${maxCharacters} characters`;
@@ -37,7 +37,7 @@ export class Passwords {
     this.#vault = vault;
   }
 
-  /** Returns what tells this password of the user from others: its salt. undefined if the user has none. */
+  /** Returns the salt, which identifies this password of the user; undefined if the user has none. */
   idOf({ name, uid }: PasswordOwner): string | undefined {
     const stored = this.#find(name);
     return stored?.uid === uid ? stored.hash.salt : undefined;
@@ -49,7 +49,10 @@ export class Passwords {
     await this.#vault.put(prefix + name, stored);
   }
 
-  /** Resolves with what {@link idOf} returns, if the password is the user's. Takes as long for no user, and for one without a password. */
+  /**
+   * Resolves with the result of {@link idOf} if the password is the user's. Takes equally long without a user, and for
+   * one without a password.
+   */
   async check(owner: PasswordOwner | undefined, password: string): Promise<string | undefined> {
     const stored = owner === undefined ? undefined : this.#find(owner.name);
     const known = stored?.uid === owner?.uid ? stored : undefined;

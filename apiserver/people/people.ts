@@ -13,7 +13,7 @@ import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
 import type { Session } from './sessions.ts';
 
-/** How often ended sessions, and passwords of deleted users, are looked for. */
+/** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
 export interface PeopleParts {
@@ -24,7 +24,7 @@ export interface PeopleParts {
   readonly logger: Logger;
 }
 
-/** What a browser tells of a person who wants to get in. */
+/** The data of a login. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -32,7 +32,7 @@ export interface Login {
   readonly address: string;
 }
 
-/** A user as stored, with what requests need of it. */
+/** The fields of a stored user that requests need. */
 interface Person extends PasswordOwner {
   readonly isEnabled: boolean;
   readonly info: UserInfo;
@@ -46,7 +46,7 @@ export class People {
   readonly #throttle: LoginThrottle;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
-  /** Owners of passwords who were not there at the last sweep. */
+  /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
 
   constructor(parts: PeopleParts) {
@@ -57,7 +57,10 @@ export class People {
     this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
-  /** Resolves with the secret of a new session; undefined when user and password do not belong together. @throws TooManyLogins */
+  /**
+   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
+   * TooManyLogins
+   */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
@@ -103,7 +106,7 @@ export class People {
     return { ...person.info, isValid };
   }
 
-  /** The user whose session this is: the same one, who is enabled, and has the same password. */
+  /** The user of this session, if it is the same object, is enabled, and has the same password. */
   #ownerOf(session: Session): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
@@ -131,7 +134,7 @@ export class People {
     }
   }
 
-  /** Deletes passwords whose users were absent at two sweeps: a replica may hear of a new user after its password. */
+  /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */
   async #deleteOrphans(): Promise<void> {
     const before = this.#absent;
     this.#absent = new Set();

@@ -12,8 +12,9 @@ export interface SessionAuthenticatorParts {
 }
 
 /**
- * Finds the user of a request by the session cookie. Browsers send it with any request to the server, so a write needs the
- * header Origin as well, which each browser sends with writes; that it is the server's own has been checked before.
+ * Finds the user of a request by the session cookie. Browsers send it with any request to the server, so a write
+ * needs the header Origin as well, which every browser sends with writes. An earlier check has verified that it is
+ * the server's own origin.
  */
 export class SessionAuthenticator implements RequestAuthenticator {
   readonly #parts: SessionAuthenticatorParts;
@@ -24,7 +25,7 @@ export class SessionAuthenticator implements RequestAuthenticator {
 
   readonly ofRequest = (request: IncomingMessage): UserInfo | undefined | Promise<UserInfo | undefined> => {
     const { cookie, authorization, origin } = request.headers;
-    // Who sends a token means the token.
+    // A token takes precedence over the cookie.
     if (cookie === undefined || authorization !== undefined) return undefined;
     const secret = readSessionCookie(cookie, this.#parts.isSecure(request));
     if (secret === undefined) return undefined;

@@ -14,12 +14,15 @@ export function readSessionCookie(header: string, isSecure: boolean): string | u
   return undefined;
 }
 
-/** Returns the Set-Cookie header that keeps a secret in a browser. No script can read it, and no other site can have it sent. */
+/**
+ * Returns the Set-Cookie header that stores a secret in a browser. No script can read the cookie, and no other site can
+ * make the browser send it.
+ */
 export function sessionCookie(secret: string, isSecure: boolean): string {
   return cookieOf(secret, { isSecure, maxAgeSeconds: maxSessionMs / 1000 });
 }
 
-/** Returns the Set-Cookie header that takes it away. */
+/** Returns the Set-Cookie header that deletes it. */
 export function endedSessionCookie(isSecure: boolean): string {
   return cookieOf('', { isSecure, maxAgeSeconds: 0 });
 }

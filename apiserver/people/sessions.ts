@@ -7,21 +7,21 @@ const prefix = 'session/';
 const usedPrefix = 'session-used/';
 const hourMs = 3_600_000;
 
-/** A session ends this long after its last request, */
+/** The time after the last request at which a session ends. */
 const idleMs = 8 * hourMs;
 
-/** and this long after the login in any case. */
+/** The time after the login at which a session ends in any case. */
 export const maxSessionMs: number = 7 * 24 * hourMs;
 
-/** How often the time of the last request is stored: each is a write. */
+/** The interval at which the time of the last request is stored, since each costs a write. */
 const storeUseMs = 300_000;
 
-/** Sessions of one user; a further login ends the oldest. */
+/** The maximum number of sessions of one user; a further login ends the oldest. */
 const maxPerUser = 50;
 
 const secretForm = /^[\w-]{43}$/;
 
-/** Stored under the hash of its secret: who reads the database cannot take a session over. */
+/** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
 export interface Session {
   readonly user: string;
   readonly uid: string;
@@ -46,7 +46,7 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** Begins a session, and resolves with its secret: 256 random bits, which are stored nowhere. */
+  /** Begins a session, and resolves with its secret: 256 random bits, which are not stored. */
   async begin(session: Omit<Session, 'startedMs'>): Promise<string> {
     const { vault, clock } = this.#parts;
     const secret = randomBytes(32).toString('base64url');
@@ -110,7 +110,7 @@ export class Sessions {
     return typeof used === 'number' ? used : startedMs;
   }
 
-  /** In an entry of its own: stored into the session, it could bring one back that ends meanwhile. */
+  /** In a separate entry: a write of the session itself could restore one that has just ended. */
   #noteUse(hash: string, { startedMs }: Session): void {
     const { vault, clock, logger } = this.#parts;
     const nowMs = clock.now();

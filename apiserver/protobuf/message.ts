@@ -6,14 +6,20 @@ import { malformed } from './malformed.ts';
 import { readFields } from './wire-fields.ts';
 import type { WireField } from './wire-fields.ts';
 
-/** The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON. */
+/**
+ * The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in
+ * Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON.
+ */
 export type FieldType = 'string' | 'bytes' | 'quantity' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
   readonly name: string;
   readonly type: FieldType;
-  /** `list`: repeated; `map`: entries with a key of text, and values of text, bytes or quantities; `optional`: an empty value counts as a value. Default: none of these. */
+  /**
+   * `list`: repeated; `map`: entries with a key of text, and values of text, bytes or quantities; `optional`: an empty
+   * value counts as a value. Default: none of these.
+   */
   readonly is?: 'list' | 'map' | 'optional';
 }
 
@@ -102,7 +108,7 @@ function textOf(name: string, bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** 0001-01-01 and 9999-12-31, in seconds since 1970: what RFC 3339 can write. */
+/** 0001-01-01 and 9999-12-31, in seconds since 1970: the range of RFC 3339. */
 const [minSeconds, maxSeconds] = [-62_135_596_800n, 253_402_300_799n];
 
 /** undefined: no time. */

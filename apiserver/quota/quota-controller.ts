@@ -20,7 +20,7 @@ const gatherMs = 200;
 
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
-/** Keeps `status.used` and `status.hard` of quotas. Nothing is decided by them; people and tools read them. */
+/** Maintains `status.used` and `status.hard` of quotas, which are only for people and tools. */
 export class QuotaController {
   readonly #parts: QuotaControllerParts;
   readonly #getQuotas: () => Resource | undefined;
@@ -140,7 +140,7 @@ async function patchStatus(
   await registry.patch(quotas, key, { type: 'merge', patch }, { ...asService, subresource: 'status' });
 }
 
-/** Makes a process the one that counts for a quota. Another change of the quota, or its deletion, is no failure. */
+/** Makes a process the one that counts for a quota. Another change of the quota, or its deletion, is not a failure. */
 export async function takeOverQuota(
   { registry, table }: Pick<QuotaControllerParts, 'registry' | 'table'>,
   { metadata: { name, namespace = '', resourceVersion } }: ApiObject,

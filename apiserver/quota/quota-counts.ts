@@ -5,7 +5,7 @@ import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** A quota, read. */
+/** A parsed quota. */
 export interface ReadQuota {
   readonly object: ResourceQuotaObject;
   /** The bounds by their keys, such as `count/persons.people.example.com`. */

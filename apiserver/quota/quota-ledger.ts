@@ -30,9 +30,10 @@ interface UnderWay {
 const maxTurnMs = 30;
 
 /**
- * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted here. Of several
- * processes, one counts for a quota at a time: it is named in the quota's status, its creations require the claim of that, and
- * memory has all earlier creations of others by then. So a bound is never exceeded, and no creation is refused below it.
+ * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted
+ * here. Only one of several processes counts for a quota at a time. The quota's status names it, its creations
+ * require the matching claim, and by then memory has all earlier creations of others. So a bound is never exceeded,
+ * and no creation is refused below it.
  */
 export class QuotaLedger {
   readonly #parts: QuotaLedgerParts;
@@ -74,7 +75,7 @@ export class QuotaLedger {
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
       if (full === undefined) return this.#hold(place, this.#claimsOf(quotas, counting));
-      // Each creation under way may fail, and leave its place.
+      // A creation under way may fail, and free its place.
       if (underWay === undefined) throw exceeded(resource, object, { quota: full, used });
       await new Promise<void>((resolve) => underWay.waiting.push(resolve));
     }
@@ -131,7 +132,7 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { clock, random, takeOver, id } = this.#parts;
-    // Another process has work of its own: the creations that it holds places for must not all be decided again.
+    // Another process is also working: it must not have to decide again all creations for which it holds places.
     if (object.status?.counter !== undefined) {
       await new Promise<void>((resolve) => clock.setTimeout(resolve, random() * maxTurnMs));
     }

@@ -14,8 +14,9 @@ export interface DeleteEntriesOptions {
 }
 
 /**
- * Deletes objects of one kind, some at a time. An object that is already gone is no failure, and a refused one does not
- * stop the others. Rejects in the end with the first failure, but at once when nothing can be written.
+ * Deletes objects of one kind, some at a time. An object that is already gone is not a failure, and a refused
+ * deletion does not stop the others. Rejects in the end with the first failure, but at once when no write is
+ * possible.
  */
 export async function deleteEntries(
   registry: Registry,

@@ -133,7 +133,7 @@ function attributesOf({ resourceAttributes, nonResourceAttributes }: ReviewSpec)
     return { isResource: false, verb, path };
   }
   const { verb = '', group = '', version = '', resource = '', subresource, namespace, name } = resourceAttributes;
-  // Clients in Go send empty texts for what is absent.
+  // Clients in Go send empty strings for absent values.
   const part = { subresource: present(subresource), namespace: present(namespace), name: present(name) };
   return { isResource: true, verb, group, version, resource, ...part };
 }

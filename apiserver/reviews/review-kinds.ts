@@ -73,7 +73,10 @@ export const selfSubjectRulesReview: ModelDescriptor = reviewKind({
   spec: { namespace: text },
 });
 
-/** Kinds with which a client asks a question by creating an object: nothing is stored, and the status holds the answer. */
+/**
+ * Kinds with which a client asks a question by creating an object: nothing is stored, and the status of the response is
+ * the answer.
+ */
 export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectReview,
   tokenReview,

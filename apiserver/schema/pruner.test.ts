@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { compileSchema } from './compile-schema.ts';
 
 /**
- * Kubernetes' pruning of structural schemas, written down as plainly as possible: what is left of a value, and the paths of what
- * is not. Metadata is left out: it is pruned by its names.
+ * Kubernetes' pruning of structural schemas, written down as plainly as possible: the value that remains, and the
+ * paths of the removed fields. Metadata is not covered: it is pruned by its names.
  */
 class PlainPruning {
   readonly removed: string[] = [];
@@ -25,7 +25,7 @@ class PlainPruning {
     );
   }
 
-  /** Unknown fields stay, in the value and in the items of a list; what is known is pruned by its own schema. */
+  /** Unknown fields stay, in the value and in the items of a list; known fields are pruned by their own schemas. */
   #keep(value: unknown, schema: JsonSchema | undefined, path: string): unknown {
     if (schema === undefined) return value;
     if (Array.isArray(value)) return value.map((item, at) => this.#keep(item, schema.items, `${path}[${at}]`));

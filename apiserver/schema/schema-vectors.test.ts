@@ -68,7 +68,7 @@ function expectUnless(deviation: Deviation | undefined, check: () => void): void
   expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();
 }
 
-/** A deviation whose case is gone would otherwise stay listed for ever. */
+/** Otherwise a deviation whose case is gone would stay in the list for ever. */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
   it('lists as deviating only cases that exist', () => {
     expect(cases).to.include.members(Object.keys(deviations));
@@ -196,7 +196,7 @@ describe('schema vectors', () => {
     for (const { name, schema, input, errors } of load<Case>('listtype')) {
       it(name, () => {
         const causes = compileBelow(schema).validate({ root: input });
-        // The lists hold items of other types than declared, which the recording did not look at.
+        // The lists hold items of other types than declared, which the recording ignored.
         const ofLists = causes.filter(({ message }) => /^Duplicate|list of type map$/.test(message));
         expect(places(ofLists)).to.deep.equal(places(errors));
       });
@@ -216,13 +216,13 @@ describe('schema vectors', () => {
     const cases = load<Case>('objectmeta-coerce')
       // The recording has no schema with its cases of validation.
       .filter(({ op }) => op !== 'validate')
-      // Wrong types are violations here and never dropped: data does not vanish silently.
+      // Wrong types are violations here; they are not dropped, so that no data is lost silently.
       .filter(({ dropInvalidFields }) => dropInvalidFields !== true)
       .filter(({ input }) => input !== null && typeof input === 'object');
     for (const { name, schema, includeRoot, input, unknownFields = [] } of cases) {
       it(name, () => {
         const paths = compile(schema ?? {}).prune(structuredClone(input ?? {}));
-        // Metadata of the root is always looked at; other unknown fields are the matter of the pruning vectors.
+        // The metadata of the root is always checked; the pruning vectors cover other unknown fields.
         const ofMetadata = paths.filter(
           (path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')),
         );

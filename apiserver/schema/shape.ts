@@ -2,7 +2,10 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import type { Identity } from './judge/distinct.ts';
 import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
-/** The shape of a field. `anything`: the value stays as it is. `metadata`: its fields are known by name, whatever the schema says. */
+/**
+ * The shape of a field. `anything`: the value stays as it is. `metadata`: its fields are known by name, whatever the
+ * schema says.
+ */
 export type FieldShape = Shape | 'anything' | 'metadata';
 
 /** The structure of an object by its schema: the known fields, and their defaults. */
@@ -11,7 +14,9 @@ export interface Shape {
   /** The shape of the fields that are not among the properties. */
   readonly additional: FieldShape | undefined;
   readonly items: Shape | undefined;
-  /** How the items of a merged list (`x-kubernetes-list-type`) are distinguished; undefined when the list is one value. */
+  /**
+   * How the items of a merged list (`x-kubernetes-list-type`) are distinguished; undefined when the list is one value.
+   */
   readonly identity: Identity | undefined;
   /** True for an object that is one value, and is not merged field by field (`x-kubernetes-map-type: atomic`). */
   readonly isAtomic: boolean;
@@ -26,7 +31,9 @@ export interface Shape {
   readonly defaults: readonly (readonly [name: string, shape: Shape])[];
 }
 
-/** A schema that takes part in a shape; a default counts only where the schema holds for sure, not in a branch of anyOf. */
+/**
+ * A schema that takes part in a shape; a default counts only where the schema always applies, not in a branch of anyOf.
+ */
 interface Source {
   readonly schema: JsonSchema;
   readonly isCertain: boolean;
@@ -38,7 +45,7 @@ interface Source {
  */
 const maxShapes = 100_000;
 
-/** Known in every resource, and not shaped by its schema. */
+/** Known in every resource, whatever its schema says. */
 const envelope: readonly (readonly [string, FieldShape])[] = [
   ['apiVersion', 'anything'],
   ['kind', 'anything'],
@@ -46,9 +53,10 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 ];
 
 /**
- * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field that
- * any of them declares is known. Kubernetes asks for the declaration outside of them instead, and gets the same result.
- * A shape reads the schemas below it when it is first used, since most objects reach a small part of a large schema.
+ * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field
+ * that any of them declares is known. Kubernetes requires the declaration outside of them instead, with the same
+ * result. A shape reads the schemas below it when it is first used, since most objects reach a small part of a large
+ * schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;

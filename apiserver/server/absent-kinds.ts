@@ -21,7 +21,7 @@ export interface AbsentKindsParts {
 }
 
 /**
- * Tells a kind that is not served at the moment (503) from one that does not exist (404). The database knows the kinds
+ * Tells a kind that is not served at the moment (503) from one that does not exist (404). The database has the kinds
  * that were ever served; the plugins and definitions know whether they will serve one of them again.
  */
 export class AbsentKinds {

@@ -51,7 +51,7 @@ describe('service accounts and replicas', () => {
       const token = body.status?.token ?? '';
       expect((await send(asked, '/api/v1/namespaces', { token })).status).not.to.equal(401);
       await send(issuing, `${accounts}/a${index}`, { method: 'DELETE' });
-      // A read of the other has seen the deletion; from then on the token is void there, too.
+      // Once a read of the other replica shows the deletion, the token is void there, too.
       expect((await send(asked, `${accounts}/a${index}`)).status).to.equal(404);
       expect((await send(asked, '/api/v1/namespaces', { token })).status).to.equal(401);
     }

@@ -16,7 +16,7 @@ import { defaultMaxConnections } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
-/** `required`: users need a credential. `open`: everybody on this machine is let in. */
+/** `required`: users need a credential. `open`: every client on this machine may do everything. */
 export type AuthMode = 'required' | 'open';
 
 /** How to run an API server. Everything has a default. */
@@ -206,7 +206,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** Limits that tell users apart, which an open server cannot. */
+/** Limits per user, which an open server cannot apply. */
 function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   const isOpen = auth === 'open';
   return {
@@ -215,7 +215,7 @@ function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUn
   };
 }
 
-/** True when an option says whom to let in. */
+/** True when an option configures credentials. */
 function hasCredentials(options: ApiServerOptions): boolean {
   const { token, tokenFile, authenticationConfig, clientCa } = options;
   return [token, tokenFile, authenticationConfig, clientCa].some((option) => option !== undefined);

@@ -59,7 +59,7 @@ import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /**
- * The part that handles requests. Not its class, whose declaration mentions the types of koa, which are not published.
+ * The part that handles requests. Not its class, whose declaration has types of koa, which are not published.
  */
 interface Closable {
   close(): void;

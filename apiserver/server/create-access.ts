@@ -12,7 +12,7 @@ import type { AccountParts } from './create-account-issuer.ts';
 import { createIdentities } from './create-identities.ts';
 import { createPeople, sessionsOf } from './create-people.ts';
 
-/** Decides about all requests: who sends it, and whether they may. */
+/** Decides who sends a request, and whether that user may make it. */
 export interface Access {
   readonly authenticator: Authenticator;
   readonly authorizer: RbacAuthorizer;
@@ -20,7 +20,7 @@ export interface Access {
   readonly administrator: Administrator | undefined;
   /** Signs the tokens of service accounts. */
   readonly accountIssuer: AccountIssuer;
-  /** What has to be started with the server, and stopped with it. */
+  /** The parts that start and stop with the server. */
   readonly followed: readonly Followed[];
 }
 
@@ -29,7 +29,7 @@ export interface AccessParts extends AccountParts {
   readonly isShared: boolean;
 }
 
-/** Rejects with SettingsFileError when a file that says who may come in cannot be used. */
+/** Rejects with SettingsFileError when a file of credentials cannot be used. */
 export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
   const accountIssuer = createAccountIssuer(settings, parts);
   const people = createPeople(settings, parts);

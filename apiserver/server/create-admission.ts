@@ -13,7 +13,10 @@ import type { Settings } from './api-server-options.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { RequiredClaim } from '../store/store.ts';
 
-/** Returns the rule that quotas add to creations. `registry` is called once writes begin, since it needs the rule first. */
+/**
+ * Returns the rule that quotas add to creations. `registry` is called once writes begin, since the registry itself
+ * needs the rule.
+ */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
   { table, isShared, registry }: QuotaAdmissionParts,
@@ -50,7 +53,7 @@ export function createAdmission(table: ResourceTable): NonNullable<RegistryOptio
   };
 }
 
-/** Refuses writes that give their writer, or others, more than the writer has. */
+/** Refuses writes that give the writer, or other users, more permissions than the writer has. */
 export function createGuard(authorizer: RbacAuthorizer): WriteGuard {
   const guards = [grantGuard(authorizer), mastersGuard];
   return {

@@ -51,7 +51,7 @@ export function createHandlers(
 
 type ServedParts = 'resources' | 'memory' | 'proxies' | 'bodies' | 'endpoints' | 'metrics' | 'live' | 'permissions';
 
-/** What requests are answered from. */
+/** The sources of responses. */
 export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;

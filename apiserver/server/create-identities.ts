@@ -15,13 +15,13 @@ import { parseTokenFile } from '../identity/tokens/token-file.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
 
-/** All that a server with these options knows users by. */
+/** All authenticators of a server with these options. */
 export interface Identities {
   readonly requests: readonly RequestAuthenticator[];
-  /** Has to be opened before requests are received. undefined: there is no file of the administrator. */
+  /** Must be opened before the first request. undefined: there is no administrator file. */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
-  /** What has to be started with the server, and stopped with it. */
+  /** The parts that start and stop with the server. */
   readonly followed: readonly Followed[];
 }
 
@@ -32,7 +32,7 @@ export interface IdentityParts {
   readonly isShared: boolean;
 }
 
-/** Reads the files that say who may come in. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
+/** Reads the files of credentials. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
 export async function createIdentities(settings: Settings, parts: IdentityParts): Promise<Identities> {
   const { accountIssuer } = parts;
   const listed = await tokensOfFile(settings);
@@ -42,7 +42,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   return {
     requests: settings.tls === undefined ? [] : [new ClientCertificates(settings.clock)],
     administrator,
-    // Signed tokens first: what is none is known by its first letters.
+    // Signed tokens first, because other tokens are recognized by their first letters.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
     followed: [...listed.followed, ...signed.followed],
   };

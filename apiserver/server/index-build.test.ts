@@ -12,7 +12,7 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 3000;
 
-/** A kind with an index whose function reports its calls. */
+/** A kind with an index whose function records its calls. */
 function thingModel(onCall: () => void): ModelDescriptor {
   const plain: ModelDescriptor = defineModel({
     gvk: 'things.example.com/v1/Thing',

@@ -55,7 +55,7 @@ describe('permissions of replicas on one database', () => {
       subjects: [{ apiGroup, kind: 'User', name: 'ada' }],
     });
 
-  /** A request of ada's to the other replica. */
+  /** A request by ada to the other replica. */
   const ask = async (path: string): Promise<Response> =>
     fetch(`${running[1]?.server.url}${path}`, { headers: { 'Impersonate-User': 'ada', 'Impersonate-Group': 'staff' } });
 

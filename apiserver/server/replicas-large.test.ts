@@ -16,7 +16,7 @@ interface Person extends ApiObject {
   readonly spec: { readonly email: string; readonly age: number };
 }
 
-/** A kind with a unique index whose function reports its calls. */
+/** A kind with a unique index whose function records its calls. */
 function personModel(onCall: () => void = () => undefined): ModelDescriptor<Person> {
   const base = defineModel({
     gvk: 'people.example.com/v1/Person',

@@ -5,7 +5,7 @@ export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 }
 
-/** Knows where the fields of a file are. */
+/** Finds the places of fields in a file. */
 export interface FieldPlaces {
   readonly path: string;
   readonly lineOf: (field: string) => number;

@@ -2,7 +2,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
-/** Time between two looks at a file: a token that is taken out of it is refused a minute later at most. */
+/** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */
 const intervalMs = 60_000;
 
 export interface FollowedFileOptions {
@@ -23,7 +23,7 @@ export interface Followed {
   stop(): Promise<void>;
 }
 
-/** Reads a file again every minute. While it cannot be used, that is logged, and the content before stays in use. */
+/** Reads a file again every minute. If it cannot be used, it logs that and keeps the last content. */
 export class FollowedFile implements Followed {
   readonly #options: FollowedFileOptions;
   readonly #looks: PeriodicTask;

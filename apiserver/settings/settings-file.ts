@@ -3,7 +3,7 @@ import { readYamlDocuments } from '../decode/yaml-documents.ts';
 import { readPrivate } from '../tls/private-file.ts';
 import { Fields, SettingsFileError } from './fields.ts';
 
-/** People write these files by hand: they need no depth. */
+/** People write these files by hand, so they need little depth. */
 const limits = { maxDepth: 32 } as const;
 
 export interface SettingsText {
@@ -12,7 +12,7 @@ export interface SettingsText {
 }
 
 /**
- * Reads a file of settings that decides who may come in. Rejects with SettingsFileError when it is absent, too large, or
+ * Reads a file of settings about credentials. Rejects with SettingsFileError when it is absent, too large, or
  * when others than its owner have access to it; root's group may read it, so that a secret can be mounted.
  */
 export async function readSettingsText(path: string): Promise<SettingsText> {
@@ -31,7 +31,7 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
 export function parseSettings({ path, text }: SettingsText): Fields {
   const [document, ...others] = readYamlDocuments(text, limits);
   if (document === undefined) throw new SettingsFileError(`${path}: is empty`);
-  // The parser quotes what it stumbled over, which may be a secret in the wrong place.
+  // The parser quotes the wrong text, which may be a misplaced secret.
   if ('message' in document) {
     throw new SettingsFileError(`${path}:${document.line}: ${document.message.replaceAll(/".*"/gs, '"…"')}`);
   }

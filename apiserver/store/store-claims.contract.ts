@@ -51,7 +51,7 @@ export function describeClaims(store: () => Store): void {
 
   it('tells values apart by kind, index, length, NUL and lone surrogates', async () => {
     const long = 'x'.repeat(300);
-    // As if it knew what is stored for the long one.
+    // As if the client knew the stored form of the long value.
     const hashOfLong = `#${createHash('sha256').update(Buffer.from(long, 'utf16le')).digest('base64')}`;
     const values = [long, `${long}y`, 'a\0b', 'a\0c', '\ud800', '\ud801', 'x', '#x', '', hashOfLong];
     await written(store(), ...values.map((each, at) => create(`n${at}`, '', [[1, each]])));
@@ -187,7 +187,7 @@ export function describeKindClaims(store: () => Store): void {
   });
 }
 
-/** Claims that an operation names, of another object as a rule: what holds when it is committed. */
+/** Claims that an operation requires, usually of another object: they must exist at the commit. */
 export function describeRequiredClaims(store: () => Store): void {
   const term: Claim = [1, 'first'];
   const leases = { kind: 2 };

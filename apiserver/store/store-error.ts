@@ -1,7 +1,7 @@
 /**
  * The reason why a store failed.
  * - `refused`: the engine refused this request, nothing was written; a batch of several may be tried again in parts
- * - `full`: no room on the disk, nothing was written (507 or 503 to a client)
+ * - `full`: the disk is full, nothing was written (507 or 503 to a client)
  * - `readOnly`, `io`: the medium fails; after `io` in a commit, the next start shows the outcome
  * - `corrupt`: not a database, or a damaged one
  * - `locked`: another process or store has the database

@@ -15,7 +15,7 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import type { Claim, Operation, Store } from './store.ts';
 
-/** The log: complete, in order, and compacted from its old end. */
+/** The log: complete, in order, and compacted from its oldest end. */
 export function describeChanges(store: () => Store): void {
   it('returns the whole history in order, with the previous bytes and, for a delete, the last ones', async () => {
     const [a = 0] = await written(store(), create('a', '1'));

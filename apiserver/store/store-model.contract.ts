@@ -5,7 +5,7 @@ import { allSteps } from '../turns/steps.ts';
 import { claimDifference } from './claim-difference.ts';
 import { type Change, type Claim, CompactedError, type Operation, type Outcome, type Store } from './store.ts';
 
-/** What a test run draws; the model turns it into an operation that makes sense, or nearly so, at its moment. */
+/** A drawn step of a test run; the model turns it into an operation that is valid, or nearly so, at that moment. */
 interface Draw {
   readonly op: Operation['op'];
   readonly name: number;
@@ -29,7 +29,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ compactRows: fc.nat({ max: 5 }) }) },
 );
 
-/** Random histories against a plain model in memory. */
+/** Random histories, compared with a simple model in memory. */
 export function describeStoreModel(store: () => Store): void {
   for (const [numRuns, tier] of [
     [25, ''],
@@ -38,7 +38,7 @@ export function describeStoreModel(store: () => Store): void {
     it(`agrees with a plain model on every outcome, row and change of random histories${tier}`, async () => {
       let kind = 0;
       const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
-        // A kind a run, so that runs share a store and still know nothing of each other.
+        // One kind for each run, so that runs share a store without affecting each other.
         kind += 1;
         const model = new StoreModel(kind, await store().currentRevision());
         for (const each of steps) {
@@ -74,7 +74,7 @@ class StoreModel {
   }
 
   async compact(store: Store, maxRows: number): Promise<void> {
-    // The first run clears what the runs before it left of history.
+    // The first run clears the history of earlier runs.
     await store.compact(this.#compactRevision, Number.MAX_SAFE_INTEGER);
     const gone = this.#changes.slice(0, maxRows);
     const dropped = await store.compact(this.#revision, maxRows);
@@ -106,7 +106,7 @@ class StoreModel {
     const isDelete = op === 'delete';
     const unique = { add: isDelete ? [] : add, remove: isDelete || removeHeld ? held : [] };
     const expected = (this.#rows.get(key)?.revision ?? 1) - (isStale ? 1 : 0);
-    // A delete brings its last state or not, as the first byte falls.
+    // The first byte decides whether a delete has its last state.
     const withData = !isDelete || (data[0] ?? 0) > 100 ? { data } : {};
     return { op, key, kind: this.#kind, unique, ...(op === 'create' ? {} : { expect: expected }), ...withData };
   }
@@ -143,7 +143,7 @@ class StoreModel {
   }
 }
 
-/** The store's precondition: one operation a key in a batch, and none that share a claim. */
+/** The store's precondition: one operation per key in a batch, and no two that share a claim. */
 function apart(operations: readonly Operation[]): Operation[] {
   const taken = new Set<string>();
   return operations.filter(({ key, unique }) => {

@@ -1,6 +1,6 @@
 import type { Change, Claim, Operation, Outcome, Row, Store } from './store.ts';
 
-/** The kind of all operations that name no other. */
+/** The kind of all operations without another kind. */
 export const kind = 1;
 
 export function key(name: string, plural = 'persons'): string {

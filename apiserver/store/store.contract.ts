@@ -17,7 +17,7 @@ import { describeClaims, describeKindClaims, describeRequiredClaims } from './st
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
 import { describeStoreModel } from './store-model.contract.ts';
 
-/** A store, open, on data of its own. */
+/** An open store with its own data. */
 export interface StoreUnderTest {
   readonly store: Store;
   readonly opened: OpenedStore;
@@ -126,7 +126,7 @@ function describeCommits(store: () => Store): void {
 
   it('keeps bytes as they are: none, all values, 3 MB [spec 1-opaque-bytes]', async () => {
     const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
-    // Views with an offset, as slices of a request body are.
+    // Views with an offset, like slices of a request body.
     const views = all.map((data) =>
       new Uint8Array([1, 2, 3, ...data.subarray(0, 256), ...data.subarray(256)]).subarray(3),
     );
@@ -231,7 +231,7 @@ function describeRest(current: () => StoreUnderTest): void {
   });
 }
 
-/** Promises, beyond the contract, of stores whose data outlive them. */
+/** Additional guarantees of stores whose data outlive them. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
   it(`${name} keeps everything across a restart, and continues from there`, async () => {
     const { store, opened, reopen } = await open();

@@ -70,7 +70,7 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** True when the folder holds neither an authority nor a trace of one, so that no client can trust it yet. */
+  /** True when the folder holds neither an authority nor a part of one, so that no client can trust it yet. */
   async #isNew(): Promise<boolean> {
     const files = new Set(await readdir(this.#options.directory));
     return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));
@@ -99,7 +99,7 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** A server certificate that is absent is made; one that is damaged tells of trouble. */
+  /** An absent server certificate is made; a damaged one is an error. */
   async #stored(): Promise<KeyAndChain | undefined> {
     const path = this.#path(serverFile);
     const text = await orAbsent(readPrivate(path));
@@ -111,7 +111,7 @@ export class AuthorityFolder implements CertificateSource {
     if (!certificate.checkIssued(root) || !certificate.verify(root.publicKey)) return false;
     const present = new Set(namesOfCertificate(certificate.subjectAltName));
     if (present.size !== names.length || !names.every((name) => present.has(name))) return false;
-    // It cannot outlive its authority: a new one would gain nothing.
+    // A certificate cannot outlive its authority, so a new one would not last longer.
     return expiryOf(certificate) > Math.min(clock.now() + renewalDays * dayMs, expiryOf(root) - 1);
   }
 

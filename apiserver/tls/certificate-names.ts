@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 /** The names of the loopback interface, which every certificate has. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
-/** All addresses of a machine: a place to listen at, and the address of no host. */
+/** All addresses of a machine: a server can listen there, but no host has this address. */
 const unspecified = new Set(['0.0.0.0', '::']);
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;

@@ -5,18 +5,20 @@ import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 /** Time between two reads of the source: new files are in use after an hour at most. */
 const intervalMs = 3_600_000;
 
-/** A certificate that ends sooner should have been renewed: it is logged. */
+/** A certificate that ends sooner should have been renewed, so it is logged. */
 const warnMs = 14 * 86_400_000;
 
 export interface CertificateRenewalOptions {
   readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with a new certificate, which clients get that connect from then on. */
+  /** Called with a new certificate, which is used for connections from then on. */
   readonly onRenewed: (certificate: ServerCertificate) => void;
 }
 
-/** Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use. */
+/**
+ * Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use.
+ */
 export class CertificateRenewal {
   readonly #options: CertificateRenewalOptions;
   readonly #looks: PeriodicTask;

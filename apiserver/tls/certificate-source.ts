@@ -27,7 +27,7 @@ export function certificateSource({ clientCa, ...options }: CertificateSourceOpt
   };
 }
 
-/** Rejects with Error, naming the file, when one of its certificates is no authority. */
+/** Rejects with Error, naming the file, when one of its certificates is not an authority. */
 async function readAuthorities(path: string): Promise<string> {
   const certificates = parseCertificates({ path, text: await readPublic(path) });
   const wrong = certificates.findIndex(({ ca }) => !ca);

@@ -64,10 +64,10 @@ export interface ClientRequest extends Validity {
   readonly groups: readonly string[];
 }
 
-/** Makes a new key, and a certificate for it that the authority signs, by which a server knows a user. */
+/** Makes a new key, and a certificate for it that the authority signs, with which a server identifies a user. */
 export async function issueClient(authority: KeyAndChain, request: ClientRequest): Promise<Issued> {
   const { user, groups, ...validity } = request;
-  // As texts, names would be searched for quotes and escapes.
+  // Names as texts would be parsed for quotes and escapes.
   const subject = new Name([
     { CN: [{ utf8String: user }] },
     ...groups.map((group) => ({ O: [{ utf8String: group }] })),

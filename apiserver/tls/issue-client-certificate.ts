@@ -11,8 +11,8 @@ export interface ClientCertificateRequest extends ClientRequest {
 }
 
 /**
- * Issues a key and a certificate, both in PEM, by which a server with this authority knows a user. The certificate ends with the
- * authority at the latest. Rejects with Error, naming the file, when there is no authority.
+ * Issues a key and a certificate, both in PEM, with which a server with this authority identifies a user. The
+ * certificate ends with the authority at the latest. Rejects with Error, naming the file, when there is no authority.
  */
 export async function issueClientCertificate({ directory, ...request }: ClientCertificateRequest): Promise<Issued> {
   const path = join(directory, authorityFile);

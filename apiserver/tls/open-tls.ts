@@ -3,7 +3,7 @@ import { CertificateRenewal } from './certificate-renewal.ts';
 import { certificateSource } from './certificate-source.ts';
 import type { ServerCertificate, TlsOptions } from './tls-options.ts';
 
-/** What a server with TLS has. */
+/** The parts of a server with TLS. */
 export interface SecureParts {
   readonly certificate: ServerCertificate;
   readonly renewal: CertificateRenewal;
@@ -19,7 +19,7 @@ export interface OpenTlsOptions {
   readonly logger: Logger;
 }
 
-/** Loads the certificate, or issues one. Calls `onRenewed` with each one that takes its place. */
+/** Loads the certificate, or issues one. Calls `onRenewed` with each certificate that replaces it. */
 export async function openTls(
   { tls, clientCa, host, hostNames, clock, logger }: OpenTlsOptions,
   onRenewed: (certificate: ServerCertificate) => void,

@@ -1,7 +1,7 @@
 import { TurnQueue } from './turn-queue.ts';
 import type { Purpose } from './turn-queue.ts';
 
-/** The event loop's own time, whatever time a server lives in. */
+/** The time of the event loop, whatever clock a server has. */
 // oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- the one place that reads it
 const eventLoopMs = (): number => performance.now();
 
@@ -10,7 +10,9 @@ let clockMs = eventLoopMs;
 /** The queue of the process, as there is one event loop. */
 const turns = new TurnQueue(() => clockMs());
 
-/** Resolves when the caller may do its next step: in a later turn of the event loop, or while the present one has time. */
+/**
+ * Resolves when the caller may do its next step: in a later turn of the event loop, or while the present one has time.
+ */
 export function nextTurn(purpose: Purpose = 'request'): Promise<void> {
   return turns.next(purpose);
 }

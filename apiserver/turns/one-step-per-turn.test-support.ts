@@ -1,6 +1,6 @@
 import { replaceTurnClock } from './next-turn.ts';
 
-/** No less than the time of a turn. */
+/** At least the time of a turn. */
 const stepMs = 5;
 
 /**
@@ -19,7 +19,7 @@ export function oneStepPerTurn(): void {
   afterEach(() => restore());
 }
 
-/** Resolves with the number of turns that the event loop takes until the work is done: 1 if it never yields to another. */
+/** Resolves with the number of turns of the event loop until the work is done: 1 if it never yields. */
 export async function turnsOf(work: () => unknown): Promise<number> {
   let turns = 0;
   let isOver = false;

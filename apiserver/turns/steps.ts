@@ -34,7 +34,7 @@ export function* oneStep<R>(step: () => R): Steps<R> {
   return step();
 }
 
-/** Calls `follow` with a value; at once when the value is no promise. */
+/** Calls `follow` with a value; at once when the value is not a promise. */
 export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(follow) : follow(value);
 }

@@ -1,4 +1,4 @@
-/** What work is for: a request whose client waits for it, or the server's own upkeep. */
+/** The purpose of work: a request whose client waits, or the server's own maintenance. */
 export type Purpose = 'request' | 'background';
 
 /** Time for which steps are resumed in one turn of the event loop. */
@@ -42,7 +42,7 @@ export class TurnQueue {
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // The next immediate belongs to the turn of the caller, which may have taken long already.
+      // The next immediate belongs to the turn of the caller, which may already have taken long.
       setImmediate(() => this.#schedule());
     });
   }

@@ -35,7 +35,7 @@ export class MemoryVault implements Vault {
   }
 
   async reach(): Promise<void> {
-    // Everything is here at once.
+    // All values are here at once.
   }
 
   #tell(name: string): void {

@@ -13,8 +13,8 @@ export interface Vault {
    */
   put(name: string, value: unknown, options?: { readonly ifAbsent?: boolean }): Promise<boolean>;
   delete(name: string): Promise<void>;
-  /** Calls the listener after each change, by whichever replica; returns a function that ends this. */
+  /** Calls the listener after each change, by any replica; returns a function that removes it. */
   onChange(listener: (name: string) => void): () => void;
-  /** Resolves when memory has everything that was acknowledged, by whichever replica, before the call. */
+  /** Resolves when memory has every write that any replica acknowledged before the call. */
   reach(): Promise<void>;
 }

@@ -7,14 +7,17 @@ import { columnsOfEvents } from './event-columns.ts';
 import { rbacColumns } from './rbac-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
-/** The columns of built-in kinds that are more than fields. */
+/** The columns of built-in kinds that are not plain fields. */
 const columnsOfBuiltins = [
   { model: eventKind, columns: columnsOfEvents },
   { model: secretKind, columns: columnsOfSecrets },
   { model: configMapKind, columns: columnsOfConfigMaps },
 ] as const;
 
-/** Returns the columns of a model: Name and those that it declares, or Name and Age. Built-in kinds have Kubernetes' columns. */
+/**
+ * Returns the columns of a model: Name and those that it declares, or Name and Age. Built-in kinds have Kubernetes'
+ * columns.
+ */
 export function columnsOf(model: ModelDescriptor): TableColumns {
   const { group, kind, printerColumns } = model;
   const builtin = columnsOfBuiltins.find((each) => group === each.model.group && kind === each.model.kind);

@@ -21,6 +21,6 @@ export type MetaVersion = 'v1' | 'v1beta1';
 export interface ObjectView {
   ofObject(object: Buffer): Buffer;
   ofList(envelope: ListEnvelope): ListView;
-  /** Returns a function that shows the objects of one watch in their order, bookmarks, too. */
+  /** Returns a function that converts the objects of one watch in their order, including bookmarks. */
   ofEvents(): (object: Buffer) => Buffer;
 }

@@ -2,7 +2,7 @@ import { JsonPath } from '@homeostat/controller-runtime/api';
 import type { PrinterColumn } from '@homeostat/controller-runtime/api';
 import { formatAge } from './format-age.ts';
 
-/** What stands in a row; null is shown as nothing. */
+/** The value of a cell; null is shown as an empty cell. */
 export type Cell = string | number | boolean | null;
 
 /** A column as a Table declares it. */

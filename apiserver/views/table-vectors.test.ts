@@ -110,7 +110,7 @@ describe('table-convert.json, as the real server makes tables', () => {
       const { columnDefinitions, rows } = tableOf(vector);
       const { ColumnDefinitions, Rows } = vector.want;
       const shown = columnDefinitions?.map((column) => ({
-        // It is Name with us, as on the real server's wire; these cases call it name.
+        // This server calls it Name, as real servers do on the wire; these cases call it name.
         Name: column.name === 'Name' ? 'name' : column.name,
         Type: column.type,
       }));

@@ -10,7 +10,7 @@ import { alternate } from '../rounds.ts';
 /** More than there are connections, so that no two change one object at the same time. */
 const objects = 1_000;
 
-/** Labels make a person one of 10 KB, and give it fields that each have an owner. */
+/** Labels bring a person to 10 KB, and give it fields that each have an owner. */
 const labels = Object.fromEntries(
   Array.from({ length: 120 }, (_, index) => [`example.com/label-${index.toString()}`, 'x'.repeat(50)]),
 );
@@ -28,7 +28,7 @@ export async function apply({ settings, folder }: CaseContext): Promise<readonly
     const { metadata, ...person } = newPerson({ name, number });
     return { name, text: JSON.stringify({ metadata: { ...metadata, labels }, ...person }) };
   };
-  // Applied objects are others than those that are put: neither has fields of the other's manager.
+  // Applies and PUTs use different objects, so that neither has fields of the other's manager.
   const applied = (): string => {
     const { name, text } = body('a');
     return formatRequest('PATCH', `${personsPath}/${name}?fieldManager=bench`, text);

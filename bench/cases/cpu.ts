@@ -8,12 +8,12 @@ import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import type { Row } from '../result-table.ts';
 import type { Settings } from '../settings.ts';
 
-/** Objects that updates, reads and lists go round. */
+/** The objects that updates, reads and lists use in turn. */
 const objects = 1_000;
 
 const connections = 64;
 
-/** Nothing may cost more, beside the other checkout. */
+/** The maximum ratio to the cost of the other checkout. */
 const mostRatio = 1.03;
 
 /** Resolves with the number of operations done. */
@@ -70,8 +70,9 @@ function bodyOf(name: string, number: number): string {
 }
 
 /**
- * Processor time of an operation, all threads of the server together, beside that of another checkout of this repository,
- * built, in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds; the ratio is the median of the rounds' ratios.
+ * The processor time of an operation, all threads of the server together, compared with another built checkout of
+ * this repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds; the ratio is the median of the
+ * rounds' ratios.
  */
 export async function cpu({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
@@ -120,7 +121,7 @@ async function costOf(server: Server, operation: Operation, settings: Settings):
   return ((server.child.cpuMs() - beforeMs) / count) * 1000;
 }
 
-/** Each round has the cost of ours, and that of the other checkout if there is one. */
+/** Each round has the cost of ours, and the cost of the other checkout if there is one. */
 function rowOf(name: string, rounds: readonly (readonly number[])[]): Row {
   const costOfContestant = (index: number): number => median(rounds.map((costs) => costs[index] ?? Number.NaN));
   const text = `${costOfContestant(0).toFixed(1)} us`;

@@ -5,7 +5,9 @@ import { opsAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** How many tokens of service accounts, verified before, can one core find the user of in a second? 5 µs is the most that each may take. */
+/**
+ * For how many verified tokens of service accounts can one core find the user in a second? Each may take at most 5 µs.
+ */
 export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('identities');
   const count = settings.writes * 20;

@@ -13,7 +13,9 @@ const mostMs = 1_000;
 /** Bytes held for a byte of JSON. */
 const mostFactor = 2;
 
-/** How long does an informer over HTTP take until its handler has every object, and what does its cache hold? */
+/**
+ * How long does an informer over HTTP take until its handler has every object, and how much memory does its cache take?
+ */
 export async function informer({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const count = Math.min(settings.objects, mostObjects);
   await using server = new Child('api-server');
@@ -49,7 +51,9 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
   ];
 }
 
-/** In a process of its own: what a round before left, compiled code included, would count for this one. */
+/**
+ * In a separate process, because the leftovers of an earlier round, such as compiled code, would count for this one.
+ */
 async function synchroniseOnce(url: string): Promise<Synchronisation> {
   await using child = new Child('informer', ['--expose-gc']);
   const found = await child.call<Synchronisation>('synchronise', url);

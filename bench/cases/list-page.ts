@@ -8,7 +8,7 @@ import { p99AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** Objects that match, however many do not. Of few objects, half. */
+/** The number of objects that match, whatever the total; half of a small total. */
 const mostMatching = 500;
 
 const connections = 8;

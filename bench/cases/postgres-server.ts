@@ -7,7 +7,7 @@ import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** What are creates of a server on PostgreSQL, over HTTP and in process? */
+/** How fast are creates of a server on PostgreSQL, over HTTP and in process? */
 export async function postgresServer({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
   const database = await databases.call<string | undefined>('create', 'postgres');

@@ -15,19 +15,19 @@ type Verb = StoreWrites['verb'];
 /** Writers at the same time. */
 const width = 64;
 
-/** What one replica has to do alone, shared by three. */
+/** The minimum throughput of three replicas, compared with one. */
 const widthOfThree = [22, 21, 21] as const;
 
-/** Operations a transaction that are tried by hand; the best counts. */
+/** The numbers of operations per transaction that are tried; the best counts. */
 const batches = [width, 256, 1000] as const;
 
-/** The most that a transaction of one of three replicas can have. */
+/** The maximum number of operations in a transaction of one of three replicas. */
 const shareOfThree = widthOfThree[1];
 
 interface Contest {
   readonly verb: Verb;
   readonly context: CaseContext;
-  /** The limit, and what empties tables. */
+  /** The bare statements, which also empty tables. */
   readonly bare: Child;
   /** The first is measured alone as well. */
   readonly replicas: readonly Child[];
@@ -36,8 +36,8 @@ interface Contest {
 }
 
 /**
- * What do writers through the store of one replica get out of PostgreSQL, and through those of three? Beside it the same
- * statements without a queue, the same without batches, and PostgreSQL's own benchmark.
+ * How many writes do the stores of one and of three replicas reach on PostgreSQL? Compared with the same statements
+ * without a queue, the same without batches, and PostgreSQL's own benchmark.
  */
 export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -56,7 +56,7 @@ async function compare(verb: Verb, url: string, context: CaseContext): Promise<r
   await using third = new Child('store-writer');
   await using bare = new Child('bare-postgres');
   const replicas = [first, second, third];
-  // No transaction has two changes of one; and two writers of pgbench hardly ever want the same.
+  // No transaction changes an object twice, and two writers of pgbench rarely update the same row.
   const objects = Math.max(context.settings.objects / 10, ...batches);
   for (const child of [...replicas, bare]) {
     await child.call('open', url);
@@ -86,7 +86,7 @@ function contestantsOf({ verb, context, bare, replicas, onSize }: Contest): Reco
   const emptied =
     (run: Contestant): Contestant =>
     async () => {
-      // History would fill the disk; and creates begin with nothing each time.
+      // History would fill the disk, and creates must start with an empty table each time.
       await bare.call('execute', `TRUNCATE homeostat_log${verb === 'create' ? ', homeostat_kv' : ''}`);
       return run();
     };
@@ -111,7 +111,7 @@ function handName(batch: number): string {
   return `by hand, ${batch}`;
 }
 
-/** Latencies are those of the replica that was worst. */
+/** The latencies are those of the slowest replica. */
 async function writeTogether(replicas: readonly Child[], verb: Verb, count: number): Promise<Figures> {
   const startMs = performance.now();
   const shares = widthOfThree.map((share) => ({ verb, count: Math.round((count * share) / width), width: share }));

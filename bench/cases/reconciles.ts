@@ -7,13 +7,13 @@ import { opsAtLeast, p99AtMost } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** So few that each has the machine to itself. */
+/** So few that each write has the machine to itself. */
 const perSecond = 50;
 
 /** Keys that reconcile in turn. */
 const keys = 1_000;
 
-/** Objects created while those of the start are being reconciled. */
+/** The number of objects created while the initial ones are being reconciled. */
 const writesDuringStart = 20;
 
 interface WrittenFigures {
@@ -70,7 +70,7 @@ interface Waiting extends Rounds {
   readonly mostMs: number;
 }
 
-/** The limit is what the write alone takes, until its response; the target is of what comes on top of it. */
+/** The limit is the time of the write alone, until its response; the target is for the additional time. */
 async function writeAndWait(child: Child, { rounds, count, where, mostMs }: Waiting): Promise<Row> {
   let round: WrittenFigures | undefined;
   const { ours, limit, beyond } = await alternate(rounds, {

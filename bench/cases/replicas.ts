@@ -11,12 +11,12 @@ import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 import { Watchers, watchFromNow } from '../watchers.ts';
 
-/** So few that each has the servers to itself. */
+/** So few that each write has the servers to itself. */
 const writesPerSecond = 20;
 
 /**
- * How long after a write at one replica does a watcher at another have it? From the response that says that it is durable;
- * and from its sending, which is what a client sees in all.
+ * How long after a write at one replica does a watcher at another have it? Measured from the response, when the write
+ * is durable, and from its sending, which is the total that a client sees.
  */
 export async function replicas({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -46,7 +46,7 @@ async function compare(engine: Engine, database: string, { rounds, seconds }: Ro
   const count = Math.ceil(writesPerSecond * seconds);
   let number = 0;
   const nextNumber = (): number => (number += 1);
-  // At so few writes a second, code would be compiled in the end of the run.
+  // At so few writes a second, code would only be compiled near the end of the run.
   await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
   const contestant = (watchers: Watchers, since: Since) => () =>
     deliver(watchers, { connection, count, nextNumber, since });
@@ -78,19 +78,19 @@ interface Writing {
   readonly since: Since;
 }
 
-/** One write after the other, each at its time and after the one before has arrived. */
+/** One write after the other, each at its time and after the arrival of the one before. */
 async function deliver(watchers: Watchers, { connection, count, nextNumber, since }: Writing): Promise<Figures> {
   const latencies = new Float64Array(count);
   const startMs = performance.now();
   for (const position of latencies.keys()) {
-    // The first one waits as well: what others have written before may still be on its way to this watcher.
+    // The first one waits as well, because earlier writes may still be on their way to this watcher.
     await sleep(startMs + ((position + 1) * 1000) / writesPerSecond - performance.now());
     const request = creation(nextNumber());
     const arrived = watchers.collect(1);
     const sentMs = performance.now();
     const answered = connection.send(request).then(() => performance.now());
     const [arrivalsMs, answeredMs] = await Promise.all([arrived, answered]);
-    // A watcher may have it before the writer has the response.
+    // A watcher may receive the change before the writer has the response.
     latencies[position] = Math.max(0, (arrivalsMs[0]?.[0] ?? Number.NaN) - (since === 'sent' ? sentMs : answeredMs));
   }
   return figuresOf(latencies, performance.now() - startMs);

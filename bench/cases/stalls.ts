@@ -1,4 +1,4 @@
-// For how long one turn of the event loop takes, at the longest, while the server does what is most work for it.
+// The longest turn of the event loop during the server's most expensive requests.
 import {
   applyDefinition,
   firstRequests,
@@ -11,12 +11,15 @@ import type { LargeRequest } from '@homeostat/test';
 import type { CaseContext } from '../case.ts';
 import type { Row } from '../result-table.ts';
 
-/** Nothing holds up the others for longer. */
+/** The maximum time for which a request may hold the event loop. */
 const maxStallMs = 50;
 
 const idleMs = 2_000;
 
-/** Each request is sent so often. The shortest stall counts: a full garbage collection, or cold code, can lengthen any of them. */
+/**
+ * The number of times that each request is sent. The shortest stall counts, since a full garbage collection, or cold
+ * code, can lengthen any of them.
+ */
 const attempts = 3;
 
 const largeLeaves = 8_800;
@@ -41,12 +44,12 @@ class Stalls {
     this.rows.push({ name: 'stall: idle', note: `${this.#idleMs.toFixed(1)} ms` });
   }
 
-  /** The garbage of what came before is collected first. */
+  /** Collects earlier garbage first. */
   async measure(name: string, work: Work): Promise<void> {
     this.#report(name, await this.#stallOf(work));
   }
 
-  /** The shortest of several attempts, each after work of its own. */
+  /** The shortest of several attempts, each after its own preparation. */
   async measureLeast(name: string, work: Work, before: (attempt: number) => Promise<unknown>): Promise<void> {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -76,7 +79,7 @@ class Stalls {
     return Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
   }
 
-  /** Each row is printed as it comes, too: the whole takes minutes. */
+  /** Each row is also printed at once, because the whole takes minutes. */
   #report(name: string, stallMs: number): void {
     const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
     console.error(`  ${name}: ${text}`);
@@ -111,7 +114,7 @@ async function measureDefinitions(server: HostileProcess, measured: Stalls, defi
   }
 }
 
-/** The longest stalls, each beyond that of an idle server. */
+/** The longest stalls, minus the stall of an idle server. */
 export async function stalls({ settings }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
   const measured = new Stalls(server);

@@ -59,7 +59,7 @@ interface Start {
 
 async function start(database: string): Promise<Start> {
   await using server = new Child('api-server');
-  // The process is there, and its code is loaded.
+  // The process is running, and its code is loaded.
   await server.call('heldBytes');
   const startMs = performance.now();
   await server.call('start', database);

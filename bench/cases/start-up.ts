@@ -11,7 +11,10 @@ import { alternate } from '../rounds.ts';
 const mostMs = 2_000;
 const mostBytesEach = 2.5 * 1024;
 
-/** How long do objects of 1 KB with five indexes take until they are served, and what do they hold beyond their bytes? */
+/**
+ * How long do objects of 1 KB with five indexes take until they are served, and how much memory do they take beyond
+ * their bytes?
+ */
 export async function startUp({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, objects } = settings;
   const file = join(folder, 'start-up.db');

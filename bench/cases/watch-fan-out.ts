@@ -55,7 +55,7 @@ async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
 }
 
-/** When each write was sent, in the order of revisions, which is the order in which watchers get them. */
+/** The time at which each write was sent, in the order of revisions, in which watchers receive them. */
 async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise<readonly number[]> {
   const startMs = performance.now();
   const writes: Promise<{ readonly sentMs: number; readonly revision: number }>[] = [];
@@ -63,7 +63,7 @@ async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise
     const dueMs = startMs + (position * 1000) / perSecond;
     if (performance.now() < dueMs) await sleep(dueMs - performance.now());
     const written = write(url, nextNumber());
-    // A failure shows when all are awaited, also one that comes before.
+    // An earlier failure shows here as well, where all are awaited.
     written.catch(() => undefined);
     writes.push(written);
   }

@@ -13,7 +13,7 @@ import type { Person, PersonField } from '../person.ts';
 /** Writes at the same time. */
 const width = 256;
 
-/** Objects that updates and reads go round. */
+/** The objects that updates and reads use in turn. */
 const roundSize = 1_000;
 
 let server: ApiServer;
@@ -57,7 +57,7 @@ async function fill({ count, matching = 0 }: Filling): Promise<void> {
 
 function update(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
-    // A number of its own each time: an update that changes nothing would write nothing.
+    // A new number each time, since an update without a change writes nothing.
     const number = updated++;
     return newPerson({ name: nameOf(number % roundSize), number: number + roundSize });
   });
@@ -92,7 +92,7 @@ function serveEndpoints(): void {
   owned.open();
 }
 
-/** Bytes of what this process holds: objects, and the buffers that they refer to. Needs --expose-gc. */
+/** The memory of this process in bytes: objects, and the buffers that they refer to. Needs --expose-gc. */
 function heldBytes(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

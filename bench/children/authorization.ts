@@ -35,7 +35,7 @@ function authorizerOf(): RbacAuthorizer {
 
 const verbs = ['get', 'list', 'update', 'delete'];
 
-/** Requests for objects of different names; some are allowed, most are not: those look everywhere. */
+/** Requests for objects of different names; some are allowed; most are not, and for these all rules are checked. */
 const requests = Array.from({ length: 1_000 }, (_each, number) => ({
   isResource: true as const,
   verb: verbs[number % 4] ?? '',

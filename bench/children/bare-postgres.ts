@@ -20,7 +20,7 @@ let url: string;
 let connection: PostgresConnection;
 let created = 0;
 let updated = 0;
-/** Revisions of the objects that updates go round. */
+/** The revisions of the objects that updates use in turn. */
 let revisions: number[] = [];
 
 export interface BareBatches {
@@ -42,7 +42,7 @@ async function open(database: string): Promise<void> {
   connection = await Connection.open(url);
 }
 
-/** Makes the objects that updates go round. */
+/** Makes the objects that updates use in turn. */
 async function prepare(count: number): Promise<void> {
   revisions = await commit(connection, 'create', numbersFrom(0, count));
   created = count;

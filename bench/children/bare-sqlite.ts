@@ -12,7 +12,7 @@ const schema = `
   CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
   INSERT INTO counter (id, revision) VALUES (1, 0);`;
 
-/** Objects that updates and reads go round. */
+/** The objects that updates and reads use in turn. */
 const roundSize = 1_000;
 
 let database: Database.Database;

@@ -1,4 +1,4 @@
-// Makes databases for a run, and drops them when the parent is gone, however it went.
+// Makes databases for a run, and drops them when the parent has ended in any way.
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
@@ -8,7 +8,7 @@ export type Engine = 'postgres' | 'mysql';
 
 interface Server {
   readonly name: string;
-  /** Says where the server is, for tests as well. Its user may create databases. */
+  /** Names the server, also for tests. Its user may create databases. */
   readonly variable: string;
   readonly defaultUrl: string;
   readonly drop: (database: string) => string;
@@ -45,7 +45,7 @@ function create(engine: Engine): Promise<string | undefined> {
   return created;
 }
 
-/** Returns the URL of an empty database; undefined where there is no server, and none was named. */
+/** Returns the URL of an empty database; undefined if there is no server, and none was named. */
 async function createDatabase(engine: Engine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {
@@ -83,7 +83,7 @@ async function dropAll(): Promise<void> {
   }
 }
 
-// An interrupt is for the parent, and ends this process by way of it.
+// The parent handles an interrupt, and then ends this process.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 

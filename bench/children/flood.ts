@@ -1,9 +1,9 @@
-// A client that sends as much as it can, in a process of its own: it must not slow down the one that is measured.
+// A client that sends as much as it can, in a separate process, so that it does not slow down the measured client.
 import { answerCalls } from '../answer-calls.ts';
 import { formatRequest, loadHttp } from '../http-load.ts';
 import { newPerson, personsPath } from '../person.ts';
 
-/** Where to send creations, as whom, and how many at the same time. */
+/** The URL and the user of the creations, and the number at the same time. */
 export interface Flood {
   readonly url: string;
   readonly token: string;
@@ -14,7 +14,7 @@ export interface Flood {
 let number = 0;
 
 answerCalls({
-  /** Resolves when it is over, with the creations per second. */
+  /** Resolves at the end, with the creations per second. */
   run: async ({ url, token, connections, seconds }: Flood) => {
     const request = (): string => {
       number += 1;

@@ -1,4 +1,4 @@
-// The limit of a fan-out: node:http that writes each body it gets, as a watch frame, to all who listen.
+// The limit of a fan-out: node:http that writes each body that it receives, as a watch frame, to all listeners.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -6,13 +6,13 @@ import type { Person } from '../person.ts';
 
 const model = personModel([]);
 
-/** Where each round's informer stops. */
+/** Stops the informer of a round. */
 let stop = new AbortController();
 let running: Promise<void> = Promise.resolve();
 
-/** What one round found. */
+/** The results of one round. */
 export interface Synchronisation {
-  /** From `run` until the handler had every object. */
+  /** The time from `run` until the handler had every object. */
   readonly ms: number;
   readonly objects: number;
   /** Bytes of the cached objects as JSON. */
@@ -21,7 +21,7 @@ export interface Synchronisation {
   readonly heldBytes: number;
 }
 
-/** Follows the kind at a server; resolves when everything is there. Needs --expose-gc. */
+/** Follows the kind at a server; resolves when all objects have arrived. Needs --expose-gc. */
 async function synchronise(url: string): Promise<Synchronisation> {
   const before = heldBytes();
   const informer = createClient(url).informer(model);
@@ -36,7 +36,7 @@ async function synchronise(url: string): Promise<Synchronisation> {
   return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
 }
 
-/** The limit: the same pages, parsed and forgotten. Returns the milliseconds. */
+/** The limit: the same pages, parsed and dropped. Returns the milliseconds. */
 async function parsePages(url: string): Promise<number> {
   const startMs = performance.now();
   let token = '';
@@ -53,7 +53,7 @@ function jsonBytes(objects: readonly Person[]): number {
 }
 
 function heldBytes(): number {
-  // Twice: what the first leaves to finalizers goes with the second.
+  // Twice, because the second collection frees the objects that the first one leaves to finalizers.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

@@ -1,5 +1,5 @@
-// What no create of ours can do without: the object's bytes, a commit that others share, and an entry under the indexes.
-// It checks nothing, notifies no watcher, and writes the same metadata each time.
+// The minimum work of a create: the object's bytes, a shared commit, and an entry in the indexes. It checks nothing,
+// notifies no watcher, and writes the same metadata each time.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
 let commits: GroupCommit;
 let created = 0;
 
-/** Resolves with the bytes to answer, once they are durable. */
+/** Resolves with the bytes of the response, once they are durable. */
 async function store(person: Person): Promise<Buffer> {
   const { name } = person.metadata;
   const object = { ...person, metadata: { name, resourceVersion: '', ...addedMetadata } };

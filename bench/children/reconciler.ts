@@ -18,7 +18,7 @@ let created = 0;
 interface Running {
   /** Settles when all of it has stopped. */
   stop(): Promise<void>;
-  /** Everything that was there has been reconciled. */
+  /** Resolves when all initial objects have been reconciled. */
   isIdle(): boolean;
 }
 
@@ -48,7 +48,7 @@ function createNext(): Promise<Person> {
   return client.create(model, newPerson({ name: `p-${number.toString()}`, number }));
 }
 
-/** So many runs, over the objects that are there: each asks for the next of its key. */
+/** This many runs over the present objects: each run requests the next one of its key. */
 async function run(count: number): Promise<Figures> {
   let runs = 0;
   let startMs = 0;
@@ -95,11 +95,11 @@ interface WrittenFigures {
   readonly started: Figures;
   /** From the sending of a write to its response. */
   readonly answered: Figures;
-  /** From the response to a write to the start of its run; 0 where that began before. */
+  /** From the response to a write to the start of its run; 0 if the run began earlier. */
   readonly beyond: Figures;
 }
 
-/** One write after the other, each at its time and after the run that the one before led to. */
+/** One write after the other, each at its time and after the run for the one before. */
 async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigures> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);
@@ -125,7 +125,7 @@ async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigur
   return writtenFigures({ started, answered, elapsedMs });
 }
 
-/** Writes while the objects of the start are still being reconciled, a turn of the event loop each. */
+/** Writes while the initial objects are still being reconciled, one in each turn of the event loop. */
 async function writeDuringStart(count: number): Promise<WrittenFigures & { readonly left: number }> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);

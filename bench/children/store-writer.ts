@@ -19,7 +19,7 @@ let store: Store;
 let commits: GroupCommit;
 let created = 0;
 let updated = 0;
-/** Revisions of the objects that updates go round. */
+/** The revisions of the objects that updates use in turn. */
 let revisions: number[] = [];
 
 export interface StoreWrites {
@@ -33,11 +33,11 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
-  // A replica that is never behind, as there is no other replica to follow.
+  // A replica that is never behind, because there is no other replica.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
-/** Makes the objects that updates go round. */
+/** Makes the objects that updates use in turn. */
 async function prepare(count: number): Promise<void> {
   revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
 }
@@ -55,7 +55,7 @@ async function update(): Promise<void> {
   revisions[number] = await submit({ ...operationOn('old', number), op: 'update', expect: revisions[number] ?? 0 });
 }
 
-/** Each process has keys of its own. As the registry does, each operation names the generation of its kind's indexes. */
+/** Each process has its own keys. As in the registry, each operation names the generation of its kind's indexes. */
 function operationOn(name: 'old' | 'new', number: number): Operation {
   const key = `/registry/people.example.com/persons/${name}-${process.pid}-${number}`;
   return { op: 'create', key, kind: 1, data, generation: 0 };

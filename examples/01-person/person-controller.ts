@@ -4,10 +4,10 @@ import { Person } from './person.ts';
 /** Greets every person, and says goodbye to those who leave. */
 export const personController = controller(Person, {
   async reconcile({ object, status }) {
-    // observedGeneration is added by itself, since the status schema has it.
+    // observedGeneration is added automatically, since the status schema has it.
     await status({ greeting: `Hello ${object.spec.name ?? object.metadata.name}`, phase: 'Greeted' });
   },
-  // Its presence puts a finalizer on each person: one that is deleted stays until this has run.
+  // With `cleanup`, each person has a finalizer: a deleted person stays until this has run.
   cleanup({ object, logger }) {
     logger.info({ person: object.metadata.name }, `Goodbye ${object.spec.name ?? object.metadata.name}`);
   },

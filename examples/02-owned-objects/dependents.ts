@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Certificate, Page, Redirect } from './models.ts';
 
-// These stand for whatever really serves pages and issues certificates: they say at once that it is done.
+// Placeholders for real programs that serve pages and issue certificates: they report success at once.
 
 export const pageController = controller(Page, {
   async reconcile({ status }) {
@@ -17,7 +17,7 @@ export const redirectController = controller(Redirect, {
 
 export const certificateController = controller(Certificate, {
   async reconcile({ object, status }) {
-    // No such host exists, by RFC 2606: no authority issues a certificate for it.
+    // RFC 2606 reserves this domain, so no authority issues a certificate for it.
     await status({ ready: !object.spec.host.endsWith('.invalid') });
   },
   cleanup({ object, logger }) {

@@ -38,7 +38,7 @@ describe('example 02: owned objects', () => {
     await client.patch(Site, 'blog', { type: 'merge', patch: { spec } });
     await server.settle();
   };
-  /** With a finalizer the page stays, however it is deleted. */
+  /** With a finalizer the page stays after any deletion. */
   const setFinalizers = (finalizers: readonly string[]): Promise<ApiObject> =>
     client.patch(Page, 'blog.news', { type: 'merge', patch: { metadata: { finalizers } } });
 

@@ -6,7 +6,9 @@ const siteName = { type: 'string', maxLength: 253 } as const;
 const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const;
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
 
-/** Each name once: two entries of one name would be two wishes for one object, and its controller would never rest. */
+/**
+ * Each name once: two entries of one name would conflict over one object, and its controller would never come to rest.
+ */
 const eachOnce = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], maxItems: 100 } as const;
 const pages = {
   ...eachOnce,
@@ -52,7 +54,7 @@ export const Site = defineModel({
   },
 });
 
-/** Names with dots: `blog.about` belongs to the site `blog`, and to none else. */
+/** Names with dots: `blog.about` belongs to the site `blog` only. */
 const ofSite = { nameFormat: 'subdomain', subresources: ['status'] } as const;
 const readiness = {
   type: 'object',

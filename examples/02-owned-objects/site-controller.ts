@@ -6,14 +6,14 @@ import { Certificate, Page, Redirect, Site } from './models.ts';
 type Dependent = ApiObject & { readonly status?: { readonly ready?: boolean; readonly observedGeneration?: number } };
 type Dependents = Readonly<Record<string, readonly Dependent[]>>;
 
-/** Keeps what a site consists of as its spec wants it, and sums up how that is. */
+/** Keeps the parts of a site as its spec wants them, and summarizes their state. */
 export const siteController = controller(Site, {
-  // A change of one of these runs the reconcile of the site that owns it: so what is deleted comes back.
+  // A change of one of these reconciles the site that owns it, so a deleted one is created again.
   owns: [Page, Redirect, Certificate],
   async reconcile({ object, client, ensure, status }) {
     const site = object.metadata.name;
     const { host, pages = [], redirects = [] } = object.spec;
-    // Creates or changes, makes the site the owner, and writes nothing when nothing differs.
+    // Creates or changes the object, makes the site its owner, and writes nothing when nothing differs.
     const certificate = await ensure(Certificate, site, { spec: { host } });
     const keptPages = await Promise.all(
       pages.map(({ name, title }) => ensure(Page, `${site}.${name}`, { spec: { site, title } })),
@@ -31,10 +31,10 @@ export const siteController = controller(Site, {
       }),
     });
   },
-  // No cleanup: the dependents' owner references make the server take them along when a site is deleted.
+  // No cleanup: the owner references make the server delete the dependents with the site.
 });
 
-/** Deletes the objects that the site owns and no longer wants. It leaves objects of others alone. */
+/** Deletes the objects that the site owns and no longer wants, but no objects of others. */
 async function prune<T extends ApiObject>(
   client: Client,
   model: Model<T>,
@@ -66,7 +66,7 @@ function conditionsOf(present: readonly Condition[] | undefined, dependents: Dep
   return conditions;
 }
 
-/** Ready, and of the spec that it has now: a dependent that was changed a moment ago still says what it said before. */
+/** True when it is Ready for its present spec: just after a change, a dependent still has its old conditions. */
 function isReady({ metadata, status }: Dependent): boolean {
   return status?.ready === true && status.observedGeneration === metadata.generation && !metadata.deletionTimestamp;
 }

@@ -1,6 +1,6 @@
 import { terminal } from 'homeostat';
 
-/** A machine as the cloud knows it. */
+/** A machine in the cloud's API. */
 export interface CloudMachine {
   readonly id: string;
   readonly size: string;
@@ -9,8 +9,8 @@ export interface CloudMachine {
 }
 
 /**
- * The cloud's API. Each call may be repeated, since the caller chooses the id. Rejects with a terminal error when the cloud
- * refuses, with any other when it fails or cannot be reached, and when the signal aborts.
+ * The cloud's API. Each call may be repeated, since the caller chooses the id. Rejects with a terminal error when the
+ * cloud refuses, and with another error when it fails, cannot be reached, or the signal aborts.
  */
 export interface Cloud {
   /** Undefined when there is none. */
@@ -33,7 +33,7 @@ export function createCloud(url: string): Cloud {
     if (response.ok) return JSON.parse(text) as CloudMachine;
     if (response.status === 404) return undefined;
     const quoted = text.trim().slice(0, maxQuotedLength);
-    // The same request would be refused again; every other failure may pass.
+    // The same request would be refused again; any other failure may be temporary.
     if (response.status === 422) throw terminal(`the cloud refuses: ${quoted}`);
     throw new Error(`the cloud returned ${response.status}: ${quoted}`);
   }

@@ -13,7 +13,7 @@ interface Kept {
   readonly size: string;
   readonly address: string;
   readonly isStopping: boolean;
-  /** When it is running, or gone. */
+  /** The time at which it is running, or gone. */
   readonly doneMs: number;
 }
 
@@ -30,7 +30,10 @@ export interface FakeCloudOptions {
 
 /** A cloud that has machines in memory only. */
 export class FakeCloud {
-  /** `out of order`: answers 503. `silent`: does not answer. `hangs up on writes`: does as it is told, and does not say so. */
+  /**
+   * `out of order`: responds with 503. `silent`: does not respond. `hangs up on writes`: carries them out, and sends no
+   * response.
+   */
   trouble: 'none' | 'out of order' | 'silent' | 'hangs up on writes' = 'none';
   /** `<method> <path>` of each request. */
   readonly requests: string[] = [];
@@ -62,7 +65,7 @@ export class FakeCloud {
     return [...this.#machines.keys()].flatMap((id) => this.#find(id) ?? []);
   }
 
-  /** Everything in it is gone, as after a fire. */
+  /** Loses everything, as in a fire. */
   lose(): void {
     this.#machines.clear();
   }
@@ -119,7 +122,7 @@ export class FakeCloud {
   }
 }
 
-/** A longer body is cut off, and is then no JSON of a machine. */
+/** A longer body is cut off, and is then invalid JSON. */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of request) {

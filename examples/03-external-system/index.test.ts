@@ -22,12 +22,12 @@ describe('example 03: external system', () => {
 
   afterEach(async () => {
     delete process.env['CLOUD_URL'];
-    // First, so that no run waits for an answer.
+    // First, so that no run waits for a response.
     await cloud.stop();
     await server.stop();
   });
 
-  /** Second by second, so that what falls due is done before more time passes. */
+  /** Second by second, so that due work is done before more time passes. */
   const pass = async (seconds: number): Promise<void> => {
     for (let passed = 0; passed < seconds; passed += 1) {
       await clock.advance(1000);

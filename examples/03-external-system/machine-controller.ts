@@ -5,20 +5,21 @@ import { Machine } from './machine.ts';
 /** Keeps one machine in the cloud for each Machine. */
 export function machineController(cloud: Cloud) {
   return controller(Machine, {
-    // After this long the run's signal aborts, the request with it, and the run counts as failed.
+    // After this time the run's signal aborts its request, and the run counts as failed.
     timeoutMs: '10s',
     // A cloud that is out of order gets a second, two, four, … up to a minute.
     backoff: { baseMs: 1000, maxMs: 60_000 },
     async reconcile({ object, status, event, signal }) {
       try {
-        // The uid is the machine's id: a run that did not hear how it ended finds what it made, and a namesake gets another.
+        // The uid is the machine's id: a run whose predecessor got no response finds the machine, and a new object of
+        // the same name gets another machine.
         const id = object.metadata.uid;
         const { size } = object.spec;
         const found = await cloud.find(id, signal);
         const machine = found?.size === size ? found : await cloud.put(id, { size }, signal);
         const isRunning = machine.state === 'running';
         await status({ phase: isRunning ? 'Running' : 'Starting', address: machine.address, message: '' });
-        // The cloud announces no change: ask often while there is something to wait for, and then rarely.
+        // The cloud does not report changes, so poll often while something is pending, and rarely afterwards.
         return { after: isRunning ? '1m' : '2s' };
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
@@ -28,7 +29,7 @@ export function machineController(cloud: Cloud) {
       }
     },
     async cleanup({ object, signal }) {
-      // The finalizer stays, and with it the Machine, until the cloud has nothing left.
+      // The finalizer keeps the Machine until the cloud has deleted its machine.
       const left = await cloud.remove(object.metadata.uid, signal);
       return left === undefined ? undefined : { after: '2s' };
     },

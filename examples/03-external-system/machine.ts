@@ -13,7 +13,7 @@ export const Machine = defineModel({
     type: 'object',
     required: ['spec'],
     properties: {
-      // Which sizes there are is the cloud's to say.
+      // The cloud decides which sizes exist.
       spec: { type: 'object', required: ['size'], properties: { size: { type: 'string', maxLength: 63 } } },
       status: {
         type: 'object',

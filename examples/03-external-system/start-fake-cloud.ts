@@ -1,4 +1,4 @@
-// The cloud by hand: node dist/start-fake-cloud.js [port].
+// Starts the cloud by hand: node dist/start-fake-cloud.js [port].
 import { FakeCloud } from './fake-cloud.ts';
 
 const cloud = await FakeCloud.start({ port: Number(process.argv[2] ?? 8750), now: Date.now });

@@ -6,7 +6,7 @@ import { Digest } from './digest.ts';
 export function digestController(worker: string) {
   return controller(Digest, {
     async reconcile({ object, status }) {
-      // This spec is done, perhaps by an earlier leader: a new leader goes on with the rest.
+      // This spec is done, perhaps by an earlier leader; a new leader continues with the rest.
       if (object.status?.observedGeneration === object.metadata.generation) return;
       await status({ sha256: createHash('sha256').update(object.spec.text).digest('hex'), worker });
     },

@@ -11,9 +11,9 @@ import { Digest } from './digest.ts';
 const folder = fileURLToPath(new URL('..', import.meta.url));
 const program = fileURLToPath(new URL('./main.js', import.meta.url));
 
-/** The shortest that a busy machine keeps up with. */
+/** The shortest lease that works on a busy machine. */
 const leaseSeconds = '3';
-/** A leader that is gone is missed after the lease, and a retry. */
+/** A new leader takes over after the lease and a retry. */
 const takeover = { timeoutMs: 15_000 };
 
 /** One process of the controller. */
@@ -30,7 +30,7 @@ class WorkerProcess {
     this.#exited = once(this.#child, 'close');
   }
 
-  /** Its name; empty until it has said something. */
+  /** Its name; empty until it has printed something. */
   get name(): string {
     return this.#said.split(' ', 1)[0] ?? '';
   }
@@ -90,7 +90,7 @@ describe('example 04: remote controller [slow]', () => {
     await eventually(async () => (await workerOf('after')) === other.name, takeover);
     const { status } = await server.httpClient.get(Digest, 'after');
     expect(status?.sha256).to.equal(createHash('sha256').update('text of after').digest('hex'));
-    // Nothing is done twice.
+    // No work is done twice.
     expect(await workerOf('before')).to.equal(leader.name);
   });
 

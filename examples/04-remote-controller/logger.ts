@@ -11,5 +11,5 @@ function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.stack : value;
 }
 
-/** A line of JSON each, on stderr. Any logger with these four methods will do; pino is one. */
+/** A line of JSON each, on stderr. Any logger with these four methods works, such as pino. */
 export const logger: Logger = { debug: () => {}, info: writer('info'), warn: writer('warn'), error: writer('error') };

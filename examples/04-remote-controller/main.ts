@@ -15,7 +15,8 @@ const manager = createManager({
   leaderElection: {
     name: 'digests',
     identity: worker,
-    // In the proportions of the defaults, 15 s, 10 s and 2 s. Shorter: a dead leader is missed for less time.
+    // In the proportions of the defaults, 15 s, 10 s and 2 s. With shorter times, another process takes over from a
+    // dead leader sooner.
     leaseDurationMs,
     renewDeadlineMs: (leaseDurationMs * 2) / 3,
     retryPeriodMs: (leaseDurationMs * 2) / 15,
@@ -24,7 +25,7 @@ const manager = createManager({
   logger,
 });
 
-// An orderly stop lets the lease go, so that another process leads at once.
+// An orderly stop releases the lease, so that another process leads at once.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 // `run` rejects when the lease is lost. The process then ends with an error, and its supervisor starts another.

@@ -4,7 +4,7 @@ import { Person } from './person.ts';
 
 export default class ContactsPlugin extends BasePlugin {
   override async start(): Promise<void> {
-    // Without indexes of its own a model has the four that every model has.
+    // A model without its own indexes has the four that every model has.
     this.schemeManager.register(Person);
     this.controllers.add(personController);
   }

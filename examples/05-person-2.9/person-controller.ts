@@ -4,7 +4,7 @@ import { Person } from './person.ts';
 /** Counts whom a person knows, and whom those know. */
 export const personController = controller(Person, {
   async reconcile({ object, status }) {
-    // observedGeneration is added by itself, since the status schema has it.
+    // observedGeneration is added automatically, since the status schema has it.
     await status({ acquaintances: acquaintancesOf(object) });
   },
 });

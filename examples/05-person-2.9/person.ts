@@ -2,7 +2,7 @@ import { AbstractExtension, GVK, Schema } from 'homeostat';
 
 export type Gender = 'MALE' | 'FEMALE';
 
-/** The example model of the specification, revision 2.9: no spec, the fields stand on the model itself. */
+/** The example model of the specification, revision 2.9: no spec, the fields are on the model itself. */
 @GVK({ group: 'contacts.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100, description: 'Full name' }) name?: string;

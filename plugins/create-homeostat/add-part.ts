@@ -11,7 +11,7 @@ import type { PartType } from './names/part-type.ts';
 import { writeNewFiles } from './names/write-new-files.ts';
 import type { Files } from './names/write-new-files.ts';
 
-/** What to add, and to which plugin. */
+/** The part to add, and its plugin. */
 export interface AddPartOptions {
   /** The plugin's; its index.ts lists the parts. */
   readonly folder: string;
@@ -22,11 +22,11 @@ export interface AddPartOptions {
   readonly name: string;
   /** The plural of a kind. Default: the English plural of its name. */
   readonly plural?: string;
-  /** What a controller drives: a kind with a file in kinds/. Default: the kind whose file has the controller's name. */
+  /** The kind of a controller, which has a file in kinds/. Default: the kind whose file has the controller's name. */
   readonly kind?: string;
 }
 
-/** What was added. */
+/** The added part. */
 export interface AddedPart {
   /** Paths that were written, relative to the folder. */
   readonly files: readonly string[];
@@ -34,15 +34,15 @@ export interface AddedPart {
 
 interface Part {
   readonly files: Files;
-  /** What index.ts imports, and from where. */
+  /** The imports of index.ts. */
   readonly variable: string;
   readonly module: string;
 }
 
 /**
- * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers it in index.ts. Nothing is
- * overwritten. Rejects with ScaffoldError, having written nothing, when a name is none, a file is there already, or
- * index.ts has no place for it.
+ * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers it in index.ts. Overwrites
+ * nothing. Rejects with ScaffoldError, and writes nothing, when a name is invalid, a file exists already, or index.ts
+ * has no place for it.
  */
 export async function addPart(options: AddPartOptions): Promise<AddedPart> {
   const { folder, type } = options;
@@ -89,10 +89,10 @@ async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<P
   };
 }
 
-/** The kind that is asked for, or else the one of the controller's name; a file of kinds/ exports it. */
+/** The requested kind, or else the one with the controller's name; a file of kinds/ exports it. */
 async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
   const file = kind === undefined ? controller : kebabCase(kind);
-  // No way leads out of kinds/: the file's name follows the rule of parts.
+  // The path cannot leave kinds/: the file's name follows the rule of parts.
   const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : '';
   const exported = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, name]) => name ?? []);
   const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));

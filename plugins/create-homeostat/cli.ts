@@ -22,8 +22,8 @@ interface Given {
 const interruptedExitCode = 130;
 
 /**
- * Runs `npm create homeostat`, and returns the exit code: 0; 2 with what is wrong on stderr, and nothing written; 130 when
- * a question was answered by Ctrl+C or Ctrl+D, and nothing was written.
+ * Runs `npm create homeostat`, and returns the exit code: 0; 2 with the problem on stderr and nothing written; 130
+ * when the user answers a question with Ctrl+C or Ctrl+D, and nothing written.
  */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
   const program = createProgram(environment);
@@ -74,7 +74,7 @@ interface Asker {
   readonly close: () => void;
 }
 
-/** Asks people, and takes the defaults without a terminal. */
+/** Asks the user, or uses the defaults without a terminal. */
 async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
   if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async (_what, proposal) => proposal, close: () => {} };
   const terminal = createInterface({ input: stdin, output: stdout });

@@ -8,14 +8,14 @@ import { pluginFiles, tools } from './templates/plugin-files.ts';
 import { writeNewFiles } from './names/write-new-files.ts';
 
 export interface CreatePluginOptions {
-  /** Made when it is not there; has to be empty, but for `.git`. */
+  /** Made when it does not exist; must be empty, except for `.git`. */
   readonly folder: string;
   readonly name: string;
   readonly group: string;
   readonly kind: string;
 }
 
-/** Makes a plugin with one kind and one controller. Rejects with ScaffoldError, having written nothing. */
+/** Makes a plugin with one kind and one controller. Rejects with ScaffoldError, and writes nothing. */
 export async function createPlugin(options: CreatePluginOptions): Promise<void> {
   const { folder, name, group, kind } = options;
   const problem = problemOf(options);
@@ -28,7 +28,10 @@ export async function createPlugin(options: CreatePluginOptions): Promise<void> 
   await addPart({ folder, group, type: 'controller', name: kebabCase(kind), kind });
 }
 
-/** The first one alone: the group and the names of the kind are by default made of what comes before them. */
+/**
+ * Returns the first problem only, since the defaults of the group and of the kind's names depend on the values before
+ * them.
+ */
 function problemOf({ name, group, kind }: CreatePluginOptions): string | undefined {
   const nameProblem = checkPluginName(name) ?? checkPackageName(name);
   if (nameProblem !== undefined) return `--name: "${name}" ${nameProblem}`;
@@ -37,7 +40,7 @@ function problemOf({ name, group, kind }: CreatePluginOptions): string | undefin
   return checkKindNames({ group, kind, plural: pluralOf(kind) });
 }
 
-/** npm installs no package into itself. */
+/** npm does not install a package into itself. */
 function checkPackageName(name: string): string | undefined {
   return name === 'homeostat' || Object.hasOwn(tools, name)
     ? 'is the name of a package that a plugin needs'

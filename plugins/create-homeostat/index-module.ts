@@ -11,12 +11,12 @@ export interface IndexEntry {
 
 const lists: Readonly<Record<PartType, string>> = { kind: 'models', controller: 'controllers', endpoint: 'endpoints' };
 
-/** The last line of an import, also of one that has several. */
+/** The last line of an import, which may have several lines. */
 const endOfImport = /^(?:import\b.*|\}\s*from\s*)(['"])[^'"]+\1;?\s*$/;
 
 /**
- * The source of a plugin's index.ts with one more part: its name above the comment that marks the place, however the file
- * looks otherwise, and its import after the others. Throws ScaffoldError where the mark is gone.
+ * The source of a plugin's index.ts with one more part: its name above the comment that marks the place, and its
+ * import after the others. Throws ScaffoldError if that comment is missing.
  */
 export function addToIndex(source: string, { type, variable, module }: IndexEntry): string {
   const lines = source.split('\n');

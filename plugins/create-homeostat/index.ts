@@ -1,4 +1,4 @@
-// What `homeostat new` shares with `npm create homeostat`: the same parts, by the same rules.
+// The common code of `homeostat new` and `npm create homeostat`: the same parts, by the same rules.
 export { addPart } from './add-part.ts';
 export type { AddedPart, AddPartOptions } from './add-part.ts';
 export type { PartType } from './names/part-type.ts';

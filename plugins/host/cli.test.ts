@@ -19,7 +19,7 @@ const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** The command in a process of its own; without a token, a server that it starts is open. */
+/** Runs the command in a separate process. A server that it starts without a token is open. */
 class Command {
   readonly #child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -49,7 +49,7 @@ class Command {
     });
   }
 
-  /** Its stderr has no reader any more. */
+  /** Its stderr no longer has a reader. */
   closeStderr(): void {
     this.#child.stderr?.destroy();
   }
@@ -361,7 +361,7 @@ describe('homeostat in a process of its own [slow]', () => {
       (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(
         ({ metadata, status }) => [metadata.name, status?.phase, status?.reason],
       );
-    // It is Stopping until what depends on it has stopped, and Failed after that.
+    // It is Stopping until its dependents have stopped, and then Failed.
     await eventually(async () => (await states()).flat().includes('Crashed'));
     await eventually(async () => (await states()).flat().includes('DependencyNotStarted'));
     expect(await states()).to.deep.equal([

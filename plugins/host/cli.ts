@@ -19,7 +19,8 @@ export interface CliEnvironment {
 
 /**
  * Runs a command line (without `node` and the script) and returns the exit code: 0 after an orderly stop, 1 when the
- * command failed or an exception escaped, 2 for what was given wrong. Loads the server only for a command that needs it.
+ * command failed or an exception was not caught, 2 for wrong arguments. Loads the server only for a command that
+ * needs it.
  */
 export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
   let exitCode = 0;
@@ -73,7 +74,7 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // commander has printed the help, the version, or what is wrong.
+    // commander has printed the help, the version, or the problem.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
     throw error;
   }
@@ -286,7 +287,7 @@ function addCertificate(program: Command, actions: Actions): void {
   command.action(async (options: CertificateFlags) => actions.certificate(flagsOf(command), options));
 }
 
-/** Repeated flags add up; what else is given twice, the last one holds. */
+/** Repeated flags add up; of any other repeated option, the last one counts. */
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
   if (kind !== 'list') return option;

@@ -14,7 +14,7 @@ interface WidgetOptions {
   readonly brokenIndex?: boolean;
 }
 
-/** `widgets.example.com/v1 <Kind>`; each call makes a model of its own. */
+/** `widgets.example.com/v1 <Kind>`; each call makes a new model. */
 export function widgetModel({ kind = 'Widget', brokenIndex = false }: WidgetOptions = {}): ModelDescriptor<Widget> {
   const indexFunc = simpleAttribute<Widget>({ kind } as ModelDescriptor<Widget>, () => {
     throw new Error('the index is broken');

@@ -7,7 +7,7 @@ import type { PagePlan } from './steps.ts';
 
 const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
-// What a user's compiler is told, and no stricter: a snippet may leave names unused.
+// The options of a user's compiler, and no stricter ones: a snippet may leave names unused.
 const compilerOptions = {
   target: 'es2023',
   lib: ['es2023', 'esnext.decorators', 'esnext.disposable'],
@@ -33,7 +33,7 @@ export class BookFolder {
     return book;
   }
 
-  /** Where the programs of the repository's packages are. */
+  /** The folder of the programs of the repository's packages. */
   get programs(): string {
     return join(this.path, 'node_modules', '.bin');
   }
@@ -70,7 +70,7 @@ export class BookFolder {
   }
 }
 
-/** The folders with a manifest, but for those that bring a configuration of their own and are compiled by the page. */
+/** The folders with a manifest, except those with their own configuration, which the page compiles. */
 function pluginsOf(files: PagePlan['files']): readonly string[] {
   return [...files.keys()]
     .filter((path) => basename(path) === 'plugin.yaml')

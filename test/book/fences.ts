@@ -1,15 +1,15 @@
-/** What a comment tells of the fence below it, or holds out of sight. */
+/** A comment about the fence below it, or with hidden content. */
 interface Directive {
   readonly word: 'file' | 'sh' | 'output' | 'not run';
-  /** What stands behind the colon. */
+  /** The text after the colon. */
   readonly argument: string;
-  /** What else stands in the comment: it is not shown. */
+  /** The rest of the comment, which is not shown. */
   readonly hidden: string | undefined;
   /** The line of the page where `hidden` begins. */
   readonly line: number;
 }
 
-/** A fence of a page, or a directive that hides something and so stands for itself. */
+/** A fence of a page, or a directive with hidden content, which stands alone. */
 export interface Fence {
   readonly directive: Directive | undefined;
   readonly language: string;
@@ -21,7 +21,10 @@ export interface Fence {
 const parts =
   /^<!-- (?<word>file|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
 
-/** All fences of a page in their order, and what its comments hide. Throws where a directive has no fence below it. */
+/**
+ * All fences of a page in their order, with the hidden content of comments. Throws when a directive has no fence below
+ * it.
+ */
 export function parseFences(page: string): readonly Fence[] {
   const fences: Fence[] = [];
   let waiting: (Directive & { readonly end: number }) | undefined;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The links of a page to files, or headings, that are not there. */
+/** The links of a page to missing files or headings. */
 export function brokenLinks(path: string): readonly string[] {
   const targets = [...proseOf(path).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map(([, target = '']) => target);
   return targets.filter((target) => !leadsSomewhere(path, target));

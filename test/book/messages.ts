@@ -63,7 +63,7 @@ function messagesOf(node: ts.NewExpression): readonly string[] {
   return message === undefined ? [] : valuesOf(message);
 }
 
-/** The texts that an expression may be: those of both branches of a condition, or of the constant that it names. */
+/** The possible texts of an expression: those of both branches of a condition, or of the constant that it names. */
 function valuesOf(node: ts.Expression): readonly string[] {
   if (ts.isConditionalExpression(node)) return [...valuesOf(node.whenTrue), ...valuesOf(node.whenFalse)];
   const value = ts.isIdentifier(node) ? initializerOf(node) : undefined;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-// What differs from run to run, in texts and in compact JSON.
+// Values that differ from run to run, in texts and in compact JSON.
 const changing: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
@@ -14,9 +14,9 @@ function settled(text: string): string {
 }
 
 /**
- * Whether a page shows what was printed. Uids, times, revisions and ages may be others; in a text `…` stands for anything
- * within a line, or for any lines where it stands alone; JSON is compared as a value, in which `…` stands for any value, and
- * for any number of them at the end of a list.
+ * Returns true when a page shows the printed output. Uids, times, revisions and ages may differ. In a text, `…`
+ * stands for any characters within a line or, alone on a line, for any lines. JSON is compared as a value, in which
+ * `…` stands for any value or, at the end of a list, for any number of them.
  */
 export function isShown(expected: string, printed: string, language: string): boolean {
   if (language === 'json') return isJsonShown(expected, printed);

@@ -5,7 +5,7 @@ import { noKubectl, Shell } from './shell.ts';
 import type { DeclaredObject, PagePlan, Step } from './steps.ts';
 
 export interface PagePlace {
-  /** Where the page's files are, compiled. */
+  /** The folder of the page's compiled files. */
   readonly folder: string;
   readonly programs: string;
 }
@@ -13,7 +13,7 @@ export interface PagePlace {
 /** The port that the pages show. */
 const shownPort = 8700;
 
-/** Does what the page says, from its first fence to its last. Rejects with the line where it turns out to be wrong. */
+/** Runs a page, from its first fence to its last. Rejects with the line of the first mistake. */
 export async function runPage(plan: PagePlan, { folder, programs }: PagePlace): Promise<void> {
   if (plan.problems.length > 0) throw new Error(plan.problems.join('\n'));
   const port = await freePort();
@@ -57,7 +57,7 @@ class PageRun {
     this.#last = { step, printed: printed.replaceAll(`:${this.#port}`, `:${shownPort}`) };
   }
 
-  /** What only reads is asked again: a controller may not have come by yet. */
+  /** Commands that only read are repeated, because a controller may not have run yet. */
   async #compare({ expected, language }: Step & { readonly kind: 'output' }): Promise<void> {
     const { step } = this.#last ?? {};
     if (step === undefined) throw new Error('nothing was run that could have printed this');
@@ -72,7 +72,7 @@ class PageRun {
     if (!isRight()) throw new Error(`this is shown:\n${expected}\nbut this was printed:\n${printed()}`);
   }
 
-  /** Would the server of the page store it? */
+  /** Checks that the server of the page would store the object. */
   async #tryObject(object: DeclaredObject): Promise<void> {
     const base = `http://127.0.0.1:${this.#port}/${object.apiVersion.includes('/') ? 'apis' : 'api'}/${object.apiVersion}`;
     const served = (await (await fetch(base)).json()) as { resources?: { kind: string; name: string }[] };

@@ -7,7 +7,7 @@ import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ShellPlace {
   readonly folder: string;
-  /** Programs of the book's own, before those of the PATH. */
+  /** The programs of the book, which precede those of the PATH. */
   readonly programs: string;
   readonly port: number;
 }
@@ -15,12 +15,12 @@ export interface ShellPlace {
 /** A server is ready, and stopped, within a second or two; a busy machine takes longer. */
 const stepTimeoutMs = 30_000;
 
-/** What kubectl prints where there is none. */
+/** The shell's message when kubectl is missing. */
 export const noKubectl = 'skipped, as there is no kubectl';
 
-// As typed in a terminal, but for this: what npx would look for is on the PATH; a server goes on in the background once it
-// is ready, and the next one takes its place; `homeostat plugin` speaks to that one; a watch is over with its first line; a
-// request that is refused is a failure.
+// As typed in a terminal, with these differences: programs of npx are on the PATH; a server continues in the
+// background once it is ready, and the next one replaces it; `homeostat plugin` uses that server; a watch ends after
+// its first line; a refused request is a failure.
 const functions = `
 exec 2>&1
 set -o pipefail
@@ -59,7 +59,7 @@ curl() {
 command -v kubectl >/dev/null || kubectl() { echo '${noKubectl}'; }
 `;
 
-/** One bash for all of a page, so that its variables stay. */
+/** One bash for a whole page, so that variables are kept. */
 export class Shell {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #folder: string;
@@ -86,13 +86,13 @@ export class Shell {
       HOME: join(folder, '.home'),
       HOMEOSTAT_PORT: String(port),
     };
-    // A process group of its own: what a page leaves running ends with it.
+    // A separate process group, so that everything that a page leaves running ends with it.
     const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
     await shell.run(functions, { mayFail: false });
     return shell;
   }
 
-  /** Returns what was printed. Rejects with it when a command fails, unless it may. */
+  /** Returns the output. Rejects with the output when a command fails, unless failure is allowed. */
   async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
     const file = join(this.#folder, '.step.sh');
     await writeFile(file, script);
@@ -115,7 +115,7 @@ export class Shell {
     return this.#printed.slice(0, this.#printed.indexOf(mark));
   }
 
-  /** Ends the server of the page, and all that the page left running. */
+  /** Ends the server of the page, and everything that the page left running. */
   async stop(): Promise<void> {
     if (!this.#hasEnded) {
       this.#child.stdin.end('stop_server\n');

@@ -2,7 +2,7 @@ import { loadAll } from 'js-yaml';
 import { parseFences } from './fences.ts';
 import type { Fence } from './fences.ts';
 
-/** What is done with a page, in the order of its fences. */
+/** The steps of a page, in the order of its fences. */
 export type Step = { readonly line: number } & (
   | { readonly kind: 'shell'; readonly script: string; readonly mayFail: boolean }
   | { readonly kind: 'output'; readonly expected: string; readonly language: string }
@@ -16,7 +16,7 @@ export interface DeclaredObject {
 }
 
 export interface PagePlan {
-  /** The files of the page's folder, by path. In each line of TypeScript stands what stands in that line of the page. */
+  /** The files of the page's folder, by path. Each line of TypeScript is at the line number that it has in the page. */
   readonly files: ReadonlyMap<string, string>;
   readonly steps: readonly Step[];
   /** Fences that nothing covers, or that are left out without a reason, each by its line. */
@@ -73,13 +73,13 @@ class Planner implements PagePlan {
     this.files.set(path, before + padding + text);
     if (!isCode || path.includes('/')) return;
     const script = `node ${path.replace(/\.ts$/, '.js')}\n`;
-    // A module of several parts runs where the last of them stands.
+    // A module of several parts runs at its last part.
     const earlier = this.steps.findIndex((step) => step.kind === 'shell' && step.script === script);
     if (earlier !== -1) this.steps.splice(earlier, 1);
     this.steps.push({ kind: 'shell', line, script, mayFail: false });
   }
 
-  /** What follows `$ ` is typed, what follows `> ` goes on with it, and everything else was answered. */
+  /** The text after `$ ` is typed, the text after `> ` continues it, and all other lines are output. */
   #addSession({ text, line }: Fence): void {
     for (const match of text.matchAll(/^\$ (?<typed>.*(?:\n> .*)*)\n(?<answered>(?:(?!\$ ).*\n)*)/gm)) {
       const { typed = '', answered = '' } = match.groups ?? {};
@@ -90,7 +90,7 @@ class Planner implements PagePlan {
   }
 }
 
-/** The documents, where each is an object; a manifest or a fragment is none. */
+/** The documents, if each is an object; manifests and fragments are not. */
 function objectsOf(yaml: string): readonly DeclaredObject[] {
   const documents = loadAll(yaml) as readonly (Partial<DeclaredObject> | null)[];
   const isObject = (document: Partial<DeclaredObject> | null): document is DeclaredObject =>

@@ -18,8 +18,8 @@ function isCode(error: unknown, code: number): boolean {
 }
 
 /**
- * A candidate that elects as client-go does: it trusts its own clock alone, counts a lease as held for as long as it has not
- * seen it change, and writes on the resourceVersion that it has read.
+ * A candidate with the election of client-go: it trusts only its own clock, waits for the lease's duration after the
+ * last change that it saw, and writes with the resourceVersion that it has read.
  */
 class Candidate {
   readonly #api: CoordinationV1Api;
@@ -34,7 +34,7 @@ class Candidate {
     this.#identity = parts.identity;
   }
 
-  /** One round: whether it leads from now on. */
+  /** Runs one round; returns true when it leads from now on. */
   async acquireOrRenew(): Promise<boolean> {
     const found = await this.#read();
     if (found === undefined) return this.#write(() => this.#create());
@@ -42,7 +42,7 @@ class Candidate {
     return this.#mayTake(found) && this.#write(() => this.#replace(found));
   }
 
-  /** The same without looking first: on the lease that it saw last. */
+  /** The same without a read first: uses the lease that it saw last. */
   async renewBlindly(): Promise<boolean> {
     return this.#write(() => this.#replace(this.#observed!));
   }

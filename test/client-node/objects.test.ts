@@ -134,7 +134,7 @@ describe('client-node, over TLS with a token', () => {
     other.loadFromFile(server.kubeconfig);
     other.users = [{ name: 'homeostat', token: 'incorrect-horse-battery-staple' }];
     const error = await refusal(other.makeApiClient(CustomObjectsApi).listClusterCustomObject(kind));
-    // It throws the body of a 401 away.
+    // The library drops the body of a 401.
     expect(error).to.include({ code: 401, body: undefined });
   });
 

@@ -3,13 +3,13 @@ import { expect } from 'chai';
 import { demoPerson, demoPersons } from '../support/applied-person.ts';
 import { TestServer } from '../support/test-server.ts';
 
-/** A request of client-node, and what the real server answered. */
+/** A request of client-node, and the response of the real server. */
 interface Recorded {
   readonly method: string;
   readonly url: string;
   readonly accept: string;
   readonly contentType: string | null;
-  /** Its beginning: what is long was cut off. */
+  /** The start of the body; long bodies were cut off. */
   readonly body: string;
   readonly status: number;
 }
@@ -18,7 +18,7 @@ const recordings = JSON.parse(
   readFileSync(new URL('../../vectors/client-node-wire.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, readonly Recorded[]>>;
 
-/** What this server answers otherwise, by `<method> <path or media type>`, and why. */
+/** Different responses of this server, by `<method> <path or media type>`, with the reason. */
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
     status: 200,
@@ -52,7 +52,7 @@ for (const [client, requests] of Object.entries(recordings)) {
 
     after(async () => server.stop());
 
-    /** The recorded body; one that was cut off is what the client had just read, with another age. */
+    /** The recorded body; for one that was cut off, the object that the client had just read, with another age. */
     async function bodyOf({ method, url, body }: Recorded): Promise<string | undefined> {
       if (body === '') return undefined;
       if (method !== 'PUT' || !isCutOff(body)) return body;

@@ -20,7 +20,7 @@ describe('client-node, watching over TLS with a token', () => {
   let config: KubeConfig;
 
   beforeEach(async () => {
-    // Certificates are judged by the time of day.
+    // Certificates are checked by the system's clock.
     clock = new FakeClock(Date.now());
     server = await SecureServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0 } });
     config = new KubeConfig();
@@ -127,7 +127,7 @@ describe('client-node, watching over TLS with a token', () => {
     });
 
     afterEach(async () => {
-      // Being stopped is an error to it.
+      // The library reports a stop as an error.
       expect(errors.filter((error) => (error as Error).name !== 'AbortError')).to.deep.equal([]);
       await informer.stop();
     });
@@ -168,7 +168,7 @@ describe('client-node, watching over TLS with a token', () => {
         return (await api.listClusterCustomObject(kind)) as KubernetesListObject<KubernetesObject>;
       });
       cut.on('add', ({ metadata }) => void names.push(metadata!.name!));
-      // It leaves it to its user to go on after an error.
+      // The library does not continue by itself after an error.
       cut.on('error', (error: unknown) => void ((error as Error).name === 'AbortError' || cut.start()));
       await cut.start();
       proxy.down();

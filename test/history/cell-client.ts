@@ -5,27 +5,29 @@ import type { Answer as HttpAnswer } from '../support/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
 import type { Answer, ObjectState, Request } from './history.ts';
 
-/** Longer than any fault lasts; who is not answered by then gives up. */
+/** Longer than any fault; a client without a response by then gives up. */
 const patienceMs = 5_000;
 
-/** What a list answered. */
+/** The response to a list. */
 export interface ListAnswer {
   readonly revision: number;
   readonly states: ReadonlyMap<string, ObjectState>;
 }
 
-/** Speaks HTTP, and says of each answer what it means for the history. */
+/** Sends requests over HTTP, and translates each response for the history. */
 export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
-  /** undefined: the request did not get through, and never will; there is nothing to record. */
+  /** undefined: the request was not sent, so there is nothing to record. */
   async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
     return answer === 'refused' ? undefined : meaningOf(answer, key);
   }
 
-  /** All cells or one, in chunks of a size or in one go. undefined: no answer, or it was too late for the next chunk. */
+  /**
+   * All cells or one, in chunks of a size or in one go. undefined: no response, or it came too late for the next chunk.
+   */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;
     const states = new Map<string, ObjectState>();
@@ -49,7 +51,7 @@ export class CellClient {
     this.#agent.destroy();
   }
 
-  /** `refused`: no server listens, so nothing was sent. `lost`: no answer, or half of one. */
+  /** `refused`: no server listens, so nothing was sent. `lost`: no response, or a part of one. */
   async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };
@@ -94,15 +96,15 @@ function messageOf(key: string, request: Request): [method: string, path: string
   }
 }
 
-/** Throws what no request of these may be answered. */
+/** Throws for a response that none of these requests may get. */
 function meaningOf({ status, body, text }: HttpAnswer, key: string): Answer | undefined {
   if (status >= 500) return { kind: 'unknown' };
-  // Too many requests: it was not tried.
+  // Too many requests: the write was not tried.
   if (status === 429) return undefined;
   if (status === 200 && body.kind === 'Status') return { kind: 'deleted', uid: body.details.uid };
   if (status === 200 || status === 201) return { kind: 'state', state: stateOf(body) };
   if (status === 409) return { kind: body.reason === 'AlreadyExists' ? 'exists' : 'conflict' };
-  // A server that has just started does not know the kind yet, and says so of the path.
+  // A server that has just started does not have the kind yet, and returns 404 for the path.
   if (status === 404) return body.details?.name === key ? { kind: 'notFound' } : undefined;
   throw new Error(`unexpected answer ${status}: ${text}`);
 }

@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The kind of all histories: a value, and nothing else. */
+/** The kind of all histories, with only a value. */
 export const Cell: ModelDescriptor = defineModel({
   gvk: 'history.example.com/v1/Cell',
   plural: 'cells',

@@ -2,16 +2,16 @@ import type { History } from './history.ts';
 import { sightingsOf } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
-/** What is known of a change, by one who saw it. */
+/** A change, as a client saw it. */
 export interface Change {
   readonly revision: number;
   readonly key: string;
-  /** All of it, in words. */
+  /** The change in words. */
   readonly text: string;
   readonly by: string;
 }
 
-/** The changes that anybody saw, in an answer, a list or an event: by revision, and as often as they were seen. */
+/** The changes that clients saw in a response, a list or an event: by revision, as often as they were seen. */
 export function changesOf(history: History): Change[] {
   return sightingsOf(history)
     .map((sighting) => {

@@ -6,7 +6,7 @@ import { checkRevisionOrder } from './revision-order.ts';
 import { knownOperations } from './sightings.ts';
 import { checkWatchGuarantees } from './watch-guarantees.ts';
 
-/** Everything that a history breaks; nothing for one that a single server without faults could have produced. */
+/** All guarantees that a history breaks; none for a history that a single server without faults could have produced. */
 export function checkHistory(history: History): Violation[] {
   return [
     ...checkLinearizability(history),
@@ -16,7 +16,7 @@ export function checkHistory(history: History): Violation[] {
   ];
 }
 
-/** The objects one by one: a history is linearizable when that of each object is. */
+/** Checks the objects one by one: a history is linearizable when the history of each object is. */
 export function checkLinearizability(history: History): Violation[] {
   const operations = knownOperations(history);
   return history.keys.flatMap((key) => {

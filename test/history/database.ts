@@ -7,14 +7,14 @@ import { TestDatabase } from '../support/postgres-server.ts';
 /** A fresh database for one run. */
 export interface HistoryDatabase {
   readonly url: string;
-  /** The server behind it; a file has none. */
+  /** The server of the database; a file has none. */
   readonly server: { endSessions(clientPorts?: readonly number[]): Promise<void> } | undefined;
   drop(): Promise<void>;
 }
 
 export type Engine = 'sqlite' | 'postgres' | 'mysql';
 
-/** Skips what it is for where there is no such server. */
+/** Skips the tests if there is no such server. */
 export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
   if (engine === 'sqlite') {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));

@@ -8,8 +8,8 @@ import type { Watcher } from './watcher.ts';
  * - `kill`: SIGKILL, and a new process after a moment
  * - `pause`: SIGSTOP for a second or so
  * - `endSessions`: the database ends the sessions of a replica
- * - `cutDatabase`: a replica's connections to the database break, and no new one is taken for a while
- * - `stallDatabase`: they pass nothing on for a while
+ * - `cutDatabase`: a replica's connections to the database break, and new ones are refused for a while
+ * - `stallDatabase`: these connections pass nothing on for a while
  * - `slowWatchers`: watchers do not read for a second or so
  */
 export type Fault = 'kill' | 'pause' | 'endSessions' | 'cutDatabase' | 'stallDatabase' | 'slowWatchers';
@@ -26,7 +26,7 @@ interface Injection extends FaultTargets {
   readonly lastingMs: number;
 }
 
-/** Each is over when it resolves. */
+/** Each function resolves when its fault is over. */
 const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> = {
   async kill({ replica, lastingMs }) {
     await replica.kill();

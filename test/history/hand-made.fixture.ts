@@ -44,7 +44,9 @@ export function event(type: Event['type'], object: ObjectState, at: number): Fra
   return { type, key, state: object, at };
 }
 
-/** A watch from the beginning to the end of the history, over connections that each resume where the one before ended. */
+/**
+ * A watch from the beginning to the end of the history, over connections that each resume at the end of the one before.
+ */
 export function watch(streams: readonly Watch['streams'][number][], fields: Partial<Watch> = {}): Watch {
   return { watcher: 'watcher', key: undefined, after: 0, since: 0, streams, end: 'open', ...fields };
 }

@@ -44,7 +44,7 @@ const mutantRuns = 5;
 const overheadMs = 60_000;
 const seed = Number(process.env['HOMEOSTAT_HISTORY_SEED'] ?? randomInt(2 ** 31));
 
-/** What the reader of a failure needs: the first violations, and how to try it again. */
+/** The message of a failure: the first violations, and how to repeat the run. */
 function report(violations: readonly Violation[], { history, faults }: Run): string {
   const { operations, listings } = history;
   const size = `${operations.length} operations, ${listings.length} lists, ${faults} faults`;
@@ -76,7 +76,9 @@ checkSetup(setups.threeOnPostgres);
 checkSetup(setups.threeOnMysql);
 
 describe('the history of servers with a planted bug [slow]', () => {
-  /** Records until the history breaks the guarantee: on a busy machine a run may be too short to meet the bug. */
+  /**
+   * Records until the history breaks the guarantee, because on a busy machine one run may be too short to show the bug.
+   */
   async function expectBroken(
     context: Mocha.Context,
     guarantee: Guarantee,

@@ -1,6 +1,6 @@
-// What is recorded of a run: the words that clients, watchers and checkers share.
+// The records of a run: the types that clients, watchers and checkers share.
 
-/** An object as an answer or an event shows it. Each write stores a value of its own, so that a value names its write. */
+/** An object in a response or an event. Each write stores a new value, so that a value identifies its write. */
 export interface ObjectState {
   readonly uid: string;
   /** `metadata.resourceVersion`. */
@@ -20,7 +20,7 @@ export interface Expectation {
 export type Request =
   | { readonly verb: 'create'; readonly value: string }
   | { readonly verb: 'update'; readonly value: string; readonly expect: Expectation }
-  /** Writes what is there already, if it is: a write that changes nothing. */
+  /** True to write the present value, if there is one: a write that changes nothing. */
   | { readonly verb: 'touch'; readonly value: string; readonly expect: Expectation }
   | { readonly verb: 'delete'; readonly expect: Expectation }
   | { readonly verb: 'get' };
@@ -33,8 +33,8 @@ export type Answer =
   | { readonly kind: 'unknown' };
 
 /**
- * A moment of the run: a number that grows with everything that is recorded. All clients live in one process, so that this
- * is the order in which things happened; two never share one.
+ * A moment of the run: a number that grows with each record. All clients are in one process, so this is the real
+ * order of events; no two records have the same number.
  */
 export type Moment = number;
 
@@ -50,10 +50,10 @@ export interface Operation {
   readonly return: Moment;
 }
 
-/** A list, all of its chunks together. */
+/** A list with all of its chunks. */
 export interface Listing {
   readonly client: string;
-  /** The objects that were asked for; those without a state are absent. */
+  /** The requested objects; those without a state are absent. */
   readonly keys: readonly string[];
   readonly states: ReadonlyMap<string, ObjectState>;
   /** The revision of the list. */
@@ -76,19 +76,19 @@ export type Event = Exclude<Frame, { readonly type: 'BOOKMARK' }>;
 
 /** One connection of a watcher. */
 export interface Stream {
-  /** The revision that it asked to resume after. */
+  /** The revision after which it resumed. */
   readonly after: number;
   readonly frames: readonly Frame[];
 }
 
-/** What a watcher follows from a list on, over many connections, until it is told 410 and lists again. */
+/** The stream of a watcher after a list, over many connections, until it gets 410 and lists again. */
 export interface Watch {
   readonly watcher: string;
   /** The one object that it watches; undefined: all. */
   readonly key: string | undefined;
   /** Revision of the list. */
   readonly after: number;
-  /** When it had the list. */
+  /** The moment at which it had the list. */
   readonly since: Moment;
   readonly streams: readonly Stream[];
   /** `open`: followed up to the end of the run. */
@@ -116,7 +116,7 @@ export type WatchGuarantee =
 
 export type Guarantee = 'linearizable' | 'revisions follow time' | 'lists are of one moment' | WatchGuarantee;
 
-/** A guarantee that a history breaks, and where. */
+/** A broken guarantee, and its place in the history. */
 export interface Violation {
   readonly guarantee: Guarantee;
   readonly message: string;

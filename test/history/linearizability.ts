@@ -5,12 +5,13 @@ export interface Timed {
   readonly return: number;
 }
 
-/** What one object does when its operations come one after the other. */
+/** The behaviour of one object when its operations come one after the other. */
 export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
-   * The state after an operation, if it can be answered in this one as it was; else undefined. What only reads answers the
-   * same state, and not an equal one: it is placed wherever it fits, since that hinders no other. What writes never does.
+   * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined.
+   * A read returns the same state object, so that it is placed wherever it fits, which excludes no other order. A
+   * write returns a new one.
    */
   step(state: State, operation: Operation): State | undefined;
   /** Equal for equal states. */
@@ -19,27 +20,30 @@ export interface SequentialModel<State, Operation> {
   effectOf(operation: Operation): string;
 }
 
-/** The first operation whose answer no order explains. */
+/** The first operation whose response no order explains. */
 export interface Unexplained<State, Operation> {
   readonly operation: Operation;
-  /** All states that the object may have been in when it was answered, not counting what is under way then. */
+  /** All possible states of the object at its response, without the operations that are under way then. */
   readonly states: readonly State[];
 }
 
-/** What may have happened up to a moment: the object's state, and which of the operations under way have taken effect. */
+/** A possible history up to a moment: the object's state, and the operations under way that have taken effect. */
 interface Configuration<State> {
   readonly state: State;
   readonly done: ReadonlySet<number>;
 }
 
-/** Each step of the search; a history that needs more is too long, or has too many unknown outcomes, to be decided. */
+/**
+ * The maximum number of steps of the search; a history that needs more is too long, or has too many unknown outcomes,
+ * to be decided.
+ */
 const maxConfigurations = 200_000;
 
 /**
- * Looks for one order of the operations that explains every answer and keeps real time: what was answered comes before what
- * was called later. The search is that of Wing and Gong (1993) with the configurations that were met remembered (Lowe,
- * 2017), breadth first: at each answer it keeps all configurations in which that operation has taken effect, and when none
- * is left, no order exists. Answers undefined when there is one.
+ * Looks for one order of the operations that explains every response and keeps real time: an operation comes before
+ * all that were called after its response. The search is that of Wing and Gong (1993), breadth first, and remembers
+ * the configurations that it has met (Lowe, 2017). At each response it keeps all configurations in which that
+ * operation has taken effect; when none is left, no order exists. Returns undefined when there is an order.
  */
 export function findUnexplained<State, Operation extends Timed>(
   operations: readonly Operation[],
@@ -51,7 +55,7 @@ export function findUnexplained<State, Operation extends Timed>(
 class Search<State, Operation extends Timed> {
   readonly #operations: readonly Operation[];
   readonly #model: SequentialModel<State, Operation>;
-  /** Operations, by their number, that are called and not answered. */
+  /** The operations, by number, that are called and have no response yet. */
   readonly #underWay = new Set<number>();
 
   constructor(operations: readonly Operation[], model: SequentialModel<State, Operation>) {
@@ -83,7 +87,7 @@ class Search<State, Operation extends Timed> {
       { id, isCall: true, at: operation.call },
       ...(this.#isUnknown(id) ? [] : [{ id, isCall: false, at: operation.return }]),
     ]);
-    // At one moment, all calls come first: what touches is concurrent.
+    // At equal moments, calls come first, so that operations that touch are concurrent.
     return moments.sort((a, b) => a.at - b.at || Number(b.isCall) - Number(a.isCall));
   }
 
@@ -92,7 +96,7 @@ class Search<State, Operation extends Timed> {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
     for (const configuration of from) met.add(configuration);
     const found: Configuration<State>[] = [];
-    // It grows while it is walked: breadth first.
+    // It grows during the loop: breadth first.
     for (const configuration of met.list) {
       if (configuration.done.has(id)) found.push(configuration);
       else for (const next of this.#successors(configuration)) met.add(next);
@@ -120,7 +124,7 @@ class Search<State, Operation extends Timed> {
     return next;
   }
 
-  /** With all that is under way and only reads this state. */
+  /** Adds the operations under way that only read this state. */
   #withReads({ state, done }: Configuration<State>): Configuration<State> {
     const reads = [...this.#underWay].filter(
       (id) => !done.has(id) && !this.#isUnknown(id) && this.#model.step(state, this.#operation(id)) === state,
@@ -128,7 +132,7 @@ class Search<State, Operation extends Timed> {
     return reads.length === 0 ? { state, done } : { state, done: new Set([...done, ...reads]) };
   }
 
-  /** The operation is answered: all configurations have it, and need not remember that. */
+  /** Called at the response of an operation: all configurations contain it, and need no longer record that. */
   #forget(id: number, configurations: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const left = new Memory<State>((configuration) => this.#keyOf(configuration));
     for (const { state, done } of configurations) {
@@ -153,8 +157,8 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations that were met. Of two that differ only in operations of unknown outcome, which never have to take
- * effect, the one that has used fewer of them can do all that the other can: the other is left out.
+ * The configurations met so far. Operations of unknown outcome never have to take effect. Of two configurations that
+ * differ only in these, the one that has used fewer of them can do everything that the other can, which is dropped.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

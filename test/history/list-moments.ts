@@ -3,8 +3,7 @@ import { sightingsOf } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
 /**
- * A list shows all of its objects as they were at one moment, that of its revision; also one that came in chunks, while
- * others wrote.
+ * A list shows all of its objects at one moment, its revision, even if it came in chunks during other writes.
  */
 export function checkListMoments(history: History): Violation[] {
   const byKey = new Map<string, Sighting[]>(history.keys.map((key) => [key, []]));
@@ -30,12 +29,12 @@ function findFault({ revision, states }: Listing, key: string, sightings: readon
     return shown.revision < state.revision ? `shows ${key} of ${shown.revision}, not of ${state.revision}` : undefined;
   }
   if (isDeletion) return undefined;
-  // Only one who saw the later deletion can say that the object was there.
+  // Only a client that saw the later deletion shows that the object existed.
   const isDeletedLater = sightings.some((later) => later.isDeletion && later.state.uid === state.uid);
   return isDeletedLater ? `does not show ${key} of ${state.revision}` : undefined;
 }
 
-/** The last of them, which are in order, that is not behind a revision. */
+/** The last of the ordered items that is not after a revision. */
 function lastUpTo(sightings: readonly Sighting[], revision: number): Sighting | undefined {
   let [low, high] = [0, sightings.length];
   while (low < high) {

@@ -1,12 +1,12 @@
-// Servers that break a promise, each in one place, to prove that the checkers notice. Planted from outside, into the
-// compiled classes of the API server, in the process of a test's server alone.
+// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They are planted into the
+// compiled classes of the API server, only in the process of a test's server.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * - `earlyAnswers`: a write is acknowledged a fifth of a second before it is durable
- * - `lostChanges`: one change in three hundred is not told to watchers; the fiftieth is the first
- * - `staleReads`: one read in twenty is answered with what the one before it saw of the object
- * - `unaskedReads`: a replica reads its memory without asking the database how far the others are
+ * - `lostChanges`: one change in three hundred is not sent to watchers; the fiftieth is the first
+ * - `staleReads`: one read in twenty returns the state of the object at an earlier read
+ * - `unaskedReads`: a replica reads its memory without reading the database's revision first
  */
 export type Mutant = 'earlyAnswers' | 'lostChanges' | 'staleReads' | 'unaskedReads';
 
@@ -17,15 +17,15 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
   unaskedReads: plantUnaskedReads,
 };
 
-/** To be called before the server starts. */
+/** Call it before the server starts. */
 export function plant(mutant: Mutant): Promise<void> {
   return mutants[mutant]();
 }
 
-/** How long a write is on its way after its response. */
+/** The time between the response to a write and its storage. */
 const lagMs = 200;
 
-/** What of the store's commit is used here: no write of a history is refused by the store of a single server. */
+/** The used part of the store's commit: the store of a single server refuses no write of a history. */
 interface SqliteStore {
   open(): Promise<{ revision: number }>;
   commit(batch: readonly unknown[]): Promise<unknown>;

@@ -1,7 +1,7 @@
 import type { SequentialModel } from './linearizability.ts';
 import type { Expectation, ObjectState, Operation } from './history.ts';
 
-/** The known state of an object: without what a write without a response stored and no reader saw. */
+/** The known state of an object: without values of writes without a response that no reader saw. */
 interface KnownObject {
   readonly uid: string | undefined;
   readonly revision: number | undefined;
@@ -10,7 +10,7 @@ interface KnownObject {
 }
 
 export interface KeyState {
-  /** The highest that is known: what comes later has a higher one, over deletions as well. */
+  /** The highest known revision: later states have a higher one, also after deletions. */
   readonly revision: number;
   /** undefined: absent. */
   readonly object: KnownObject | undefined;
@@ -22,7 +22,7 @@ export const objectModel: SequentialModel<KeyState, Operation> = {
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // Nobody saw the value of a write that is still unknown.
+  // No client saw the value of a write that is still unknown.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 
@@ -48,7 +48,7 @@ function step(state: KeyState, operation: Operation): KeyState | undefined {
 
 function isConflict(request: Operation['request'], object: KnownObject | undefined): boolean {
   if (object === undefined || !('expect' in request)) return false;
-  // Without a precondition: it lost too many races, and says so. That is no statement about the object.
+  // A conflict without a precondition means that the write lost too many races; it says nothing about the object.
   return Object.keys(request.expect).length === 0 || !meets(object, request);
 }
 
@@ -71,7 +71,7 @@ function afterState(state: KeyState, { request }: Operation, shown: ObjectState)
   }
 }
 
-/** The effect of a write that was not answered; where it has none, it is as if it never happened. */
+/** The effect of a write without a response; without an effect, it counts as never sent. */
 function afterUnknown(state: KeyState, request: Operation['request']): KeyState | undefined {
   const { revision, object } = state;
   const unseen = { revision: undefined, value: undefined };

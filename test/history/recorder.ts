@@ -1,19 +1,19 @@
 import type { Answer, Frame, History, Listing, Moment, Operation, Request, Watch } from './history.ts';
 
-/** A watch that goes on being recorded. */
+/** A watch that is being recorded. */
 export interface OpenWatch extends Watch {
   readonly streams: { after: number; frames: Frame[] }[];
   end: Watch['end'];
 }
 
-/** Takes down what clients and watchers do and see, in the order in which it happens. */
+/** Records what clients and watchers do and see, in the order of events. */
 export class Recorder {
   #moment: Moment = 0;
   readonly #operations: Operation[] = [];
   readonly #listings: Listing[] = [];
   readonly #watches: OpenWatch[] = [];
 
-  /** How many operations there are so far. */
+  /** The number of operations so far. */
   get size(): number {
     return this.#operations.length;
   }
@@ -24,7 +24,7 @@ export class Recorder {
     return this.#moment;
   }
 
-  /** An operation that is answered now, or never will be. */
+  /** Records the end of an operation: its response now, or never. */
   operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Answer): void {
     const end = answer.kind === 'unknown' ? Infinity : this.moment();
     this.#operations.push({ ...asked, answer, return: end });
@@ -34,7 +34,7 @@ export class Recorder {
     this.#listings.push({ ...listing, return: this.moment() });
   }
 
-  /** A watcher who has a list of this revision begins to follow. */
+  /** Records that a watcher with a list of this revision starts to follow. */
   watch(watcher: string, { key, after }: { key: string | undefined; after: number }): OpenWatch {
     const watch: OpenWatch = { watcher, key, after, since: this.moment(), streams: [], end: 'open' };
     this.#watches.push(watch);

@@ -1,18 +1,18 @@
 import type { History, Moment, Violation } from './history.ts';
 import { knownOperations, sightingsOf } from './sightings.ts';
 
-/** A revision that was there by a moment, or that must be later than all of those. */
+/** A revision that existed at a moment, or one that must be later than those. */
 interface Mark {
   readonly at: Moment;
   readonly revision: number;
   readonly what: string;
-  /** `seen`: it is there now. `later`, `notEarlier`: it must be above, or at, all that was seen before. */
+  /** `seen`: it exists now. `later`, `notEarlier`: it must be above, or at least at, all revisions seen before. */
   readonly role: 'seen' | 'later' | 'notEarlier';
 }
 
 /**
- * A database has one counter: a write that begins after a revision was shown to anybody, of any object, gets a higher one,
- * and a list that begins then is not of an earlier one.
+ * A database has one counter: a write that begins after any client saw a revision, of any object, gets a higher one,
+ * and a list that begins then does not have an earlier one.
  */
 export function checkRevisionOrder(history: History): Violation[] {
   const violations: Violation[] = [];

@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly replicas: number;
   readonly faults: readonly Fault[];
   readonly mutant?: Mutant;
-  /** Draws what clients ask and which faults come when. */
+  /** Draws the requests of clients, and the faults and their times. */
   readonly seed: number;
   readonly durationMs: number;
 }
@@ -27,15 +27,18 @@ export interface Run {
   readonly faults: number;
 }
 
-/** Few, so that many want the same. */
+/** Few objects, so that many clients use the same one. */
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 const clientCount = 8;
 const minOperations = 300;
 
-/** The longest that watchers may take, after the last fault, to receive the last writes. */
+/** The maximum time after the last fault in which watchers must receive the last writes. */
 const catchUpMs = 15_000;
 
-/** Records what clients and watchers saw of servers in trouble; afterwards the servers are gone, and the database is left. */
+/**
+ * Records what clients and watchers saw of servers with faults. Afterwards the servers have ended; the database
+ * remains.
+ */
 export async function recordRun(options: RunOptions): Promise<Run> {
   const replicas: Replica[] = [];
   const client = new CellClient();
@@ -70,7 +73,7 @@ class RunningHistory {
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
       return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
     });
-    // Two of everything, one of which hangs up again and again, and two of a single object.
+    // Two watchers of everything, one of which hangs up repeatedly, and two of a single object.
     this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
       const random = nextRandom();
       const nextPort = (): number => pick(random, ports);
@@ -80,7 +83,8 @@ class RunningHistory {
   }
 
   async record(): Promise<Run> {
-    // From revision 0, where an empty database is, a watch would begin with what is there: it is no place to resume from.
+    // A watch from revision 0, that of an empty database, would begin with the present objects: it is not a place to
+    // resume from.
     await this.#clients[0]!.write(keys[0]!);
     const watching = new AbortController();
     const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));
@@ -112,20 +116,22 @@ class RunningHistory {
     return injected;
   }
 
-  /** Long enough, and on a busy machine longer: a few operations prove nothing. */
+  /** Long enough, and longer on a busy machine, since a few operations prove nothing. */
   async #enough(durationMs: number): Promise<void> {
     await delay(durationMs);
     await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });
   }
 
-  /** A last write of each object, seen by all who watch, and read at each replica: what is missing now, is missing for good. */
+  /**
+   * A last write of each object, which all watchers receive, and a read at each replica: anything missing now is lost.
+   */
   async #finish(): Promise<void> {
     const last = this.#clients[0]!;
     const written = new Map<string, number>();
     for (const key of keys) written.set(key, await last.write(key));
     const isTold = ({ key, revision }: Watcher): boolean =>
       [...written].every(([each, latest]) => (key !== undefined && key !== each) || revision >= latest);
-    // Who is never told is a finding of the checkers.
+    // The checkers report a watcher that never receives it.
     await eventually(() => this.#watchers.every(isTold), { timeoutMs: catchUpMs }).catch(() => undefined);
     for (const { port } of this.#replicas) {
       for (const key of keys) await last.ask(key, { verb: 'get' }, port);

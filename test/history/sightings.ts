@@ -34,8 +34,9 @@ export function eventsOf({
 }
 
 /**
- * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value a client
- * saw has taken effect by then, and is known; what tells nothing (a read without an answer) is left out.
+ * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value a
+ * client saw has taken effect by then, so it is known. Operations without information (a read without a response) are
+ * left out.
  */
 export function knownOperations(history: History): Operation[] {
   const seen = new Map<string, Sighting>();
@@ -53,7 +54,7 @@ function known(operation: Operation, seen: ReadonlyMap<string, Sighting>): Opera
   if (answer.kind !== 'unknown') return [operation];
   if (request.verb === 'get' || request.verb === 'touch') return [];
   const sighting = request.verb === 'delete' ? undefined : seen.get(request.value);
-  // What was seen before it was asked for is a finding of its own; here it cannot be placed.
+  // A value that was seen before its request is reported separately; it cannot be placed here.
   if (sighting === undefined || sighting.at < operation.call) return [operation];
   return [{ ...operation, answer: { kind: 'state', state: sighting.state }, return: sighting.at }];
 }

@@ -20,12 +20,12 @@ function bookmark(revision: number, at: number): Frame {
   return { type: 'BOOKMARK', revision, at };
 }
 
-/** One watcher who was told these, in one connection. */
+/** One watcher that received these, in one connection. */
 function told(...frames: readonly Frame[]): History {
   return history({ operations, watches: [watch([{ after: 0, frames }])] });
 }
 
-/** The guarantees that are broken, each once. */
+/** The broken guarantees, each once. */
 function broken(subject: History): string[] {
   return [...new Set(checkWatchGuarantees(subject).map(({ guarantee }) => guarantee))];
 }

@@ -1,10 +1,10 @@
-// What a watcher may rely on, by the words of etcd (https://etcd.io/docs/v3.6/learning/api_guarantees/#watch-apis), where a
-// revision is one change of one object. Each check answers what breaks its guarantee.
+// The guarantees of a watch, as in etcd (https://etcd.io/docs/v3.6/learning/api_guarantees/#watch-apis), where a
+// revision is one change of one object. Each check returns the violations of its guarantee.
 import { changesOf, distinctChangesOf } from './change-log.ts';
 import type { Change } from './change-log.ts';
 import type { Event, History, Stream, Watch } from './history.ts';
 
-/** A watcher is never told of an earlier change after a later one, over all of its connections. */
+/** A watcher never receives an earlier change after a later one, over all of its connections. */
 export function findDisorder({ watches }: History): string[] {
   return watches.flatMap((watch) => {
     const revisions = revisionsOf(watch.streams);
@@ -37,7 +37,7 @@ export function findHalfChange(history: History): string[] {
   });
 }
 
-/** A connection that resumes after a revision begins with the first change behind it. */
+/** A connection that resumes after a revision begins with the first change after it. */
 export function findBadResumption(history: History): string[] {
   return eachStream(history, ({ watcher }, stream, changes) => {
     const { after } = stream;

@@ -1,4 +1,5 @@
-// What ties the events of watchers to what clients have asked for. Each check answers what breaks its guarantee.
+// The relation between the events of watchers and the requests of clients. Each check returns the violations of its
+// guarantee.
 import type { Event, History, Operation, Watch } from './history.ts';
 import { eventsOf } from './sightings.ts';
 
@@ -12,7 +13,7 @@ export function findFutureEvent(history: History): string[] {
   });
 }
 
-/** What is told was asked for by a client, and not refused. */
+/** Every event comes from a client's request that was not refused. */
 export function findUnwrittenEvent(history: History): string[] {
   const writes = new Writes(history.operations);
   return eachEvent(history, ({ watcher }, event) =>
@@ -43,7 +44,7 @@ export function findUntoldWrite({ operations, watches }: History): string[] {
 /** Returns what the watcher must have received: a revision, or the uid of the deleted object. */
 function dueEvent({ key, request, answer, call }: Operation, watch: Watch, last: number): number | string | undefined {
   if (watch.key !== undefined && watch.key !== key) return undefined;
-  // Nothing tells the revision of a deletion, so only time can say that it came after the list, and before the end.
+  // No response has the revision of a deletion, so only its time shows that it came after the list, and before the end.
   if (answer.kind === 'deleted') return call > watch.since && watch.end === 'open' ? answer.uid : undefined;
   if (answer.kind !== 'state' || (request.verb !== 'create' && request.verb !== 'update')) return undefined;
   const { revision } = answer.state;
@@ -72,7 +73,7 @@ class Writes {
     }
   }
 
-  /** The operations that may have brought the event about. */
+  /** The operations that may have caused the event. */
   causesOf({ type, key, state }: Event): readonly Operation[] {
     const write = this.#byValue.get(state.value);
     if (write?.key !== key) return [];

@@ -16,14 +16,14 @@ export interface WatcherOptions {
   readonly client: CellClient;
   /** Returns the port of the replica for the next connection. */
   readonly nextPort: () => number;
-  /** How long until it hangs up by itself, for the next connection. */
+  /** Returns the time after which the next connection hangs up by itself. */
   readonly nextStayMs: () => number;
 }
 
 /** The delay before the next attempt when no server responded. */
 const restMs = 20;
 
-/** Lists, watches, and resumes where it was whenever the connection breaks; told 410, it lists again. */
+/** Lists, watches, and resumes at its position whenever the connection breaks; after a 410, it lists again. */
 export class Watcher {
   readonly #options: WatcherOptions;
   #watch: OpenWatch | undefined;
@@ -38,20 +38,20 @@ export class Watcher {
     return this.#options.key;
   }
 
-  /** Everything up to here it was told, by an event, a bookmark or its list. */
+  /** The revision up to which it has received everything, by an event, a bookmark or its list. */
   get revision(): number {
     const streams = this.#watch?.streams ?? [];
     const last = streams.findLast(({ frames }) => frames.length > 0)?.frames.at(-1);
     return last === undefined ? (this.#watch?.after ?? 0) : revisionOf(last);
   }
 
-  /** Reads no more, until {@link resume}: what is sent stays in the buffers on the way. */
+  /** Stops reading until {@link resume}; sent data stay in the buffers. */
   pause(): void {
     this.#paused = this.#reader;
     this.#paused?.pause();
   }
 
-  /** The connection that was paused goes on, if it is still there. */
+  /** Resumes the paused connection, if it still exists. */
   resume(): void {
     if (this.#paused?.closed === false) this.#paused.resume();
     this.#paused = undefined;

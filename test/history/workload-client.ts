@@ -15,7 +15,7 @@ export interface WorkloadOptions {
   readonly random: () => number;
 }
 
-/** How often each is asked, of 100. */
+/** The weight of each request, of 100 in all. */
 const verbs = [
   ...Array<'create'>(20).fill('create'),
   ...Array<'update'>(34).fill('update'),
@@ -33,10 +33,10 @@ const lists = ['all', 'chunks', 'one'] as const;
 /** The delay before the next attempt when no server listens. */
 const restMs = 10;
 
-/** How long a server may take, after its last fault, to take a write. */
+/** The maximum time after the last fault in which a server must accept a write. */
 const recoveryMs = 30_000;
 
-/** What a client does next; drawn as a whole, so that the answers do not change what is drawn later. */
+/** The next step of a client; drawn as a whole, so that responses do not change later draws. */
 interface Step {
   readonly verb: (typeof verbs)[number];
   readonly key: string;
@@ -45,10 +45,10 @@ interface Step {
   readonly list: (typeof lists)[number];
 }
 
-/** One client: a request after the other, drawn from a seed, each to any replica. */
+/** One client, which sends one request after the other, drawn from a seed, each to any replica. */
 export class WorkloadClient {
   readonly #options: WorkloadOptions;
-  /** What it saw last of each object. */
+  /** The last state that it saw of each object. */
   readonly #seen = new Map<string, ObjectState>();
   #written = 0;
 
@@ -66,7 +66,7 @@ export class WorkloadClient {
     }
   }
 
-  /** Writes the object, whether it is there or not, until that is acknowledged. Returns the revision. */
+  /** Creates or updates the object, until that is acknowledged. Returns the revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#options.ports;
     return eventually(
@@ -79,7 +79,7 @@ export class WorkloadClient {
     );
   }
 
-  /** Asks a replica, and records what it says; undefined when that is nothing. */
+  /** Sends a request to a replica, and records the response; undefined without a response. */
   async ask(key: string, request: Request, port: number): Promise<Answer | undefined> {
     const { name, recorder, client } = this.#options;
     const call = recorder.moment();
@@ -110,10 +110,10 @@ export class WorkloadClient {
       case 'update':
         return { verb, value: this.#nextValue(), expect };
       case 'touch':
-        // By revision: else it would write its value a second time.
+        // With the revision as a precondition, because otherwise it would write its value twice.
         return seen === undefined ? { verb: 'get' } : { verb, value: seen.value, expect: { revision: seen.revision } };
       case 'delete': {
-        // A deletion knows no version.
+        // A deletion has no version as a precondition.
         const { version: _version, ...known } = expect;
         return { verb, expect: known };
       }

@@ -10,7 +10,7 @@ function describe(number: number, count: number): string {
   return Array.from({ length: count }, (_, index) => words[(number * 7 + index) % words.length]).join(' ');
 }
 
-/** A schema with so many leaves, three levels deep, as those of workflow engines are. */
+/** A schema with this many leaves, three levels deep, like those of workflow engines. */
 function schemaOf(leaves: number): object {
   const leaf = (number: number): object => {
     const description = describe(number, 12);

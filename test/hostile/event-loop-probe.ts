@@ -1,11 +1,11 @@
 import { openSync, readSync } from 'node:fs';
 
-/** How often the event loop is looked at. */
+/** The interval at which the event loop is probed. */
 const tickMs = 1;
 
 /**
- * Measures for how long the event loop was held by one turn, in processor time of the main thread: what other processes take
- * from a busy machine does not count. Beyond Linux it is the process's time, at most the time that has passed.
+ * Measures how long one turn held the event loop, in processor time of the main thread, so that other processes do
+ * not count. Outside of Linux it is the processor time of the process, limited by the elapsed time.
  */
 export class EventLoopProbe {
   readonly #cpuMs: () => number = mainThreadClock();
@@ -20,7 +20,7 @@ export class EventLoopProbe {
     this.#timer = setInterval(() => this.#look(), tickMs);
   }
 
-  /** The longest since the last call. */
+  /** The longest turn since the last call. */
   takeLongestMs(): number {
     this.#look();
     const longestMs = this.#longestMs;

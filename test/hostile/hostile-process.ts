@@ -16,7 +16,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A server in a process of its own, with Person, Letter, Machine and Thing, that is sent hostile requests. */
+/** A server in a separate process, with Person, Letter, Machine and Thing, which receives hostile requests. */
 export class HostileProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();

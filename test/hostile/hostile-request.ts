@@ -8,11 +8,11 @@ export type HostileRequest =
     }
   | {
       readonly raw: readonly string[];
-      /** The client resets the connection as soon as it has written. */
+      /** True: the client resets the connection as soon as it has written. */
       readonly cutOff: boolean;
     };
 
-/** What came back; status 0 when nothing, or nothing that is HTTP, did. */
+/** The response; status 0 without a response, or for one that is not HTTP. */
 export interface HostileAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

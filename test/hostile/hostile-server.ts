@@ -1,4 +1,4 @@
-// An API server in a process of its own, which knows how long its event loop was held. Its parent asks by messages.
+// An API server in a separate process, which measures how long its event loop was held. Its parent sends messages.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { letter, machine, Person, personIndexes } from '../support/models.ts';

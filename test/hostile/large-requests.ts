@@ -308,7 +308,7 @@ export const listRequests: readonly LargeRequest[] = [
   { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
 ];
 
-/** Requests that need an index which a kind does not have before the first of them. */
+/** Requests that need an index that the kind does not have before the first of them. */
 export const firstRequests: readonly LargeRequest[] = [
   { name: 'list: the first label selector', request: get('?labelSelector=app%3Dapp-1&size=20') },
   { name: 'list: the first sort by many values', request: get('?sort=spec.tags&size=20') },

@@ -1,9 +1,9 @@
 const rounds = 5;
 
-/** How long one round takes on the machine on which the limits were measured, when nothing else runs there. */
+/** The time of one round on the machine on which the limits were measured, without other load. */
 const usualMs = 4;
 
-/** How many times longer this machine takes for the same work; at least 1. Stalls are judged by the processor they are on. */
+/** How many times longer this machine takes for the same work; at least 1. The limits of stalls are scaled by it. */
 export function machineSlowness(): number {
   const text = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ [`k${index % 100}`]: `${index}` })));
   const times = Array.from({ length: rounds }, () => {

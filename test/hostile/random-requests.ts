@@ -36,7 +36,7 @@ const parameters = [
   'propagationPolicy',
 ];
 
-/** What may stand in a request line. */
+/** The characters of a request line. */
 const visible = fc.string({
   unit: fc.constantFrom(...Array.from('abz019-._~%/?&=+,:;@!$\'()*[]<>"\\^`{|}')),
   maxLength: 30,
@@ -99,7 +99,7 @@ const value = fc.oneof(
 const anyQuery = fc
   .array(fc.tuple(fc.oneof(fc.constantFrom(...parameters), visible), value), { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
-  // A revision of the future is waited for; one request of them is enough, elsewhere.
+  // The server waits for a future revision; one such request elsewhere is enough.
   .map((text) => text.replaceAll(/resourceVersion=\d{5,}/g, 'resourceVersion=1'));
 
 const almostPerson = fc
@@ -162,7 +162,7 @@ const anyHeaders = fc.dictionary(
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** What makes a small text large, or deep. */
+/** Texts that become large or deep. */
 const repeated = fc
   .tuple(
     fc.constantFrom('a', '[', '{"a":', '"a",', '[],', '{},', '- ', '&a ', '\\', '\u0000', '😀', 'a.', '(', '~1', '%'),
@@ -248,7 +248,7 @@ const selecting = fc
   )
   .map(([path, parameter, text, method]): HostileRequest => ({
     method,
-    // What is deleted by a dry run is there for the next request.
+    // Dry-run deletions leave the objects for the next request.
     path: `${path}?${parameter}=${encodeURIComponent(text).slice(0, 8000)}${method === 'DELETE' ? '&dryRun=All' : ''}`,
   }));
 
@@ -425,7 +425,7 @@ const defining = fc
       metadata: { name },
       spec: { group: 'defined.example.com', scope: 'Cluster', names, versions: [version] },
     });
-    // Served kinds would pile up: nothing is stored.
+    // Dry runs only, since served kinds would pile up.
     const path = `${definitions}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
     return { method, path, headers: { 'content-type': 'application/json' }, body };
   });
@@ -485,7 +485,7 @@ const raw = fc
   )
   .map(([pieces, cutOff]): HostileRequest => ({ raw: pieces, cutOff }));
 
-/** A request of any kind; each kind comes about as often as its weight says. */
+/** A request of any kind; each kind occurs in proportion to its weight. */
 const hostileRequest: fc.Arbitrary<HostileRequest> = fc.oneof(
   { weight: 8, arbitrary: anything },
   { weight: 4, arbitrary: writing },
@@ -500,7 +500,7 @@ const hostileRequest: fc.Arbitrary<HostileRequest> = fc.oneof(
   { weight: 3, arbitrary: raw },
 );
 
-/** So many requests, the same for the same seed. */
+/** This many requests, the same for the same seed. */
 export function randomRequests(count: number, seed: number): readonly HostileRequest[] {
   return fc.sample(hostileRequest, { seed, numRuns: count });
 }

@@ -1,8 +1,8 @@
-// The parts of which requests are made that are as much work as their kind can be.
+// The parts of requests that are as much work as possible for their kind.
 import type { HostileRequest } from './hostile-request.ts';
 import { newThing, things } from './models.ts';
 
-/** A request that is as much work as its kind can be. */
+/** A request that is as much work as possible for its kind. */
 export interface LargeRequest {
   readonly name: string;
   /** Sent before it, to the same object. */
@@ -16,14 +16,16 @@ export const jsonPatch = 'application/json-patch+json';
 export const mergePatch = 'application/merge-patch+json';
 export const applyPatch = 'application/apply-patch+yaml';
 
-/** Fields that one object may have, and nodes that a body may have. */
+/** The maximum number of fields of one object, and of nodes of a body. */
 export const [maxFields, maxNodes] = [10_000, 250_000];
 
 export function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** Letters a and b in an order that does not repeat: the same for the same name. RE2 remembers what it has met. */
+/**
+ * Letters a and b in an order that does not repeat: the same for the same name. RE2 caches the states that it has met.
+ */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
   return repeat(count, () => {
@@ -36,7 +38,7 @@ export function fields(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
 }
 
-/** Several objects of as many fields as may be. */
+/** Several objects with the maximum number of fields. */
 export function maps(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`m${index}`, fields(maxFields - 10, value)]));
 }
@@ -71,7 +73,7 @@ export function keyedLists(items: number, v: string): Spec {
   return { manyKeyed: Object.fromEntries(repeat(8, (index) => [`l${index}`, list])) };
 }
 
-/** The most items that the limits of an object allow, and the most that can be stored with their owners. */
+/** The maximum number of items within the limits of an object, and the maximum that can be stored with their owners. */
 export const [mostItems, storedItems] = [9_990, 2_300];
 
 /** So many managers, each of which owns a field. */

@@ -39,7 +39,7 @@ async function sendHttp(
   }
 }
 
-/** A watch ends with its headers: nothing else would end it. */
+/** A watch counts as complete with its headers, since nothing else would end it. */
 function isWatch(path: string, headers: IncomingMessage['headers']): boolean {
   return path.includes('watch') && headers['content-length'] === undefined;
 }
@@ -61,7 +61,7 @@ function sendRaw(port: number, pieces: readonly string[], cutOff: boolean): Prom
     socket.on('data', (chunk: Buffer) => {
       if (text.length < shownBytes) text += chunk.toString('latin1');
     });
-    // A reset is as good an answer as any to nonsense.
+    // For an invalid request, a reset is a valid reaction.
     socket.on('error', () => undefined);
     socket.on('close', () =>
       resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), headers: {}, text }),

@@ -88,7 +88,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
       writeFile(join(folder, `${name}.json`), JSON.stringify(newDemoPerson(name, {}, { labels: { app: 'shop' } })));
     await add('kept');
     await add('gone');
-    // Of the selection, but never applied; and applied, but not of the selection.
+    // Selected but never applied; and applied but not selected.
     await kubectl.server.create(demoPersons, newDemoPerson('made', {}, { labels: { app: 'shop' } }));
     await kubectl.succeeds('apply', '-f', await personFile('other', {}, { labels: { app: 'bank' } }));
     const args = [

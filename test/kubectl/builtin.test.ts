@@ -90,7 +90,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
     const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', '--timeout=10s');
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
-    // It says nothing where the namespace is gone before it asks.
+    // It prints nothing if the namespace is gone before its request.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);
     expect((await kubectl.run('get', 'ns', 'post')).stderr).to.contain('not found');
     expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');

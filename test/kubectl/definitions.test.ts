@@ -59,7 +59,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
 
   it('deletes a definition, and its objects with it [compat definitions]', async () => {
     expect(await kubectl.succeeds('delete', 'crd', widgetDefinitionName)).to.contain('deleted');
-    // kubectl remembers for some minutes what it has discovered.
+    // kubectl caches discovery for some minutes.
     expect(await kubectl.fails('get', 'widgets')).to.contain('the server could not find the requested resource');
   });
 });

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 
-/** A definition of test/crds, and what becomes of its objects. */
+/** A definition of test/crds, and the results for its objects. */
 interface Definition {
   readonly file: string;
   readonly name: string;
   readonly type: string;
   readonly valid: { readonly apiVersion: string; readonly kind: string; readonly spec: object };
-  /** What the server makes of the valid one. */
+  /** The stored form of the valid object. */
   readonly defaulted: Readonly<Record<string, unknown>>;
   readonly table: RegExp;
   readonly invalid: readonly (readonly [spec: object, causes: readonly string[]])[];

@@ -17,7 +17,9 @@ interface RecordedCommand {
 
 const { cases } = JSON.parse(readVector('kubectl-wire.json')) as { readonly cases: readonly RecordedCommand[] };
 
-/** Commands whose requests are answered otherwise than by Kubernetes, and why. One listed here that does not differ fails. */
+/**
+ * Commands whose responses differ from Kubernetes', with the reason. A command listed here that does not differ fails.
+ */
 const deviations: Readonly<Record<string, string>> = {
   'kubectl apply -f alice-bogus.yaml': 'an unknown field in a strict patch is 400, as in every other write, not 422',
   'kubectl patch person alice --type=strategic -p {"spec":{"age":52}}': 'treated as a merge patch',
@@ -26,7 +28,7 @@ const deviations: Readonly<Record<string, string>> = {
     'an update without a precondition is unconditional',
 };
 
-/** Commands from the first to the last of which the recorded server kept what no garbage collector took away. */
+/** The range of commands during which the recorded server, which had no garbage collector, kept dependents. */
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
 describe('the recorded requests of kubectl 1.32.5, one command after the other [compat recorded]', () => {
@@ -38,7 +40,7 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
 
   after(() => replay.server.stop());
 
-  /** What was answered here is called otherwise than what was answered there. */
+  /** Maps the names of the recording to the names here. */
   function learn({ body }: WireAnswer, next: string | undefined): void {
     const { generateName, name, continue: token } = body?.metadata ?? {};
     if (generateName !== undefined) replay.learn('gen-w29kx', name as string);

@@ -46,7 +46,7 @@ describe('kubectl watches [slow]', () => {
 
   it('get --watch-only prints what changes alone [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
-    // Whether it watches already, only a change can tell.
+    // Only a change shows that it already watches.
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     const first = printed(lines(1));

@@ -16,7 +16,7 @@ describe('decisions by roles [compat rbac]', () => {
   });
   after(() => server.stop());
 
-  /** Grants the rule, and returns a function that takes it back. */
+  /** Grants the rule, and returns a function that revokes it. */
   async function grant({
     rule,
     boundIn,

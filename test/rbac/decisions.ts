@@ -1,5 +1,5 @@
 /**
- * What a request asks for: `<verb> <resource>[.<group>][:<subresource>][/<name>] [in <namespace>]`, or a
+ * The request of a decision: `<verb> <resource>[.<group>][:<subresource>][/<name>] [in <namespace>]`, or a
  * verb and a path.
  */
 interface Question {
@@ -27,7 +27,7 @@ const people = 'people.example.com';
 const readPersons = { verbs: ['get', 'list'], apiGroups: [people], resources: ['persons'] };
 const readCore = { verbs: ['get'], apiGroups: [''], resources: ['events'] };
 
-/** Rules, to whom they are granted, and the decisions that follow. */
+/** Rules, the users to which they are granted, and the expected decisions. */
 export const decisions: readonly Decisions[] = [
   {
     title: 'a rule allows its verbs on its resources of its groups, and nothing else',

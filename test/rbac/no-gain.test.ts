@@ -54,7 +54,7 @@ function ruleOf(permission: Permission): object {
   return { verbs: [verb], apiGroups: [''], resources: [resource] };
 }
 
-/** What should happen, in the plainest way: sets of permissions, and no rules. */
+/** The expected results, from a simple model: sets of permissions instead of rules. */
 class Model {
   readonly #held: Readonly<Record<Scope, ReadonlySet<Permission>>>;
   readonly #roles = new Map<string, readonly Permission[]>();
@@ -122,7 +122,7 @@ describe('a user who writes roles and bindings', () => {
   });
   after(() => server.stop());
 
-  /** Grants ann what the run begins with. */
+  /** Grants ann the initial permissions of the run. */
   async function begin(inCluster: readonly Permission[], inHome: readonly Permission[]): Promise<void> {
     const given = { cluster: inCluster, home: inHome } as const;
     for (const where of ['cluster', 'home'] as const) {

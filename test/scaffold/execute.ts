@@ -11,7 +11,7 @@ export interface Executed {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Rejects with all that it said when it fails. */
+/** Runs a program to its end. Rejects with its output when it fails. */
 export function execute(
   program: string,
   args: readonly string[],

@@ -23,8 +23,8 @@ interface Version {
 }
 
 /**
- * A registry of npm on the loopback address, which needs no network: it has the packages that were packed, and all that
- * are installed in this repository.
+ * A registry of npm on the loopback address, which needs no network: it has the packed packages, and all packages
+ * installed in this repository.
  */
 export class LocalRegistry {
   readonly #versions = new Map<string, Map<string, Version>>();
@@ -56,7 +56,7 @@ export class LocalRegistry {
   }
 
   async #addTarball({ name, tarball }: PackedPackage): Promise<void> {
-    // Its manifest is the one that was packed: npm changes nothing in it.
+    // Its manifest is the packed one, which npm does not change.
     const manifest = await readManifest(join(installed, name));
     this.#add(manifest, async (response) => pipeline(createReadStream(tarball), response));
   }
@@ -95,7 +95,7 @@ export class LocalRegistry {
   }
 }
 
-/** The folders of all packages of a node_modules; none where there is none. */
+/** The folders of all packages of a node_modules; none if it does not exist. */
 async function packagesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   // Links are this repository's own packages.
@@ -113,7 +113,7 @@ async function readManifest(folder: string): Promise<Manifest> {
 /** Writes the package as installed, with the output of its scripts. npm ignores the name of the outermost folder. */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);
-  // node-gyp leaves what it has built twice, as links of one file; npm takes no links.
+  // node-gyp leaves its output twice, as links to one file, and npm accepts no links.
   const needless = [`--exclude=${name}/node_modules`, '--exclude=obj.target'];
   const args = ['-C', dirname(folder), '-cf', '-', ...needless, name];
   const tar = spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -13,7 +13,7 @@ export interface PackedPackage {
   readonly tarball: string;
 }
 
-/** Packs what is published, from what is built, into a folder. */
+/** Packs the published packages, from their build, into a folder. */
 export async function packPackages(folder: string): Promise<readonly PackedPackage[]> {
   const workspaces = ['controller-runtime', 'apiserver', 'plugins/create-homeostat', 'plugins/host'];
   const flags = workspaces.flatMap((path) => ['-w', path]);

@@ -12,7 +12,7 @@ import { LocalRegistry } from './local-registry.ts';
 import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
 
-/** All that is published. */
+/** All published packages. */
 const entries = [
   'homeostat',
   'homeostat/testing',
@@ -97,7 +97,7 @@ describe('npm create homeostat [slow]', function () {
       npm_config_audit: 'false',
       npm_config_fund: 'false',
       npm_config_update_notifier: 'false',
-      // What they would build comes with the packages of the registry.
+      // The packages of the registry already contain the result of their builds.
       npm_config_ignore_scripts: 'true',
     };
     const plugin = join(folder, 'my-plugin');

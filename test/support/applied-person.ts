@@ -9,7 +9,7 @@ const condition: JsonSchema = {
   properties: { type: text, status: text, reason: text, message: text },
 };
 
-/** The kind that Kubernetes' answers were recorded with, as far as applying goes. */
+/** The kind of Kubernetes' recorded responses, as far as apply needs it. */
 export const demoPerson: ModelDescriptor = defineModel({
   gvk: 'demo.example.com/v1alpha1/Person',
   plural: 'persons',

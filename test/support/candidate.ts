@@ -3,13 +3,13 @@ import type { Client, Manager } from '@homeostat/controller-runtime';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { Person } from './models.ts';
 
-/** Requests on their way, and whether they get through. */
+/** A line that passes or holds requests. */
 class Line {
   underWay = 0;
   #cut: Promise<void> | undefined;
   #heal: (() => void) | undefined;
 
-  /** Requests are held until {@link heal}, and arrive then. */
+  /** Holds requests until {@link heal}, when they arrive. */
   cut(): void {
     this.#cut = new Promise((resolve) => (this.#heal = resolve));
   }
@@ -26,7 +26,7 @@ class Line {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
         const call = (...parameters: unknown[]): unknown => Reflect.apply(method, target, parameters);
-        // Caches go on: a former leader that still hears of everything is the worst one.
+        // Caches continue: a former leader that still receives all changes is the worst case.
         return name === 'informer' || name === 'watch'
           ? call
           : (...parameters: unknown[]) => this.#send(() => call(...parameters));
@@ -46,7 +46,7 @@ class Line {
   }
 }
 
-/** A manager on a clock and a line of its own. It greets persons in its own name, once the test lets it. */
+/** A manager with its own clock and line. It greets persons in its own name, once the test lets it. */
 export class Candidate {
   readonly name: string;
   readonly clock: FakeClock = new FakeClock();
@@ -55,7 +55,7 @@ export class Candidate {
   isLeader = false;
   /** Persons that it is about to greet. */
   readonly greeting: string[] = [];
-  /** What run rejected with. */
+  /** The error of `run`. */
   failure: unknown;
   readonly #manager: Manager;
   readonly #stop = new AbortController();
@@ -76,12 +76,12 @@ export class Candidate {
     this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
   }
 
-  /** It has seen that another one leads. */
+  /** True when it has seen another leader. */
   get isWaiting(): boolean {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** From now on it stands still before each write. */
+  /** From now on it pauses before each write. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }

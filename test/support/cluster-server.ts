@@ -32,7 +32,7 @@ export class ClusterServer {
     this.host = `127.0.0.1:${options.port}`;
   }
 
-  /** The last that it said. */
+  /** Its last output. */
   get log(): string {
     return this.#log.join('');
   }
@@ -49,7 +49,7 @@ export class ClusterServer {
     await this.#run('pg_basebackup', ...options, '-d', source, '-D', this.#options.folder);
   }
 
-  /** Resolves when it answers questions. */
+  /** Resolves when it responds to queries. */
   async start(): Promise<void> {
     const { folder, port, waitsFor = '' } = this.#options;
     const settings = {
@@ -61,7 +61,7 @@ export class ClusterServer {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       wal_retrieve_retry_interval: '100ms',
-      // In the folder rather than in /dev/shm, where it would outlive a kill.
+      // In the folder instead of /dev/shm, where it would outlive a kill.
       dynamic_shared_memory_type: 'mmap',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -96,7 +96,7 @@ export class ClusterServer {
     await this.#run('pg_ctl', 'promote', '--wait', '--timeout=20', '-D', this.#options.folder);
   }
 
-  /** `pg_ctl stop -m immediate`: it tidies nothing up, and has to recover at its next start. */
+  /** `pg_ctl stop -m immediate`: it cleans nothing up, and has to recover at its next start. */
   async stopImmediately(): Promise<void> {
     this.thaw();
     await this.#end((child) => child.kill('SIGQUIT'));
@@ -107,7 +107,7 @@ export class ClusterServer {
     await this.#end(() => this.abandon());
   }
 
-  /** Stands still, with its connections, until {@link thaw}. */
+  /** Suspends it, with its connections, until {@link thaw}. */
   freeze(): void {
     this.#signal('SIGSTOP');
   }
@@ -145,13 +145,16 @@ export class ClusterServer {
     await closed;
   }
 
-  /** The few bytes by which PostgreSQL notices a second server in its folder; what is killed leaves them. */
+  /**
+   * The small shared memory segment by which PostgreSQL notices a second server in its folder; a killed server leaves
+   * it.
+   */
   #freeSharedMemory(): void {
     try {
       const id = readFileSync(join(this.#options.folder, 'postmaster.pid'), 'utf8').split('\n')[6]?.split(/\s+/).at(-1);
       execFileSync('ipcrm', ['-m', id ?? ''], { stdio: 'ignore' });
     } catch {
-      // It has not got that far, or the system has no such thing.
+      // The server did not get that far, or the system has no such segment.
     }
   }
 

@@ -15,8 +15,8 @@ export interface Finished {
 }
 
 /**
- * Runs `homeostat` to its end, with no environment but PATH and the given. It runs in this process, since one of its own takes a
- * second of CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with only PATH and the given environment. It runs in this process, since a separate
+ * one takes a second of CPU time to load the server. One command at a time: the streams are those of the process.
  */
 export async function command(
   args: readonly string[],
@@ -31,7 +31,7 @@ export interface FinishOptions {
   readonly input?: string | undefined;
 }
 
-/** Runs a program to its end, for at most 30 s. Never rejects: a program that is not there ends with 127, as in a shell. */
+/** Runs a program to its end, for at most 30 s. Never rejects: a missing program ends with 127, as in a shell. */
 export function finish(
   file: string,
   args: readonly string[],
@@ -42,7 +42,7 @@ export function finish(
     const child = execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ code: exitCodeOf(error), stdout, stderr });
     });
-    // A program that does not read it closes it.
+    // A program that does not read its input closes it.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });

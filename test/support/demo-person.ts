@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** A kind with all that clients show of one: columns, short names, categories, status, descriptions. */
+/** A kind with everything that clients show: columns, short names, categories, status, descriptions. */
 export const demoPerson: ModelDescriptor = defineModel({
   gvk: 'demo.example.com/v1alpha1/Person',
   plural: 'persons',

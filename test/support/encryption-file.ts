@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 
-/** The secret of a key of tests: 32 bytes that its name decides. */
+/** The secret of a test's key: 32 bytes derived from its name. */
 export function secretOf(name: string): string {
   return Buffer.alloc(32, name).toString('base64');
 }

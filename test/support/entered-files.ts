@@ -10,7 +10,7 @@ import { Person } from './models.ts';
 
 // A program: prints which files and functions of the project one creation over HTTP enters, as JSON.
 
-/** What runs in each of several creations belongs to one, and no timer does that happened to end. */
+/** Functions that run in each of several creations belong to a creation; a timer that happens to end does not. */
 const creations = 3;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -56,7 +56,7 @@ function sourceOf(url: string): string | undefined {
   return isOwn ? path.slice(root.length).replace('/dist/', '/').replace(/\.js$/, '.ts') : undefined;
 }
 
-/** What every one of some measurements has. */
+/** The common part of several measurements. */
 function common(all: readonly Map<string, Set<string>>[]): [file: string, functions: number][] {
   const [first = new Map<string, Set<string>>(), ...others] = all;
   const counted = Array.from(first, ([file, functions]): [string, number] => [

@@ -11,7 +11,7 @@ import { machine } from './models.ts';
 import { ReplayedEvents } from './replayed-events.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-/** One informer with a handler that replays what it is told. */
+/** One informer with a handler that replays its events. */
 export interface Followed {
   readonly selection: InformerOptions;
   readonly informer: Informer<ApiObject>;
@@ -32,7 +32,7 @@ export class FaultyNetwork {
     this.server = server;
     this.proxy = proxy;
     this.#fetch = createFaultInjectingFetch();
-    // Of a hundred seconds one is waited: silence is noticed after 300 ms, an answer that does not come after 400.
+    // Time runs a hundred times as fast: silence is noticed after 300 ms, a missing response after 400.
     const clock = hurriedClock(100);
     const patience = { requestTimeoutMs: 40_000, watchSilenceMs: 30_000 };
     this.client = createClient(proxy.url, { fetch: this.#fetch.fetch, clock, ...patience });
@@ -59,7 +59,7 @@ export class FaultyNetwork {
     return { selection, informer, replayed, registration };
   }
 
-  /** Resolves when the cache is what the server has, and the handler knows it. */
+  /** Resolves when the cache equals the server's state, and the handler has received it. */
   async converge({ selection, informer, replayed, registration }: Followed): Promise<void> {
     const { transform: _transform, metadataOnly: _metadataOnly, namespaces: _namespaces, ...selectors } = selection;
     const expected = async (): Promise<[string, string][]> =>

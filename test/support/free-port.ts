@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below those that systems hand out (Linux from 32768, others from 49152): no process gets one by chance.
+// Below the ephemeral ports of systems (Linux from 32768, others from 49152), so that no process gets one by chance.
 const firstPort = 10_000;
-/** Each of mocha's processes takes from a share of its own. */
+/** Each of mocha's processes has its own range. */
 const shares = 3;
 const portsInShare = 7_000;
 
@@ -12,8 +12,8 @@ const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % shares;
 let taken = randomInt(portsInShare);
 
 /**
- * For a server that has to keep its port while it is down: no other test is given this one. Where the port may be another
- * each time, the server listens on 0 and says which it got.
+ * For a server that has to keep its port while it is down: no other test gets this port. A server whose port may
+ * change listens on 0 instead.
  */
 export async function freePort(): Promise<number> {
   taken = (taken + 1) % portsInShare;

@@ -52,10 +52,12 @@ export const gadgetV1 = defineModel({
   } as const,
 });
 
-/** What a v1 calls its colour, a v2 has no field for. */
+/** The colour of a v1 has no field in v2. */
 const colourKey = 'shop.example.com/colour';
 
-/** Stored as v2. An object whose code is `odd` cannot be shown as v1, and an extent without a number not be stored. */
+/**
+ * Stored as v2. An object whose code is `odd` cannot be shown as v1, and an extent without a number cannot be stored.
+ */
 export const gadget: ModelDescriptor = defineVersions(gadgetV2, [
   {
     model: gadgetV1,

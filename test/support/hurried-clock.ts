@@ -1,7 +1,7 @@
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** Real time, so many times as fast: for what waits by itself, on a network that is real. */
+/** Real time, multiplied: for code that waits by itself, on a real network. */
 export function hurriedClock(times: number): Clock {
   return {
     now: () => systemClock.now(),

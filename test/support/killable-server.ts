@@ -17,7 +17,7 @@ export class KillableServer {
     return KillableServer.run(new URL('./restart-server.js', import.meta.url), file);
   }
 
-  /** Resolves when the server is ready; rejects with what it said when it ends before. */
+  /** Resolves when the server is ready; rejects with its output when it ends before. */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
     const child = spawn(process.execPath, [program.pathname, ...args]);
     let errors = '';
@@ -31,12 +31,12 @@ export class KillableServer {
     return new KillableServer(child, first.toString().trim());
   }
 
-  /** It has ended, killed or by itself. */
+  /** True when it has ended, killed or by itself. */
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** SIGSTOP: the process stands still, and its connections stay open; until {@link resume}. */
+  /** SIGSTOP: suspends the process until {@link resume}; its connections stay open. */
   pause(): void {
     this.#child.kill('SIGSTOP');
   }
@@ -45,7 +45,7 @@ export class KillableServer {
     this.#child.kill('SIGCONT');
   }
 
-  /** SIGKILL: nothing in the process gets a chance to tidy up. */
+  /** SIGKILL: the process cannot clean up. */
   async kill(): Promise<void> {
     if (this.hasEnded) return;
     const exited = once(this.#child, 'exit');

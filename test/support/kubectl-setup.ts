@@ -10,20 +10,20 @@ import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
 import { skipWithoutKubectl } from './kubectl.ts';
 import { TestServer } from './test-server.ts';
 
-/** What a command printed. Lines bear no spaces at their ends, with which kubectl fills its tables. */
+/** The output of a command, without the trailing spaces of kubectl's tables. */
 export interface Printed {
   readonly exit: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What kubectl may take: it answers in a tenth of a second, a busy machine in ten. */
+/** The time limit of kubectl: it takes a tenth of a second, on a busy machine up to ten. */
 const timeoutMs = 15_000;
 
-/** kubectl against a server with two demo persons, and with a home of its own. */
+/** kubectl against a server with two demo persons, and with its own home folder. */
 export class KubectlSetup {
   readonly server: TestServer;
-  /** Stands still: ages are the same however long the machine takes. */
+  /** A clock that stands still, so that ages are the same on a slow machine. */
   readonly clock: FakeClock;
   readonly #home: string;
   readonly #watches = new Set<ChildProcess>();
@@ -34,10 +34,10 @@ export class KubectlSetup {
     this.#home = parts.home;
   }
 
-  /** To be called in a `before`; what it is for is skipped where there is no kubectl. */
+  /** Call it in a `before`; the tests are skipped without kubectl. */
   static async start(context: Mocha.Context): Promise<KubectlSetup> {
     await skipWithoutKubectl(context);
-    // Some minutes ago, so that kubectl, which has the real time, sees nothing of the future.
+    // Some minutes ago, so that kubectl, which uses the real time, sees no future times.
     const clock = new FakeClock(Date.now() - 300_000);
     const server = await TestServer.start({ clock });
     const setup = new KubectlSetup({ server, clock, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
@@ -65,7 +65,7 @@ export class KubectlSetup {
     return (await this.server.get(`${demoPersons}/${name}`)).body;
   }
 
-  /** Writes an object for `-f`; answers its path. */
+  /** Writes an object for `-f`; returns its path. */
   async file(name: string, object: object): Promise<string> {
     const path = join(this.#home, name);
     await writeFile(path, JSON.stringify(object));
@@ -77,21 +77,21 @@ export class KubectlSetup {
     return this.runWith({}, ...args);
   }
 
-  /** Runs what has to succeed and to warn of nothing; answers what it printed. */
+  /** Runs a command that must succeed without warnings; returns its output. */
   async succeeds(...args: readonly string[]): Promise<string> {
     const { exit, stdout, stderr } = await this.run(...args);
     expect([exit, stderr], args.join(' ')).to.deep.equal([0, '']);
     return stdout;
   }
 
-  /** Runs what has to fail; answers why. */
+  /** Runs a command that must fail; returns the error. */
   async fails(...args: readonly string[]): Promise<string> {
     const { exit, stderr } = await this.run(...args);
     expect(exit, args.join(' ')).to.equal(1);
     return stderr;
   }
 
-  /** Runs a command with more environment. */
+  /** Runs a command with additional environment variables. */
   runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Printed> {
     return new Promise((resolve, reject) => {
       const options = { env: { ...this.#env(), ...env }, timeout: testPatienceMs(timeoutMs), cwd: this.#home };
@@ -103,7 +103,7 @@ export class KubectlSetup {
     });
   }
 
-  /** Starts a command that goes on; answers a function that waits until what is printed matches, and gives its lines. */
+  /** Starts a long-running command; returns a function that waits until the output matches, and returns its lines. */
   watch(...args: readonly string[]): (pattern: RegExp) => Promise<readonly string[]> {
     const child = spawn('kubectl', this.#args(args), { env: this.#env(), cwd: this.#home });
     this.#watches.add(child);

@@ -40,7 +40,7 @@ function scalarAt(at: number): string {
   return at % 3 === 0 ? 'integer' : at % 3 === 1 ? 'boolean' : 'string';
 }
 
-/** A definition of Widget with a schema of so many nodes. */
+/** A definition of Widget with a schema of this many nodes. */
 export function largeDefinition(nodes: number, descriptionLength?: number): object {
   const openAPIV3Schema = largeSchema(nodes, descriptionLength);
   return widgetDefinition({ versions: [widgetVersion({ schema: { openAPIV3Schema }, selectableFields: [] })] });

@@ -32,7 +32,7 @@ export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;
 }
 
-/** What a plugin's index function may do wrong, told by the object's name. */
+/** The errors of a plugin's index function, which the object's name selects. */
 function trap({ spec }: Person): string | undefined {
   if (spec.name === 'index throws') throw new Error('the index function broke');
   return spec.name === 'index returns a number' ? (7 as unknown as string) : undefined;

@@ -4,7 +4,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 
-/** A database of a test's own on the MySQL or MariaDB server that `HOMEOSTAT_TEST_MYSQL` names. */
+/** A new database for a test on the MySQL or MariaDB server that `HOMEOSTAT_TEST_MYSQL` names. */
 export class MysqlTestDatabase {
   readonly url: string;
   readonly #admin: Connection;
@@ -18,7 +18,7 @@ export class MysqlTestDatabase {
     this.#name = name;
   }
 
-  /** Skips what it is for where there is no server, unless an address was given. */
+  /** Skips the tests if there is no server, unless an address was given. */
   static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {
@@ -41,7 +41,7 @@ export class MysqlTestDatabase {
     for (const { id, host } of rows) {
       const port = Number(host.split(':').at(-1));
       if (clientPorts !== undefined && !clientPorts.includes(port)) continue;
-      // It may have ended by itself.
+      // The session may have ended by itself.
       await this.#admin.query(`KILL ${id}`).catch(() => undefined);
     }
   }

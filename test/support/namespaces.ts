@@ -2,7 +2,7 @@ import type { Client } from '@homeostat/controller-runtime';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** Enough of `v1 Namespace` to write it; the server has the whole. */
+/** The part of `v1 Namespace` that a write needs; the server has all of it. */
 const namespace: ModelDescriptor = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',
@@ -14,5 +14,5 @@ export async function createNamespaces(client: Client, names: readonly string[])
   for (const name of names) await client.create(namespace, { metadata: { name } });
 }
 
-/** How long a namespace that is declared deleted keeps what is in it. */
+/** The time for which a deleted namespace keeps its objects. */
 export const namespaceGraceMs = 5000;

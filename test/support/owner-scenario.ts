@@ -5,7 +5,7 @@ import type { WatchReader } from './watch-reader.ts';
 
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 
-/** How a deletion is asked for. */
+/** The form of a deletion request. */
 export type Way = 'body' | 'query' | 'client';
 
 interface MachineJson {
@@ -25,8 +25,9 @@ interface Row {
 }
 
 /**
- * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`: `!` behind an owner blocks its deletion,
- * `?` gives it the UID of another object, `*` a kind that is not served. What is declared deleted reads `<name> going …`.
+ * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`: `!` behind an owner blocks its
+ * deletion, `?` gives it the UID of another object, `*` a kind that is not served. A machine that is declared deleted
+ * is shown as `<name> going …`.
  */
 export class OwnerScenario {
   readonly #server: TestServer;
@@ -40,7 +41,7 @@ export class OwnerScenario {
     this.#events = events;
   }
 
-  /** Makes the machines; `prefix` keeps them apart from those of other scenarios on the server. */
+  /** Makes the machines; `prefix` separates them from those of other scenarios on the server. */
   static async make(server: TestServer, prefix: string, rows: readonly string[]): Promise<OwnerScenario> {
     const revision = await server.revision(machines);
     const events = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);
@@ -66,12 +67,12 @@ export class OwnerScenario {
     await this.settle();
   }
 
-  /** Waits until nothing is left to do, at which point nothing more will happen by itself. */
+  /** Waits until nothing is left to do, after which nothing more happens by itself. */
   async settle(): Promise<void> {
     await eventually(() => this.#server.api.isIdle());
   }
 
-  /** What is there, by name. */
+  /** The present machines, by name. */
   async rows(): Promise<string[]> {
     const { body } = await this.#server.get(`${machines}?sort=metadata.name,asc`);
     const own = (body.items as MachineJson[]).filter(({ metadata }) => metadata.name.startsWith(this.#prefix));

@@ -1,12 +1,12 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import type { FakeClock } from '@homeostat/controller-runtime/testing';
 
-/** How often the server looks for history that may go. */
+/** The interval at which the server compacts history. */
 const compactionMs = 30_000;
 
 /**
- * Lets so many compactions pass. Each asks the database, in real time, before it sets the timer of the next one; nothing
- * else may begin or end a timer meanwhile.
+ * Lets this many compactions pass. Each queries the database, in real time, before it sets the timer of the next one;
+ * nothing else may set or clear a timer in the meantime.
  */
 export async function passCompactions(clock: FakeClock, count: number): Promise<void> {
   const timers = clock.pendingTimers;

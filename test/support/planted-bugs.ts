@@ -24,7 +24,10 @@ export function undefinedIfAbsent(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** Goes on without a write, whose failure nothing handles. In a test a rejection without a handler would end the run. */
+/**
+ * Starts a write without awaiting it. Its rejection is handled, because in a test an unhandled rejection would end the
+ * run.
+ */
 function forget(write: Promise<unknown>): void {
   write.catch(() => undefined);
 }

@@ -13,8 +13,8 @@ interface Report {
 }
 
 /**
- * Lints planted files in a folder that has the linter's configuration. Returns what a rule says of each file, by path;
- * of several messages about one file the last.
+ * Lints planted files in a folder that has the linter's configuration. Returns the message of a rule for each file,
+ * by path; of several messages, the last.
  */
 export async function lintPlanted(
   rule: string,

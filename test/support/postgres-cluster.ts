@@ -10,15 +10,15 @@ import { findInstallation } from './postgres-installation.ts';
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /**
- * A primary and a standby that has every write before it is acknowledged, on ports and in a folder of their own. Killing
- * processes leaves what the kernel has cached, so this shows what becomes of transactions, and nothing of a power cut:
- * that is why `fsync` may be off, with which a recovery is done in a tenth of the time.
+ * A primary and a standby that has every write before it is acknowledged, on ports and in a folder of their own. A
+ * killed process leaves data in the kernel's cache, so this tests transactions but not a power cut. Therefore `fsync`
+ * may be off, which makes recovery ten times as fast.
  */
 export class PostgresCluster {
   readonly primary: ClusterServer;
   readonly standby: ClusterServer;
   readonly #folder: string;
-  /** A run that is told to end goes without its hooks. */
+  /** A run that is interrupted ends without its hooks. */
   // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, but for the servers
   readonly #exit = (): void => process.exit(1);
   readonly #abandon = (): void => {
@@ -34,7 +34,7 @@ export class PostgresCluster {
     for (const signal of endingSignals) process.once(signal, this.#exit);
   }
 
-  /** Skips what it is for where PostgreSQL's programs are not installed. */
+  /** Skips the tests if PostgreSQL's programs are not installed. */
   static async start(context: Mocha.Context): Promise<PostgresCluster> {
     const installation = await findInstallation();
     if (!installation)
@@ -66,7 +66,7 @@ export class PostgresCluster {
     await this.whenSynchronous();
   }
 
-  /** Until the primary has its standby. */
+  /** Waits until the primary has its standby. */
   async whenSynchronous(): Promise<void> {
     const query = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`;
     await eventually(async () => (await this.primary.query(query)) > 0, {
@@ -88,7 +88,7 @@ export class PostgresCluster {
     });
   }
 
-  /** Ends what runs, and removes all of it. */
+  /** Ends all servers, and removes their files. */
   async stop(): Promise<void> {
     await Promise.all([this.primary.stopImmediately(), this.standby.stopImmediately()]);
     await rm(this.#folder, { recursive: true, force: true });

@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where Debian has a folder for each version. */
+/** The place where Debian has a folder for each version. */
 const debianFolder = '/usr/lib/postgresql';
 
-/** The servers refuse to run as root: then they run as this user, who owns their folder. */
+/** The servers refuse to run as root, so then they run as this user, who owns their folder. */
 const ownUser = 'postgres';
 
 /** PostgreSQL's programs. */

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
-/** A database of a test's own on the PostgreSQL server that `HOMEOSTAT_TEST_POSTGRES` names. */
+/** A new database for a test on the PostgreSQL server that `HOMEOSTAT_TEST_POSTGRES` names. */
 export class TestDatabase {
   readonly url: string;
   readonly #admin: Client;
@@ -17,7 +17,7 @@ export class TestDatabase {
     this.#name = name;
   }
 
-  /** Skips what it is for where there is no server, unless an address was given. */
+  /** Skips the tests if there is no server, unless an address was given. */
   static async create(context: Mocha.Context): Promise<TestDatabase> {
     const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000, pipeline: true });
     try {
@@ -31,7 +31,7 @@ export class TestDatabase {
     return new TestDatabase(admin, name);
   }
 
-  /** What the database's server does when it stops, or is told to end its sessions: all, or those of these client ports. */
+  /** Ends sessions of the database, as its server does when it stops: all, or those of these client ports. */
   async endSessions(clientPorts?: readonly number[]): Promise<void> {
     await this.#admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -8,7 +8,10 @@ import { definitions, established } from './widget-definition.ts';
 // oxlint-disable-next-line typescript/no-explicit-any -- what comes over the wire, every part of which is looked at
 export type Json = any;
 
-/** A request, and what the real server answered; null: that was not kept, but the request is a part of the history. */
+/**
+ * A request, and the response of the real server; null: the response was not kept, but the request is a part of the
+ * history.
+ */
 export interface RecordedRequest {
   readonly name: string;
   readonly request: {
@@ -35,7 +38,7 @@ export interface WireAnswer {
 interface SendOptions {
   /** Runs once a watch is open. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Nothing is to be stored, since nothing was. */
+  /** True when nothing must be stored, as in the recording. */
   readonly isDry?: boolean;
 }
 
@@ -55,11 +58,14 @@ const describedBodies: Readonly<Record<string, string>> = {
 const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
 const uidText = /"uid":"[^"]+"/;
 
-/** Sends a recorded history to a server that has the recorded kind, in whose answers uids, revisions and tokens are others than in the recording. */
+/**
+ * Sends a recorded history to a server that has the recorded kind, and translates uids, revisions and tokens, which
+ * differ from the recording.
+ */
 export class WireReplay {
   readonly server: TestServer;
   readonly clock: FakeClock;
-  /** What is said here instead of what was recorded. */
+  /** The values here, by the recorded values. */
   readonly #here = new Map<string, string>();
 
   private constructor(server: TestServer, clock: FakeClock) {
@@ -100,13 +106,13 @@ export class WireReplay {
     if (body === undefined) return { type: '' };
     if (typeof body === 'string') return { body: describedBodies[body] ?? body, type: contentType ?? '' };
     const type = contentType ?? (method === 'PATCH' ? '' : 'application/json');
-    // They bear the times of the recording: sent back here they would be an edit.
+    // They have the times of the recording, so that sending them back would be an edit.
     const omit = (key: string, value: unknown): unknown =>
       method === 'PUT' && key === 'managedFields' ? undefined : value;
     const text = this.#translated(JSON.stringify(body, omit));
     const [, revision] = unknownRevision.exec(text) ?? [];
     if (revision === undefined) return { body: text, type };
-    // What was read in between was not kept.
+    // Reads in between were not recorded.
     const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
     const current = text.replace(revision, metadata.resourceVersion as string);
     return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
@@ -141,7 +147,7 @@ export class WireReplay {
     for (const [there, here] of pairs) if (there && here) this.#here.set(there as string, here as string);
   }
 
-  /** Says that what was recorded is called otherwise here. */
+  /** Maps a recorded value to its value here. */
   learn(recorded: string, here: string): void {
     this.#here.set(recorded, here);
   }
@@ -151,7 +157,7 @@ export class WireReplay {
   }
 }
 
-/** What of an answer is compared: no uids, revisions and times; of what was not recorded, nothing. */
+/** The compared part of a response: without uids, revisions and times, and without fields that were not recorded. */
 export function summaryOf(answer: WireAnswer, { request, response }: RecordedRequest): object {
   const { status: code, body, events } = answer;
   if (events !== undefined && code < 400 && response?.events?.includes(null) !== true)
@@ -170,7 +176,7 @@ function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: J
   if (kind === 'Status') {
     const { name = '', group, kind: about } = details ?? {};
     const causes = (details?.causes ?? []).map((cause: Json) => `${cause.field ?? ''} ${cause.reason ?? ''}`);
-    // More is said here of what is wrong with a body.
+    // This server says more about a wrong body.
     return {
       kind,
       reason,
@@ -189,7 +195,7 @@ function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: J
   return { kind, labels, finalizers, isDeleted: deletionTimestamp !== undefined, spec: body.spec, status: body.status };
 }
 
-/** Without what was drawn. */
+/** Removes random parts. */
 function nameOf({ metadata }: Json): string {
   return metadata.generateName === undefined ? metadata.name : metadata.generateName;
 }

@@ -4,10 +4,10 @@ import type { StatusReason } from '@homeostat/controller-runtime/api';
 import { person, persons } from './models.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** What a refused request is answered with. */
+/** The expected response to a refused request. */
 export interface Refusal {
   readonly reason: StatusReason;
-  /** Default the reason's own. */
+  /** Default: the code of the reason. */
   readonly code?: number;
   /** Text that the message holds, or a pattern of it. */
   readonly message?: string | RegExp;
@@ -16,7 +16,7 @@ export interface Refusal {
   readonly details?: object;
 }
 
-/** Checks that an answer is a Status of the documented shape, and says what was expected. */
+/** Checks that a response is a Status of the documented shape with the expected fields. */
 export function expectRefusal(answer: Answer, expected: Refusal): void {
   const code = expected.code ?? statusCodes[expected.reason];
   const seen = `${answer.status} ${answer.text.slice(0, 400)}`;
@@ -41,8 +41,8 @@ function causesOf({ body }: Answer): string[] {
 let markers = 0;
 
 /**
- * Does the work, and checks that nothing came of it: the database's revision stands still, and a watch from before sees
- * no event until the marker that is written last.
+ * Does the work, and checks that it had no effect: the database's revision stays, and an open watch receives no event
+ * before a marker that is written last.
  */
 export async function leavesNoTrace<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
   const before = await server.revision(persons);

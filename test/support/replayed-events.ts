@@ -2,11 +2,11 @@ import type { InformerHandler } from '@homeostat/controller-runtime';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 
-/** A handler that makes a copy of the cache of what it is told, and notes what cannot have happened. */
+/** A handler that copies the cache from its events, and records impossible sequences. */
 export class ReplayedEvents implements InformerHandler<ApiObject> {
   /** Resource versions by key. */
   readonly copy = new Map<string, string>();
-  /** In words; empty: all that it was told is one consistent history. */
+  /** In words; empty: the events are one consistent history. */
   readonly contradictions: string[] = [];
   readonly calls: string[] = [];
   readonly #newest = new Map<string, number>();

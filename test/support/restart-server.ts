@@ -1,4 +1,4 @@
-// A server in a process of its own, to be killed: `node restart-server.js <database file>`. Prints its URL when ready.
+// A server in a separate process, to be killed: `node restart-server.js <database file>`. Prints its URL when ready.
 import { startApiServer } from '@homeostat/apiserver';
 import { Thing } from './restart-model.ts';
 

@@ -7,7 +7,7 @@ import { TestServer } from './test-server.ts';
 
 export const token = 'correct-horse-battery-staple';
 
-/** A test server that speaks TLS by an authority of its own, wants {@link token}, and has a kubeconfig. */
+/** A test server with TLS from its own authority, {@link token} as its token, and a kubeconfig. */
 export class SecureServer {
   readonly http: TestServer;
   readonly folder: string;

@@ -12,7 +12,7 @@ async function find<T extends ApiObject>(client: Client, model: Model<T>, name: 
   }
 }
 
-/** Takes a badge that is there for one that is finished: after a crash between its two writes, it never is. */
+/** Takes any existing badge for a finished one: after a crash between its two writes, the badge is never finished. */
 export const halfDone = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -22,14 +22,14 @@ export const halfDone = controller(Person, {
   },
 });
 
-/** Compares what there is with what there ought to be, each time. */
+/** Compares the actual with the desired state in each run. */
 export const wholeOrAgain = controller(Person, {
   async reconcile({ object, client }) {
     await client.ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } });
   },
 });
 
-/** Deletes a badge because its owner is away, going by a cache that may be stale. */
+/** Deletes a badge because its owner is away, according to a cache that may be stale. */
 export const trustsItsCache = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -38,7 +38,7 @@ export const trustsItsCache = controller(Person, {
   },
 });
 
-/** Asks the server, which never answers with the past, before it destroys something. */
+/** Reads from the server, which never returns old states, before it deletes something. */
 export const asksFirst = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -48,7 +48,7 @@ export const asksFirst = controller(Person, {
   },
 });
 
-/** Tidies up on the event that a person left, and misses events while it is down. */
+/** Cleans up at the event that a person left, and misses events while it is down. */
 export const waitsToBeTold = controller(Person, {
   reconcile: {
     async reconcile({ name, client }) {

@@ -15,7 +15,7 @@ export const Person = defineModel({
   schema: { type: 'object', required: ['spec'], properties: { spec: person } },
 });
 
-/** Made by a controller; people engrave it as they like. */
+/** Made by a controller; people set its engraving. */
 export const Badge = defineModel({
   gvk: 'staff.example.com/v1/Badge',
   plural: 'badges',

@@ -8,19 +8,19 @@ interface Link {
   readonly server: Socket;
 }
 
-/** Stands between a client and its server, and fails as it is told. */
+/** A proxy between a client and its server, with faults on request. */
 export class TcpProxy {
   readonly #target: URL;
   readonly #defaultPort: number;
-  /** The same for all of its life, as its clients know no other. */
+  /** Constant for its whole life, as its clients need it. */
   readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
-  /** Sockets whose two sides receive nothing from each other any more. */
+  /** Sockets whose two sides no longer receive data from each other. */
   readonly #dead = new Set<Socket>();
   #state: 'up' | 'down' | 'stalled' = 'up';
   #answer: string | undefined;
-  /** How many more bytes reach clients before everything is cut. */
+  /** The number of further bytes that reach clients before everything is cut. */
   #bytesLeft = Number.POSITIVE_INFINITY;
 
   private constructor(target: URL, ports: { readonly default: number; readonly own: number }) {
@@ -30,7 +30,7 @@ export class TcpProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** `defaultPort`: where the URL names none. */
+  /** `defaultPort`: the port if the URL names none. */
   static async start(targetUrl: string, defaultPort: number = 80): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(targetUrl), { default: defaultPort, own: await freePort() });
     await proxy.listen();
@@ -49,7 +49,7 @@ export class TcpProxy {
     return [...this.#links].flatMap(({ server }) => server.localPort ?? []);
   }
 
-  /** Cuts all connections, and each new one as soon as it is there, until {@link up}. */
+  /** Cuts all connections, and each new one at once, until {@link up}. */
   down(): void {
     this.#state = 'down';
     this.#cutAll();
@@ -58,24 +58,24 @@ export class TcpProxy {
   /** Cuts all connections, and stops listening until {@link listen}. */
   refuse(): void {
     this.#cutAll();
-    // It closes at once; its event would come only after the other connections have ended.
+    // It closes at once, but its event would come only after the other connections have ended.
     this.#listener.close();
   }
 
-  /** Takes connections, if it does not. */
+  /** Accepts connections again, if it does not. */
   async listen(): Promise<void> {
     if (this.#listener.listening) return;
     this.#listener.listen(this.#port, '127.0.0.1');
     await once(this.#listener, 'listening');
   }
 
-  /** Passes nothing on, in either direction, and keeps the connections; until {@link up}. */
+  /** Passes nothing on in either direction until {@link up}, and keeps the connections. */
   stall(): void {
     this.#state = 'stalled';
     this.#eachSocket((socket) => socket.pause());
   }
 
-  /** The connections that are there go silent for ever, and no side is told; new ones pass. */
+  /** Silences the present connections for ever without closing them; new ones pass. */
   deaden(): void {
     for (const link of this.#links) {
       this.#links.delete(link);
@@ -86,12 +86,12 @@ export class TcpProxy {
     }
   }
 
-  /** Passes so many more bytes on to clients, then cuts all connections, once. */
+  /** Passes this many more bytes on to clients, then cuts all connections, once. */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes;
   }
 
-  /** Cuts all connections, and answers whatever new ones say with this text, until {@link up}. */
+  /** Cuts all connections, and responds to each new one with this text, until {@link up}. */
   answer(text: string): void {
     this.#answer = text;
     this.#cutAll();

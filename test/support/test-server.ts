@@ -14,23 +14,25 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body where it is JSON. It is parsed when first asked for: what a watch answers has a line an event. */
+  /**
+   * The parsed body if it is JSON. Parsed at the first read, since the response of a watch has a line for each event.
+   */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's, and tests look at every part of them
   readonly body: any;
 }
 
 export interface RequestOptions {
-  /** Bytes and strings go as they are, everything else as JSON. */
+  /** Bytes and strings are sent unchanged, everything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Content-Type; default `application/json`, `application/merge-patch+json` for PATCH. '' sends none. */
   readonly type?: string;
 }
 
-/** An API server of its own for one test file, on a fresh database and a free port. */
+/** A separate API server for one test file, on a fresh database and a free port. */
 export class TestServer {
   readonly api: ApiServer;
-  /** The revision of the database when the server had started: the next write gets the next one. */
+  /** The revision of the database at the start of the server; the next write gets the next one. */
   readonly startRevision: number;
   readonly #watches = new Set<WatchReader>();
 
@@ -39,7 +41,10 @@ export class TestServer {
     this.startRevision = startRevision;
   }
 
-  /** With Person, Letter and Machine, ready to be asked. The database has the namespace `default` and the default roles. */
+  /**
+   * Starts it with Person, Letter and Machine, ready for requests. The database has the namespace `default` and the
+   * default roles.
+   */
   static async start(options: ApiServerOptions = {}): Promise<TestServer> {
     const api = await startApiServer({ database: 'memory:', port: 0, ...options });
     api.schemeManager.register(Person, personIndexes);
@@ -52,7 +57,7 @@ export class TestServer {
     return new TestServer(api, Number(metadata.resourceVersion));
   }
 
-  /** Ends what the tests left open, then the server. */
+  /** Closes everything that the tests left open, then the server. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     await this.api.stop();
@@ -62,7 +67,7 @@ export class TestServer {
     return Number(new URL(this.api.url).port);
   }
 
-  /** One request on a connection of its own; the path goes out as it is written here. */
+  /** Sends one request on its own connection, with the path unchanged. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const body = bytesOf(options.body);
     const type = options.type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
@@ -102,7 +107,7 @@ export class TestServer {
     return this.request('DELETE', path, options);
   }
 
-  /** Creates, and answers the object; throws what the server refused. */
+  /** Creates the object, and returns it; throws when the server refuses. */
   // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
   async create(path: string, body: unknown): Promise<any> {
     const answer = await this.post(path, body);
@@ -116,14 +121,14 @@ export class TestServer {
     return body.metadata.resourceVersion as string;
   }
 
-  /** Opens a watch; resolves when its headers are here. `path` bears the whole query. */
+  /** Opens a watch; resolves when its headers have arrived. `path` includes the whole query. */
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
     const watch = await WatchReader.open({ port: this.port, ca: this.api.ca }, path, headers);
     this.#watches.add(watch);
     return watch;
   }
 
-  /** Sends bytes as they are, and answers all that comes back until the server closes the connection. */
+  /** Sends bytes unchanged, and returns everything that comes back until the server closes the connection. */
   raw(bytes: string | Uint8Array): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = this.connect();
@@ -132,7 +137,7 @@ export class TestServer {
     });
   }
 
-  /** A connection, which nothing was sent over. */
+  /** A connection without any request. */
   connect(): Socket {
     const target = { host: '127.0.0.1', port: this.port };
     const { ca } = this.api;

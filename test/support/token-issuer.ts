@@ -18,12 +18,12 @@ export interface IssuerCertificate {
   readonly ca: string;
 }
 
-/** An issuer of tokens as of OpenID Connect, at an HTTPS address of its own. */
+/** An issuer of tokens by OpenID Connect, at its own HTTPS address. */
 export class TokenIssuer {
   readonly ca: string;
-  /** Paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[] = [];
-  /** What is sent instead of the documents. */
+  /** Responses that replace the documents. */
   instead: ((response: ServerResponse, path: string) => void) | undefined;
   keys: readonly Key[] = [];
   /** Published beside the keys. */

@@ -2,7 +2,10 @@ import type { ApiServerOptions } from '@homeostat/apiserver';
 import { TestDatabase } from './postgres-server.ts';
 import { TestServer } from './test-server.ts';
 
-/** Two servers on one database, which were started at once. To be called where mocha collects tests; none before they run. */
+/**
+ * Two servers on one database, started at the same time. Call it where mocha collects tests; the servers exist only
+ * while they run.
+ */
 export function useTwoServers(options: ApiServerOptions = {}): readonly TestServer[] {
   const servers: TestServer[] = [];
   let database: TestDatabase | undefined;

@@ -4,21 +4,21 @@ import { request as requestTls } from 'node:https';
 import { StringDecoder } from 'node:string_decoder';
 import { eventually } from '@homeostat/controller-runtime/testing';
 
-/** One event of a watch, as it came over the wire. */
+/** One event of a watch, as received. */
 export interface WireEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
   readonly object: any;
 }
 
-/** Wants to know at once, without looking at {@link WatchReader.events} again and again. */
+/** Called at each event, so that a test need not poll {@link WatchReader.events}. */
 export interface WatchListener {
   readonly onEvent: (event: WireEvent) => void;
-  /** The connection is gone; may be called again. */
+  /** Called when the connection is gone, possibly more than once. */
   readonly onClosed: () => void;
 }
 
-/** A server of this machine; with an authority, one of HTTPS. */
+/** A server on this machine; with an authority, over HTTPS. */
 export interface WatchTarget {
   readonly port: number;
   readonly ca?: string | undefined;
@@ -29,11 +29,11 @@ export class WatchReader {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly events: WireEvent[] = [];
-  /** Every complete line as it came, blank ones too. */
+  /** Every complete line as received, including blank ones. */
   readonly lines: string[] = [];
-  /** True once the server has ended the response in order. */
+  /** True once the server has ended the response normally. */
   ended = false;
-  /** True once the connection is gone, in order or not. */
+  /** True once the connection is gone, normally or not. */
   closed = false;
   readonly #call: ClientRequest;
   readonly #response: IncomingMessage;
@@ -49,7 +49,7 @@ export class WatchReader {
     this.headers = response.headers;
   }
 
-  /** Resolves when the headers are here; nothing of the body needs to be. */
+  /** Resolves when the headers have arrived, even without any of the body. */
   static async open(
     target: WatchTarget,
     path: string,
@@ -68,7 +68,7 @@ export class WatchReader {
     return reader;
   }
 
-  /** Object names of the events, each behind its type: `ADDED ann`. */
+  /** Object names of the events, each after its type: `ADDED ann`. */
   get summary(): string[] {
     return this.events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
   }
@@ -78,13 +78,13 @@ export class WatchReader {
     return this.events.filter((event) => event.type === type);
   }
 
-  /** Waits until the events are as wanted, and answers them. */
+  /** Waits until the events match, and returns them. */
   async until(condition: (events: readonly WireEvent[]) => boolean, what = 'events'): Promise<readonly WireEvent[]> {
     await eventually(() => condition(this.events), { describe: () => `${what}; came: ${this.summary.join(', ')}` });
     return this.events;
   }
 
-  /** Waits for so many events. */
+  /** Waits for this many events. */
   count(count: number): Promise<readonly WireEvent[]> {
     return this.until((events) => events.length >= count, `${count} events`);
   }
@@ -95,7 +95,7 @@ export class WatchReader {
     return this.events;
   }
 
-  /** Reads no more, until {@link resume}. */
+  /** Stops reading until {@link resume}. */
   pause(): void {
     this.#response.removeAllListeners('data');
     this.#response.pause();
@@ -105,7 +105,7 @@ export class WatchReader {
     this.#response.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#response.once('end', () => (this.ended = true));
     this.#response.once('close', () => this.#close());
-    // A connection that is cut off: `closed` tells.
+    // A connection was cut off, which `closed` shows.
     this.#response.on('error', () => this.#close());
     this.#response.resume();
   }

@@ -2,12 +2,12 @@
 export interface Acknowledged {
   readonly name: string;
   readonly op: 'create' | 'update' | 'delete';
-  /** Revision of the object after a create or an update; of a delete nothing is answered. */
+  /** The revision of the object after a create or an update; a delete returns none. */
   readonly resourceVersion: number | undefined;
   readonly version: number;
 }
 
-/** What a watcher was told. */
+/** An event that a watcher received. */
 export interface Seen {
   readonly type: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Seen {
   readonly version: number;
 }
 
-/** An object as a list shows it. */
+/** An object in a list. */
 export interface Listed {
   readonly name: string;
   readonly resourceVersion: number;
@@ -28,7 +28,7 @@ export function lastWrites(history: readonly Acknowledged[]): ReadonlyMap<string
   return new Map(history.map((write) => [write.name, write]));
 }
 
-/** The objects that a watcher who saw these events believes to be there, by name. */
+/** The objects that exist according to these events, by name. */
 export function replay(events: readonly Seen[]): ReadonlyMap<string, number> {
   const present = new Map<string, number>();
   for (const { type, name, resourceVersion } of events) {

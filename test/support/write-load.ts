@@ -3,8 +3,8 @@ import { thingsPath } from './restart-model.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
 /**
- * What a writer knows of a write: `stored`, when it was acknowledged; `refused`, when the server said that nothing of it
- * is stored; `unknown`, when it said that it does not know.
+ * The result of a write for its writer: `stored`: acknowledged; `refused`: the server stored nothing; `unknown`: the
+ * outcome is unknown.
  */
 export interface WriteAttempt {
   readonly name: string;
@@ -12,17 +12,17 @@ export interface WriteAttempt {
   /** The object's text; of a delete, ''. */
   readonly text: string;
   readonly outcome: 'stored' | 'refused' | 'unknown';
-  /** What was answered when it was stored. */
+  /** The response when it was stored. */
   readonly body: string;
   /** The revision that this write stored; undefined for a delete. */
   readonly revision: number | undefined;
-  /** The largest revision that anybody was told of when this was sent. */
+  /** The largest revision that any client had received when this was sent. */
   readonly sentAfter: number;
 }
 
-/** Writers that never rest: each creates an object, changes it twice as it was answered, and deletes every third. */
+/** Continuous writers: each creates an object, changes it twice from the last response, and deletes every third. */
 export class WriteLoad {
-  /** In the order of their answers. */
+  /** In the order of their responses. */
   readonly attempts: WriteAttempt[] = [];
   readonly #server: TestServer;
   readonly #writers: Promise<void>[];
@@ -42,7 +42,7 @@ export class WriteLoad {
     return this.attempts.filter(({ outcome }) => outcome === 'stored');
   }
 
-  /** Waits until so many more writes are acknowledged. */
+  /** Waits until this many more writes are acknowledged. */
   async goesOn(count: number): Promise<void> {
     const wanted = this.stored.length + count;
     const describe = (): string => `${wanted} acknowledged writes; there are ${this.stored.length}`;
@@ -61,7 +61,7 @@ export class WriteLoad {
     });
   }
 
-  /** Rejects when an answer was none of those that a writer has to expect. */
+  /** Rejects when a writer got an unexpected response. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#writers);
@@ -103,7 +103,7 @@ export class WriteLoad {
   }
 }
 
-/** undefined for an answer that no outage explains: a conflict would mean that a write was done twice. */
+/** undefined for a response that no outage explains: a conflict would mean that a write was done twice. */
 function outcomeOf({ status }: Answer): WriteAttempt['outcome'] | undefined {
   if (status === 200 || status === 201) return 'stored';
   if (status === 503) return 'refused';

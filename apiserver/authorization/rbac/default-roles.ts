@@ -38,7 +38,7 @@ function paths(...nonResourceURLs: readonly string[]): PolicyRule {
 const health = ['/healthz', '/livez', '/readyz'];
 const version = ['/version', '/version/'];
 
-/** What all who may read anything of a namespace may read. No Secret. */
+/** The kinds that everyone who can read a namespace may read. No Secret. */
 const viewRules: readonly PolicyRule[] = [
   rule(read, core, ['configmaps', 'events', 'serviceaccounts', 'services']),
   rule(read, core, ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status']),
@@ -72,7 +72,7 @@ export const defaultRoles: readonly DefaultRole[] = [
     name: 'system:discovery',
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
-      // The documentation shows what discovery tells; the assets of plugins are pages, without anybody's data.
+      // The documentation shows what discovery tells; the assets of plugins are pages, without data of users.
       paths('/docs', '/docs/*', '/plugins/*'),
     ],
   },

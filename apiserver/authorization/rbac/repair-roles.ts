@@ -54,7 +54,9 @@ export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>):
   return deepEqual(next, stored) ? undefined : next;
 }
 
-/** The same for a binding, which lacks subjects. A binding of another role is no default one, and has to be replaced. */
+/**
+ * The same for a binding that lacks subjects. A binding of another role is not a default one, and has to be replaced.
+ */
 export function repairedBinding(
   stored: BindingObject,
   wanted: NewObject<BindingObject>,

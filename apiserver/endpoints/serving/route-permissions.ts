@@ -19,8 +19,9 @@ export type NeededPermission =
 const mountLength = 3;
 
 /**
- * Returns what a request needs that one of these entries would handle, without a call of the plugin's code: with
- * predicates, several routes may handle it, and it needs the permission of each. undefined when none has the path.
+ * Returns the permissions for a request that one of these entries would handle; undefined when none has the path. It
+ * does not call the plugin's code: with predicates, several routes may handle the request, which then needs the
+ * permission of each.
  */
 export function neededPermissions(
   entries: readonly MountedEntry[],
@@ -77,7 +78,10 @@ export function checkPermission(where: string, { definition }: MountedEntry): vo
   }
 }
 
-/** Returns the segments of an endpoint's path; undefined for any other path. @throws ApiError BadRequest for a path that is not well encoded. */
+/**
+ * Returns the segments of an endpoint's path; undefined for any other path. @throws ApiError BadRequest for a path that
+ * is not well encoded.
+ */
 export function endpointSegments(path: string): readonly string[] | undefined {
   if (!path.startsWith('/apis/')) return undefined;
   const segments = splitPath(path);

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { Attributes } from '../../authorization/attributes.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 
-/** Something that a user was allowed to do. */
+/** A permission that a request has used. */
 export interface Grant {
   readonly user: UserInfo;
   readonly attributes: Attributes;
@@ -16,13 +16,13 @@ declare module 'koa' {
 
 const key = 'grants';
 
-/** Notes what a request was allowed to do, in addition to what was noted before. */
+/** Notes a permission that a request has used, in addition to earlier ones. */
 export function addGrants(context: Context, grants: readonly Grant[]): void {
   const before = context.state[key];
   context.state[key] = before === undefined ? grants : [...before, ...grants];
 }
 
-/** Returns all that a request was allowed to do; a request needs all of it. */
+/** Returns all permissions that a request has used; it needs all of them. */
 export function grantsOf(context: Context): readonly Grant[] {
   return context.state[key] ?? [];
 }

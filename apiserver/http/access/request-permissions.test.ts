@@ -54,7 +54,7 @@ function contextOf(user: UserInfo): Context {
 
 describe('the permissions of open requests', () => {
   const clock = new FakeClock();
-  /** What is known about the credentials of each user now. */
+  /** The present state of each user's credentials. */
   let known: Map<string, UserInfo>;
   const authenticator = {
     ofRequest: ({ headers }: IncomingMessage): UserInfo | undefined => known.get(String(headers.authorization)),

@@ -14,7 +14,7 @@ import { noteCurrent } from './current.ts';
 import { addGrants, grantsOf } from './grant.ts';
 import type { Grant } from './grant.ts';
 
-/** How often it is checked whether credentials are still valid. */
+/** The interval at which credentials are checked. */
 const checkMs = 2000;
 
 /** Requests that are decided again in one turn: about a millisecond. */
@@ -35,7 +35,7 @@ export interface RequestPermissionsParts {
 
 /**
  * Decides what requests may do, and ends open requests whose permission is withdrawn or whose credential is no longer
- * valid: all in the same moment in which this server knows of it, or {@link checkMs} later.
+ * valid: at the moment in which this server learns it, or at most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -50,8 +50,9 @@ export class RequestPermissions {
   }
 
   /**
-   * Returns what has to be awaited before a decision about a user, so that it knows each role that was acknowledged before
-   * the request; undefined when there is nothing to wait for. When the database cannot be asked, decisions are made by what is known.
+   * Returns a promise to await before a decision about a user, so that the decision knows each role that was
+   * acknowledged before the request; undefined when there is nothing to wait for. While the database does not
+   * respond, decisions use the roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
@@ -70,8 +71,8 @@ export class RequestPermissions {
   }
 
   /**
-   * Calls `end` once with the reason, when the request may no longer go on: a permission was withdrawn, a credential is no
-   * longer valid, or {@link endOf} says so. Forgets the request when its response is closed.
+   * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a
+   * credential is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
    * @throws ApiError Forbidden when that happened before
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
@@ -160,7 +161,7 @@ export class RequestPermissions {
   }
 }
 
-/** An authenticator that cannot be asked has said nothing about the credential. */
+/** An authenticator that cannot respond has not refused the credential. */
 function ignore(): void {}
 
 function unauthorized(): ApiError {

@@ -21,7 +21,7 @@ export interface BodiesOf {
   readonly response: AuditedResponse | undefined;
 }
 
-/** Returns the bodies of a request that the policy wants, and nothing of bodies that hold secrets. */
+/** Returns the bodies of a request that the policy records, without bodies that hold secrets. */
 export function recordedBodies(context: Context, { attributes, decision, body, response }: BodiesOf): RecordedBodies {
   if (hasSecretBody(attributes)) return {};
   const { level, omitManagedFields } = decision;

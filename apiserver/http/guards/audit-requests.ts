@@ -29,7 +29,10 @@ declare module 'koa' {
   }
 }
 
-/** Records requests, except health checks and the files of the login page, in two middlewares: one around all of it, one behind authentication. */
+/**
+ * Records requests, except health checks and the files of the login page, in two middlewares: one around all others,
+ * one after authentication.
+ */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
   readonly #proxies: TrustedProxies;
@@ -39,7 +42,7 @@ export class RequestAuditor {
     this.#proxies = proxies;
   }
 
-  /** Records the responses, refusals as well; it belongs inside of the middleware that turns errors into responses. */
+  /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
   responses(): Middleware {
     return async (context, next: () => Promise<void>) => {
       if (!isAudited(context)) return next();
@@ -58,8 +61,8 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival, where the policy wants that; it belongs behind authentication. Where entries are required, a write
-   * goes on only once this entry is written.
+   * Records the arrival, if the policy requires it; belongs after authentication. If entries are required, a write
+   * continues only once this entry is written.
    */
   arrivals(): Middleware {
     return (context, next: () => Promise<void>) => {

@@ -9,8 +9,8 @@ import { setCaller } from '../request/caller.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
 
 /**
- * Finds the user of each request; health checks need none. A request without one gets the same 401, whatever its path, method
- * or body, and nothing of it is kept.
+ * Finds the user of each request; health checks need none. A request without a user gets the same 401, whatever its
+ * path, method or body, and the server keeps nothing of it.
  */
 export function authenticate(authenticator: Authenticator, refusals: RefusalLog): Middleware {
   return function findUser(context, next): Promise<void> {
@@ -26,7 +26,7 @@ export function authenticate(authenticator: Authenticator, refusals: RefusalLog)
     return next();
   }
 
-  /** A person in a browser gets a page on which to log in. */
+  /** A browser gets the login page. */
   async function refuse(context: Context): Promise<void> {
     discardRest(context.req);
     const kind = context.get('Authorization') === '' ? 'no' : 'wrong';

@@ -17,7 +17,7 @@ export interface FairShareParts {
   readonly proxies: TrustedProxies;
   /** Called with the connection of each request that has a valid credential. */
   readonly onKnown: (socket: Socket) => void;
-  /** The number of objects of a kind; undefined for a path that is not one of objects. */
+  /** The number of objects of a kind; undefined for a path without objects. */
   readonly sizeOf: (kind: {
     readonly group: string;
     readonly version: string;
@@ -80,7 +80,7 @@ async function hold(
   }
 }
 
-/** People without a credential are told apart by their address. */
+/** Clients without a credential are distinguished by their address. */
 function identityOf(context: Context, { proxies, onKnown }: FairShareParts): string {
   const { username } = callerOf(context);
   if (username === anonymous.username) return `${username} ${proxies.addressOf(context)}`;

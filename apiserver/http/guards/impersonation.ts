@@ -14,10 +14,10 @@ import { callerOf, setImpersonated } from '../request/caller.ts';
 const prefix = 'impersonate-';
 const extraPrefix = `${prefix}extra-`;
 
-/** A person tries one name or a few; each costs a decision. */
+/** The maximum number of names in the headers: each costs a decision. */
 const maxValues = 100;
 
-/** The user whom a request asks to be, as its headers name it. */
+/** The user that a request asks to act as, from its headers. */
 interface Wanted {
   readonly username: string;
   readonly uid: string | undefined;
@@ -55,7 +55,7 @@ function hasHeaders({ headers }: IncomingMessage): boolean {
   return false;
 }
 
-/** @throws ApiError BadRequest for headers that name no user, and for unknown ones, which might have meant fewer rights */
+/** @throws ApiError BadRequest for headers without a user, and for unknown ones, which might have meant fewer rights */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();
   const known: Record<string, readonly string[]> = {};
@@ -78,7 +78,7 @@ function badHeader(problem: string): ApiError {
   return new ApiError('BadRequest', `impersonation: ${problem}`);
 }
 
-/** Keys are percent-encoded; a key that is not is taken as it is. */
+/** Keys are percent-encoded; a key that is not encoded is used unchanged. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -107,7 +107,7 @@ function asked(resource: string, name: string): ResourceAttributes {
   return { isResource: true, verb: 'impersonate', group: '', version: 'v1', resource, name };
 }
 
-/** Returns the user, who loses what the original's credential opened as soon as that is no longer valid. */
+/** Returns the user. Its open streams end as soon as the original user's credential is no longer valid. */
 function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo): UserInfo {
   return {
     username,

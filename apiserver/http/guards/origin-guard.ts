@@ -70,7 +70,7 @@ class KnownHosts {
   }
 }
 
-/** Counts Host headers, so that several are refused: node would take the first, a proxy perhaps the last. */
+/** Counts Host headers, so that several are refused: node uses the first, and a proxy may use the last. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

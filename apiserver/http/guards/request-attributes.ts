@@ -9,13 +9,13 @@ import type { ResourcePath } from '../request/resource-path.ts';
 
 export interface AttributesParts {
   readonly endpoints: Pick<EndpointTable, 'permissionsFor'>;
-  /** True for the path of a kind that is served, or will be in a moment: it comes before all endpoints. */
+  /** True for the path of a kind that is served or being indexed: it takes precedence over endpoints. */
   readonly isKind: (path: ResourcePath) => boolean;
 }
 
 /**
- * Returns what a request asks for, as Kubernetes' RequestInfo has it; it needs permission for each. Paths under /api and
- * /apis that could be objects' are taken for such, known or not, unless they are a plugin's endpoint.
+ * Returns what a request asks for, as Kubernetes' RequestInfo has it; it needs permission for each. Paths under /api
+ * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
  */
 export function requestAttributes(context: Context, { endpoints, isKind }: AttributesParts): readonly Attributes[] {
   const asked = askedOf(context);
@@ -43,7 +43,10 @@ function withName(context: Context, asked: ResourceAttributes): ResourceAttribut
   return selected === undefined ? asked : { ...asked, name: selected };
 }
 
-/** Returns the name that a field selector requires. A selector that cannot be read is refused later, and selects none here. */
+/**
+ * Returns the name that a field selector requires. A selector that cannot be read is refused later, and selects none
+ * here.
+ */
 function selectedName({ query, querystring }: Context): string | undefined {
   if (!querystring.includes('fieldSelector')) return undefined;
   try {

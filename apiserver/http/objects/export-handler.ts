@@ -9,7 +9,7 @@ import { writeExport } from '../../backup/write-export.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A client that reads nothing for this long is gone, or keeps others from an export. */
+/** A client that reads nothing for this time is taken for gone, because it blocks other exports. */
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {

@@ -55,7 +55,7 @@ export class PasswordHandler {
   }
 }
 
-/** Messages do not quote the body: any part of it may be a password. */
+/** Messages do not quote the body, because any part of it may be a password. */
 function readPassword(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badRequest('the body must be {"password": "…"}');

@@ -67,7 +67,7 @@ const objectPatchTypes = [...patchTypes, applyType];
 /** The number of objects that a deletecollection deletes at a time. */
 const deletedAtOnce = 1000;
 
-/** Turns a verb on a path into one call of the registry, and its result into a response. */
+/** Turns a verb on a path into one call of the registry, and the result into a response. */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
   readonly #scales: ScaleHandler;

@@ -131,7 +131,7 @@ function readTokenRequest(key: ObjectKey, body: unknown): TokenRequestSpec {
   return request.spec ?? {};
 }
 
-/** Go clients send empty texts for what is absent. */
+/** Go clients send empty strings for absent values. */
 function checkField(field: string, value: unknown, expected: string): void {
   if (value === undefined || value === null || value === '' || value === expected) return;
   const given = typeof value === 'string' ? clip(value) : '';

@@ -48,7 +48,7 @@ const ui = SwaggerUIBundle({
 `;
 }
 
-/** What the page needs to tell the kinds of every server from those of plugins and definitions. */
+/** The data by which the page distinguishes the kinds of every server from those of plugins and definitions. */
 export interface DocsKinds {
   readonly serviceDomain: string;
   /** The tags of their operations. */

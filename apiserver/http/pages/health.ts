@@ -1,4 +1,4 @@
-/** A check of one thing that has to work. */
+/** A check of one part that has to work. */
 export interface HealthCheck {
   readonly name: string;
   /** undefined when it is healthy; otherwise the problem, in words for an operator. */
@@ -34,7 +34,7 @@ export function withoutTrailingSlash(path: string): string {
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];
-  /** False: the report says which checks fail, and not why. Problems name hosts, users and files. */
+  /** False: the report says which checks fail but not why, since problems name hosts, users and files. */
   readonly hasReasons: boolean;
 }
 

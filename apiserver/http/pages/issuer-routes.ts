@@ -7,7 +7,10 @@ import { withoutTrailingSlash } from './health.ts';
 
 const jwksType = 'application/jwk-set+json';
 
-/** The discovery document and the public keys, by which others verify tokens of service accounts. DELETE of the keys makes others. */
+/**
+ * The discovery document and the public keys, by which others verify tokens of service accounts. DELETE of the keys
+ * makes others.
+ */
 export function issuerRoutes(issuer: AccountIssuer): Middleware {
   const documents = new Map<string, { readonly type: string; readonly read: () => object | Promise<object> }>([
     [discoveryPath, { type: 'application/json', read: () => discoveryDocument(issuer) }],
@@ -28,7 +31,7 @@ export function issuerRoutes(issuer: AccountIssuer): Middleware {
   };
 }
 
-/** After a leak: every token of a service account is void from now on, and the next one is signed by a new key. */
+/** For use after a leak: all tokens of service accounts become void, and the next one is signed by a new key. */
 async function deleteKeys(context: Context, issuer: AccountIssuer): Promise<void> {
   await issuer.keys.deleteAll();
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };

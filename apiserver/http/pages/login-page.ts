@@ -2,11 +2,14 @@
 export interface LoginPageState {
   /** The path that the person wanted. */
   readonly next: string;
-  /** Why the last try failed. */
+  /** Why the last attempt failed. */
   readonly problem?: string;
 }
 
-/** The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be allowed. */
+/**
+ * The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be
+ * allowed.
+ */
 export function loginPage({ next, problem }: LoginPageState): string {
   return `<!doctype html>
 <html lang="en">

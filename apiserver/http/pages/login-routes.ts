@@ -24,7 +24,7 @@ export interface LoginParts {
   readonly bodies: { readonly memory: BodyMemory };
 }
 
-/** Strangers send these bodies, so they are small. */
+/** These bodies come from unknown clients, so they must be small. */
 const maxLoginBytes = 8192;
 
 const formType = 'application/x-www-form-urlencoded';
@@ -157,7 +157,7 @@ async function readLogin(context: Context, { bodies }: LoginParts, isForm: boole
   return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
 }
 
-/** Refuses what is too large before it is read. */
+/** Refuses a body that is too large before it is read. */
 function checkSize(context: Context): void {
   const length = Number(context.get('Content-Length') || 'NaN');
   if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;

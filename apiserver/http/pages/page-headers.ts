@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
-/** What a browser shows and runs no code of: these are most responses. */
+/** The type of most responses, which a browser shows without running code. */
 const inert = new Set([
   '',
   'application/json',

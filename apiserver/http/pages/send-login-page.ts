@@ -25,7 +25,10 @@ export function isPageRequest(context: Context): boolean {
   return context.get('Authorization') === '' && context.get('Accept').includes('text/html');
 }
 
-/** Returns a path of this server, with its query and fragment, in its normal form; `/docs` for all else, such as another site's URL. */
+/**
+ * Returns a path of this server, with its query and fragment, in its normal form; `/docs` for any other value, such as
+ * another site's URL.
+ */
 export function localPath(next: string): string {
   const origin = 'http://localhost';
   if (next.length > maxNextLength || !next.startsWith('/') || !URL.canParse(next, origin)) return '/docs';

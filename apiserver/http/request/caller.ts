@@ -26,7 +26,7 @@ export function callerOf(context: Context): UserInfo {
   return user;
 }
 
-/** Returns the user of a request; undefined when it has not been authenticated, or could not be. */
+/** Returns the user of a request; undefined when it has not been authenticated, or authentication failed. */
 export function knownCaller(context: Context): UserInfo | undefined {
   return context.state[key];
 }
@@ -42,10 +42,10 @@ export function impersonatorOf(context: Context): UserInfo | undefined {
   return context.state[originalKey];
 }
 
-/** What the parts that handle a request note for its audit entry. */
+/** The notes of the handlers of a request for its audit entry. */
 export interface AuditNotes {
   decision?: Decision;
-  /** The user of a login, by the name that the client claims. */
+  /** The user of a login, with the name that the client claims. */
   claimedUser?: UserInfo;
   body?: BodySource;
   annotations?: Record<string, string>;
@@ -53,7 +53,7 @@ export interface AuditNotes {
 
 const auditKey = 'audit';
 
-/** Starts to collect notes; without it, nothing is noted. */
+/** Starts to collect notes; without this call, notes are dropped. */
 export function startAuditNotes(context: Context): AuditNotes {
   const notes: AuditNotes = {};
   context.state[auditKey] = notes;

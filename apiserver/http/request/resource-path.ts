@@ -70,7 +70,7 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
   };
 }
 
-/** Kubernetes' rule for path segments. Any other odd namespace simply does not exist: it has no objects. */
+/** Kubernetes' rule for path segments. Any other odd namespace does not exist, and so has no objects. */
 function isSafe(namespace: string): boolean {
   return namespace !== '.' && namespace !== '..' && !/[/%]/.test(namespace);
 }

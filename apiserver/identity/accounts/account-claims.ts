@@ -2,7 +2,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JWTPayload } from 'jose';
 import type { AccountName, BoundObject } from './account-lookup.ts';
 
-/** The claim in which Kubernetes says whose token it is. */
+/** The claim in which Kubernetes stores the owner of a token. */
 const privateClaim = 'kubernetes.io';
 
 /** The account of a token, and the object that the token is bound to. */
@@ -22,7 +22,7 @@ export function userNameOf({ namespace, name }: AccountName): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns the claims that say whose token it is. */
+/** Returns the claims that name the owner of a token. */
 export function writeClaims({ account, bound }: AccountClaims): JWTPayload {
   const { namespace, name, uid } = account;
   const claims = { namespace, serviceaccount: { name, uid }, ...(bound === undefined ? {} : boundClaim(bound)) };
@@ -34,7 +34,7 @@ function boundClaim({ apiVersion, kind, name, uid }: BoundObject): object {
   return claim === undefined ? { object: { apiVersion, kind, name, uid } } : { [claim]: { name, uid } };
 }
 
-/** Returns undefined for claims of another form: those of no token that this server has signed. */
+/** Returns undefined for claims of another form, which no token of this server has. */
 export function readClaims(payload: JWTPayload): AccountClaims | undefined {
   const claims = payload[privateClaim];
   if (!isJsonObject(claims)) return undefined;

@@ -17,13 +17,13 @@ export interface AccountIssuerOptions {
   readonly issuer: string;
   readonly keys: SigningKeys;
   readonly accounts: Accounts;
-  /** Resolves when memory has every write that was acknowledged, by whichever replica, before the call. */
+  /** Resolves when memory has every write that any replica acknowledged before the call. */
   readonly reach: () => Promise<void>;
   readonly clock: Clock;
   readonly uuid: () => string;
 }
 
-/** What a token is to hold, and for how long. */
+/** The content and the lifetime of a token. */
 export interface TokenOrder extends AccountClaims {
   /** Empty: this server. */
   readonly audiences: readonly string[];
@@ -57,7 +57,7 @@ export class AccountIssuer implements JwtIssuer {
     return this.#options.accounts;
   }
 
-  /** Signs a token. It lives no longer than a token of its sort may, whatever was asked for. */
+  /** Signs a token. A requested lifetime above the maximum of its sort is reduced. */
   async issue({ audiences, seconds, ...whose }: TokenOrder): Promise<IssuedToken> {
     const { issuer, keys, clock, uuid } = this.#options;
     const { kid, privateKey } = await keys.current();

@@ -7,15 +7,17 @@ import type { Vault } from '../../vault/vault.ts';
 import { maxBoundSeconds } from './token-lifetime.ts';
 import { readVaultEntries } from '../../vault/read-vault.ts';
 
-/** The names of the keys in the vault begin so; a number follows, so that of two replicas only one makes the next key. */
+/**
+ * The prefix of the keys' names in the vault. A number follows, so that only one of two replicas makes the next key.
+ */
 const prefix = 'service-account-keys/';
 
 const dayMs = 86_400_000;
 
-/** A key signs for so long; then the next one is made. */
+/** The time for which a key signs; then the next one is made. */
 export const rotationMs: number = 30 * dayMs;
 
-/** The least time between two questions for keys that are not in memory. */
+/** The minimum time between two queries for keys that are not in memory. */
 const pauseMs = 1000;
 
 /** A key of service accounts' tokens. */
@@ -26,7 +28,7 @@ export interface SigningKey {
   readonly createdMs: number;
 }
 
-/** A key as the vault holds it. */
+/** The stored form of a key in the vault. */
 interface StoredKey {
   readonly kid: string;
   readonly key: JsonWebKey;
@@ -77,7 +79,7 @@ export class SigningKeys {
     return this.#ofId(kid);
   }
 
-  /** Asks the database, but not for each token: key ids can be invented. */
+  /** Queries the database, but not for each token, since clients can invent key ids. */
   async #reach(): Promise<void> {
     const { vault, clock } = this.#options;
     if (this.#reaching === undefined) {
@@ -98,7 +100,7 @@ export class SigningKeys {
     return this.#all();
   }
 
-  /** Deletes all keys, which makes every token void: after a leak. */
+  /** Deletes all keys, which makes every token void; for use after a leak. */
   async deleteAll(): Promise<void> {
     const { vault } = this.#options;
     await vault.reach();

@@ -3,7 +3,7 @@ export const minSeconds = 600;
 
 export const defaultSeconds = 3600;
 
-/** The greatest number that Kubernetes accepts in a request; a token may get less than it was asked for. */
+/** The greatest number that Kubernetes accepts in a request; a token may get less than requested. */
 export const maxRequestedSeconds: number = 2 ** 32;
 
 /** The longest life of a token that only its account can make void: a day. */

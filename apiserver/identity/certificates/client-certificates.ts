@@ -13,8 +13,8 @@ interface Holder {
 }
 
 /**
- * Knows users by the certificate of their connection, which TLS has verified: the common name is the user, each organization
- * one of the groups. The certificate is read once a connection; its end is looked at with each request.
+ * Finds users by the certificate of their connection, which TLS has verified: the common name is the user, each
+ * organization is a group. It reads the certificate once per connection, and checks its end at each request.
  */
 export class ClientCertificates implements RequestAuthenticator {
   readonly #clock: Clock;

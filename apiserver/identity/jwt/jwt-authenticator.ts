@@ -8,7 +8,7 @@ import type { UserInfo } from '../user-info.ts';
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 
-/** A token whose issuer is known by name. Nothing of it is verified yet. */
+/** A token whose issuer is known by name. It is not verified yet. */
 export interface SentToken {
   readonly text: string;
   readonly alg: string;
@@ -19,7 +19,9 @@ export interface SentToken {
 /** A token whose signature and claims have been verified. */
 export interface VerifiedToken {
   readonly expiresMs: number;
-  /** Returns its user, as long as it is not void for another reason than time. `audience` is undefined for this server. */
+  /**
+   * Returns its user, unless the token is void for a reason other than time. `audience` is undefined for this server.
+   */
   readonly userFor: (audience: string | undefined) => Found;
 }
 
@@ -36,7 +38,7 @@ const maxVerified = 10_000;
 /** All headers of a request have 16 KiB. */
 const maxLength = 16_384;
 
-/** How every JSON object begins in base64. */
+/** The start of every JSON object in base64. */
 const beginning = 'eyJ';
 
 /** A signed token in compact form. */
@@ -56,7 +58,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.replace(issuers);
   }
 
-  /** Takes other issuers, from the next request on. */
+  /** Uses other issuers, from the next request on. */
   replace(issuers: readonly JwtIssuer[]): void {
     this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
     this.#verified = new LRUCache<string, VerifiedToken>({ max: maxVerified });
@@ -67,7 +69,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor(text: string, audience?: string): Found {
-    // All others are not looked at: most tokens of other sorts begin otherwise.
+    // All other tokens are skipped: most tokens of other sorts start differently.
     if (!text.startsWith(beginning)) return undefined;
     const digest = hash('sha256', text, 'base64');
     const known = this.#verified.get(digest);

@@ -3,7 +3,7 @@ import type { Fields } from '../../settings/fields.ts';
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
 
-/** A claim, and the text that stands in front of its value in the name of a user or a group. */
+/** A claim, and the prefix of its value in the name of a user or a group. */
 export interface ClaimMapping {
   readonly claim: string;
   readonly prefix: string;
@@ -12,7 +12,7 @@ export interface ClaimMapping {
 /** A foreign issuer of tokens, and how its claims become users. */
 export interface IssuerConfig {
   readonly url: string;
-  /** Where the discovery document is, when not at the URL's own well-known path. */
+  /** The URL of the discovery document, if it is not at the issuer's well-known path. */
   readonly discoveryUrl: string | undefined;
   /** PEM; undefined: the authorities that the system trusts. */
   readonly certificateAuthority: string | undefined;
@@ -81,7 +81,7 @@ function readMapping(mapping: Fields): ClaimMapping {
   mapping.withKeys(['claim', 'prefix']);
   const claim = mapping.text('claim');
   if (claim === '') throw mapping.mistake('claim', 'must not be empty');
-  // As in Kubernetes: to have no prefix, the file says so.
+  // As in Kubernetes, the file must say explicitly that there is no prefix.
   return { claim, prefix: mapping.text('prefix') };
 }
 

@@ -4,10 +4,10 @@ import type { JWK } from 'jose';
 import type { IssuerConfig } from './authentication-config.ts';
 import { fetchJson } from './fetch-json.ts';
 
-/** A key that the issuer has taken back is refused after this time at most. */
+/** A key that the issuer has withdrawn is refused after at most this time. */
 const refreshMs = 5 * 60_000;
 
-/** The least time between two fetches: tokens with invented key ids must not make this server a burden to the issuer. */
+/** The minimum time between two fetches, so that tokens with invented key ids cause no load on the issuer. */
 const pauseMs = 10_000;
 
 const maxKeys = 1000;
@@ -50,13 +50,13 @@ export class IssuerKeys {
     await this.#fetching;
   }
 
-  /** Returns a key that is in memory. A token without key id means the only key there is. */
+  /** Returns a key that is in memory. A token without a key id uses the only key, if there is just one. */
   known(kid: string | undefined): JWK | undefined {
     if (kid !== undefined) return this.#keys.get(kid);
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** The same, and asks the issuer for a key that is not in memory. Never rejects. */
+  /** The same, but asks the issuer for a key that is not in memory. Never rejects. */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
@@ -101,7 +101,7 @@ export class IssuerKeys {
     return keys as readonly unknown[];
   }
 
-  /** Returns the keys by id. A key that has not changed stays the same object, by which verified tokens know it. */
+  /** Returns the keys by id. An unchanged key stays the same object, because verified tokens refer to it. */
   #keep(keys: readonly unknown[]): ReadonlyMap<string, JWK> {
     const kept = new Map<string, JWK>();
     for (const key of keys) {

@@ -10,7 +10,7 @@ import type { IssuerKeys } from './issuer-keys.ts';
 /** Kubernetes' list: signatures by a key pair. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** The clock of an issuer may be ahead by so much. Expiry has no such allowance. */
+/** The clock of an issuer may be ahead by this time. Expiry has no such allowance. */
 const skewSeconds = 10;
 
 /** Names of Kubernetes' own: a foreign issuer must not make a user one of its masters. */
@@ -24,7 +24,7 @@ export interface OidcIssuerOptions {
   readonly clock: Clock;
 }
 
-/** Knows the users of a foreign issuer's tokens. */
+/** Finds the users of a foreign issuer's tokens. */
 export class OidcIssuer implements JwtIssuer {
   readonly #options: OidcIssuerOptions;
 
@@ -51,7 +51,7 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // Other audiences ask the issuer itself. A key that the issuer has taken back makes its tokens void.
+      // Other audiences ask the issuer itself. The tokens of a key that the issuer has withdrawn are void.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }
@@ -81,7 +81,7 @@ function isFor({ aud = [] }: JWTPayload, audiences: readonly string[]): boolean 
   return named.some((audience) => audiences.includes(audience));
 }
 
-/** Returns undefined when the claims make no user, or not what the configuration requires. */
+/** Returns undefined when the claims give no user, or do not meet the configuration's rules. */
 function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined {
   if (!config.required.every(({ claim, value }) => claimOf(payload, claim) === value)) return undefined;
   const username = usernameOf(payload, config.username);
@@ -104,7 +104,7 @@ function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined
 function usernameOf(payload: JWTPayload, { claim, prefix }: ClaimMapping): string | undefined {
   const name = claimOf(payload, claim);
   if (typeof name !== 'string' || name === '') return undefined;
-  // As in Kubernetes: an address that its owner has not confirmed names no user.
+  // As in Kubernetes, an unconfirmed address is not the name of a user.
   if (claim === 'email' && (claimOf(payload, 'email_verified') ?? true) !== true) return undefined;
   const username = prefix + name;
   return username.startsWith(reserved) ? undefined : username;

@@ -5,8 +5,8 @@ import type { UserInfo } from '../user-info.ts';
 import type { TokenOwner } from './token-file.ts';
 
 /**
- * Accepts the tokens of a list. Only digests are compared, each candidate in constant time; the time of an answer depends on
- * nothing but the first 16 bits of the digest, which say nothing about the token.
+ * Accepts the tokens of a list. Only digests are compared, each candidate in constant time; the response time depends
+ * only on the first 16 bits of the digest, which reveal nothing about the token.
  */
 export class ListedTokens implements TokenAuthenticator {
   #owners: ReadonlyMap<number, readonly TokenOwner[]>;
@@ -15,7 +15,7 @@ export class ListedTokens implements TokenAuthenticator {
     this.#owners = byPrefix(owners);
   }
 
-  /** Takes another list, from the next request on. */
+  /** Uses another list, from the next request on. */
   replace(owners: readonly TokenOwner[]): void {
     this.#owners = byPrefix(owners);
   }
@@ -25,7 +25,7 @@ export class ListedTokens implements TokenAuthenticator {
     const digest = hash('sha256', token, 'buffer');
     const user = this.#find(digest);
     if (user === undefined) return undefined;
-    // The owner in a later list is another object, and equal if the entry has not changed.
+    // A later list has other objects for the owners, which are equal if the entry has not changed.
     return { ...user, isValid: () => isDeepStrictEqual(this.#find(digest), user) };
   }
 

@@ -40,7 +40,7 @@ function readOwner(item: Fields): TokenOwner {
   return { digest: Buffer.from(sha256, 'hex'), user };
 }
 
-/** Names stand in headers and in logs. */
+/** Names appear in headers and in logs. */
 function nameIn(item: Fields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
   throw item.mistake(field, 'must have 1 to 256 characters, no control characters among them');

@@ -13,7 +13,7 @@ import type { FollowedKind } from './reread.ts';
 export interface MemoryParts {
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
-  /** A kind that is in memory and in no table. */
+  /** A kind that is in memory, but in no table of served kinds. */
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly logger: Logger;

@@ -24,7 +24,7 @@ export interface FollowerOptions {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
-  /** A kind that is in memory and in no table. */
+  /** A kind that is in memory, but in no table of served kinds. */
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly clock: Clock;

@@ -20,23 +20,23 @@ export interface RewriteParts extends MemoryParts {
 export interface RewriteProgress {
   /** Objects that were written again. */
   readonly rewritten: number;
-  /** Objects that cannot be decrypted, and stay as they are. */
+  /** Objects that cannot be decrypted, and stay unchanged. */
   readonly unreadable: number;
-  /** What is wrong with some of them. */
+  /** The problems of some of them. */
   readonly problems: readonly string[];
 }
 
 /** Objects that are written at the same time. */
 const atOnce = 100;
 
-/** Problems that are reported; more of them say the same. */
+/** The maximum number of reported problems; more would be the same. */
 const maxProblems = 10;
 
 /**
- * Writes objects again as they are, so that the store encrypts them with the present key. Each gets a new resourceVersion, and
- * watchers see it as modified; nothing else changes. An object that a client writes meanwhile is left alone, since that
- * write uses the key as well. Yields the
- * progress after each step; a rewrite that was stopped is continued by the next one, which finds less to do.
+ * Writes objects again unchanged, so that the store encrypts them with the present key. Each gets a new
+ * resourceVersion, and watchers see it as modified; nothing else changes. An object that a client writes meanwhile is
+ * left alone, since that write uses the key as well. Yields the progress after each step; a rewrite that was stopped
+ * is continued by the next one, which finds less to do.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
   let rewritten = 0;

@@ -14,7 +14,7 @@ export interface LabelKeyRules {
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Responses are for people: after a hundred bad keys, more do not help. */
+/** The maximum number of keys in a response, because people read it. */
 const maxCauses = 100;
 
 const nothing: readonly FieldCause[] = Object.freeze([]);

@@ -5,7 +5,7 @@ import type { KindJudge } from './kind-judge.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 
-/** Responses are for people: a rule that fails for each of a thousand items has said enough. */
+/** The maximum number of violations in a response, because people read it. */
 const maxViolations = 100;
 
 /** Throws ApiError Invalid when the model's own rules refuse the object. Freezes both. */

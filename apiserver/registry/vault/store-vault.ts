@@ -17,7 +17,7 @@ interface Secret extends VaultValue {
   readonly revision: number;
 }
 
-/** A value that cannot be read: its name is unknown, too. */
+/** A value that cannot be read, so that its name is unknown, too. */
 interface Locked extends UnreadableValue {
   readonly revision: number;
 }
@@ -32,8 +32,8 @@ export interface VaultWriting {
 }
 
 /**
- * The vault in the database. Each value is an object of a kind that no model has, under a key made of a digest of its name:
- * names may be longer than keys, and tell who has a password. All values are in memory.
+ * The vault in the database. Each value is an object of a kind without a model, under a key made of a digest of its
+ * name: names may be longer than keys, and reveal who has a password. All values are in memory.
  */
 export class StoreVault implements Vault {
   readonly kindNumber: number;
@@ -107,7 +107,7 @@ export class StoreVault implements Vault {
         await this.reach();
         const stored = this.#secrets.get(key) ?? this.#locked.get(key);
         if (stored === undefined) return;
-        // The log keeps no last state: deleted is deleted.
+        // The log has no last state of a deletion, and none is needed.
         const operation = {
           op: 'delete',
           key,
@@ -121,7 +121,7 @@ export class StoreVault implements Vault {
   }
 
   onChange(listener: (name: string) => void): () => void {
-    // A function of its own, so that the same listener can be added twice.
+    // A new function for each call, so that the same listener can be added twice.
     const added = (name: string): void => listener(name);
     this.#listeners.add(added);
     return () => this.#listeners.delete(added);
@@ -141,7 +141,7 @@ export class StoreVault implements Vault {
     this.#tell(this.#names.get(change.key) ?? before);
   }
 
-  /** Replaces all values by those of a later revision, whose changes in between are lost. */
+  /** Replaces all values by those of a later revision, when the changes in between are lost. */
   replace(rows: ReadonlyMap<string, Row>): void {
     const changed = new Set<string | undefined>();
     for (const [key, name] of this.#names) {

@@ -21,7 +21,7 @@ import type { Resource } from '../kinds/resource.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
-/** Responses are for people: a hook that refuses each of a thousand items has said enough. */
+/** The maximum number of causes from a hook, because people read the response. */
 const maxCauses = 100;
 
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;

@@ -143,7 +143,7 @@ export class SchemaNode {
   }
 }
 
-/** A value that is made when it is first asked for. */
+/** A value that is made when it is first read. */
 class Lazy<T> {
   readonly #make: () => T;
   #value: T | undefined;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * What becomes of bytes that a client sends:
+ * The fate of bytes that a client sends:
  * - `pass`: they go to the server
  * - `cut`: both sides are cut, and the server never sees them
- * - `cutAfterAnswer`: the server sees them and answers, and the client never sees that
+ * - `cutAfterAnswer`: the server sees them and responds, but the client never gets the response
  * - `swallow`: the server never sees them, and the client gets no error
- * - `orphan`: the client is cut; the server waits on, and gets them with {@link FaultProxy.release}
+ * - `orphan`: the client is cut; the server keeps waiting, and gets them with {@link FaultProxy.release}
  */
 export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
 
@@ -16,11 +16,11 @@ interface Link {
   readonly server: Socket;
 }
 
-/** A TCP proxy before a database server, which breaks what the test says. */
+/** A TCP proxy in front of a database server, which injects faults. */
 export class FaultProxy {
-  /** Asked for everything that a client sends. */
+  /** Called for all data that a client sends. */
   faultOf: (sent: Buffer) => Fault = () => 'pass';
-  /** Whether new connections are turned away. */
+  /** True when new connections are refused. */
   isDown = false;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
@@ -41,7 +41,7 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** From now on, the first bytes that hold the text meet the fault, and `then` is called. All others pass. */
+  /** From now on, the first bytes that contain the text have the fault, and `then` is called. All others pass. */
   breakAt(text: string, fault: Fault, then?: () => void): void {
     this.faultOf = (sent) => {
       if (!sent.includes(text)) return 'pass';
@@ -58,7 +58,7 @@ export class FaultProxy {
     }
   }
 
-  /** Lets the server have what orphans were about to say. */
+  /** Sends the held data of orphans to the server. */
   release(): void {
     for (const { server, sent } of this.#orphans.splice(0)) server.end(sent);
   }
@@ -74,7 +74,7 @@ export class FaultProxy {
     const link = { client, server };
     this.#links.add(link);
     for (const socket of [client, server]) {
-      // Being cut is what this is for; when one side resets the connection, the other is to know.
+      // Errors are expected here; when one side resets the connection, the other one must learn it.
       socket.on('error', () => this.#cut(link));
       socket.on('close', () => this.#links.delete(link));
     }

@@ -50,7 +50,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await dropDatabases();
   });
 
-  /** Names in the log, each as often as it was written. */
+  /** The names in the log, repeated as often as they were written. */
   const history = async (): Promise<string[]> => (await store.changes(0, 10_000)).map((change) => change.key);
   /** Sessions that use the database: those of the store. */
   const sessions = async (): Promise<number[]> => {
@@ -166,7 +166,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
 
     it('writes once when the server undoes its transaction to end a deadlock', async () => {
-      // The server undoes the transaction that has changed less.
+      // The server rolls back the transaction that has changed less.
       const ballast = Array.from({ length: 200 }, (_, n) => `(${n})`).join();
       await other.query('CREATE TABLE ballast (n INT) ENGINE = InnoDB', 'START TRANSACTION');
       await other.query(`INSERT INTO ballast VALUES ${ballast}`, 'SELECT 1 FROM kv WHERE kind = 1 FOR UPDATE');
@@ -199,7 +199,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await rejectionOf(store.currentRevision())).to.include({ code: 'io' });
     proxy.isDown = false;
     await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
-    // Reads have a connection of their own, which comes back by itself.
+    // Reads have their own connection, which reconnects by itself.
     expect(await eventually(history, { timeoutMs: 10_000 })).to.deep.equal([key('before'), key('b')]);
   });
 
@@ -269,7 +269,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
 
     it('delays the other store for seconds when it hangs with the counter locked, and then writes after it [slow]', async () => {
-      // At the pace of the server, which ends the session.
+      // In the server's time, since the server ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
       let isHanging = false;

@@ -19,7 +19,7 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { bytes, create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-/** Needs no escape in SQL, and is in no other text. */
+/** Needs no escape in SQL, and occurs in no other text. */
 const password = 'swordfish-8125';
 
 async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStoreOptions> = {}): Promise<unknown> {
@@ -101,7 +101,7 @@ describeWithMysql('MySQL store, opening', () => {
   });
 
   it('names the server that it cannot reach, and never the password', async () => {
-    // Nobody listens there, or is given it.
+    // No process listens on this port, or gets it.
     const port = 1;
     const error = await failureToOpen({ ...database, host: '127.0.0.1', port, password });
     expect(error).to.include({ code: 'io' });

@@ -194,7 +194,7 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     const writers = 16;
 
-    /** An object that is made, changed, taken away and made again, with a unique value, beside others. */
+    /** An object that is created, changed, deleted and created again, with a unique value, among others. */
     const write = async (store: Store, n: number, rounds: number): Promise<Written[]> => {
       const done: Written[] = [];
       let last: number | undefined;
@@ -223,7 +223,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       return (await Promise.all(all)).flat();
     };
 
-    /** Reads on from its last revision until it has all, pausing never. */
+    /** Reads on from its last revision until it has all, without a pause. */
     const follow = async (store: Store, isLast: (revision: number) => boolean): Promise<number[]> => {
       const seen: number[] = [];
       while (!isLast(seen.at(-1) ?? 0)) {

@@ -7,7 +7,7 @@ import { createMysqlStore, type MysqlStoreOptions } from './mysql-store.ts';
 import { type MysqlDatabase, parseMysqlUrl } from './mysql-url.ts';
 import type { Store } from '../store.ts';
 
-/** A server whose user may create databases and users; tests make databases of their own there, and drop them. */
+/** A server whose user may create databases and users; tests create their own databases there, and drop them. */
 const url = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 export const mysqlServer: MysqlDatabase = parseMysqlUrl(new URL('/mysql', url).href);
 

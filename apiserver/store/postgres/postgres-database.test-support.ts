@@ -13,7 +13,7 @@ import type { Store } from '../store.ts';
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /**
- * A server with databases of this file's own, which are dropped after it. Where there is no server the tests are skipped,
+ * A server with databases of this file's own, which are dropped after it. Without a server the tests are skipped,
  * unless an address was given.
  */
 export class PostgresTestServer {
@@ -24,7 +24,7 @@ export class PostgresTestServer {
   readonly #proxies: PostgresProxy[] = [];
   #admin: Client | undefined;
 
-  /** To be called where mocha collects tests. */
+  /** Call it where mocha collects tests. */
   static use(): PostgresTestServer {
     const server = new PostgresTestServer();
     before(async function connect() {
@@ -64,20 +64,20 @@ export class PostgresTestServer {
     return (await this.#admin.query<Row>(text, values)).rows;
   }
 
-  /** Ends the sessions of a database, all or those that wait for a lock; returns how many there were. */
+  /** Ends the sessions of a database, all or those that wait for a lock; returns their number. */
   async endSessions(url: string, which: 'all' | 'waiting' = 'all'): Promise<number> {
     const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = $1 AND ($2 = 'all' OR wait_event_type = 'Lock')`;
     return (await this.query(text, [databaseOf(url), which])).length;
   }
 
-  /** How many sessions of a database wait for a lock. */
+  /** The number of a database's sessions that wait for a lock. */
   async waitingSessions(url: string): Promise<number> {
     const text = `SELECT FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
     return (await this.query(text, [databaseOf(url)])).length;
   }
 
-  /** How many sessions a database has. */
+  /** The number of a database's sessions. */
   async sessions(url: string): Promise<number> {
     return (await this.query('SELECT FROM pg_stat_activity WHERE datname = $1', [databaseOf(url)])).length;
   }
@@ -144,7 +144,7 @@ export interface ProxiedStore {
   readonly directUrl: string;
 }
 
-/** Moves time on until a promise is settled whose work waits for the network as well. */
+/** Advances time until a promise has settled whose work also waits for the network. */
 export async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   let isSettled = false;
   const settled = promise.finally(() => (isSettled = true));

@@ -12,7 +12,7 @@ import { create, key, rejectionOf, revisionOf, scanned, written } from '../store
 import { type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
-/** Expects commits to fail like this in the end; a lost connection may have to be noticed first. */
+/** Expects commits to fail like this in the end; the store may first have to notice a lost connection. */
 async function failsWith(code: StoreErrorCode, store: Store, clock: FakeClock): Promise<unknown> {
   return eventually(async () => {
     const error = await passTime(clock, rejectionOf(store.commit([create('never', '')])));

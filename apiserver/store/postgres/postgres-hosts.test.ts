@@ -71,7 +71,7 @@ describe('PostgresStore with several servers', () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
     const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));
-    // The driver's timers are real ones; the store's patience does not end meanwhile.
+    // The driver's timers use real time, in which the store's own time limits do not expire.
     const store = server.store(withHosts(url, silent, pooler, hostOf(url)), { clock: new FakeClock() });
     await store.open();
     await written(store, create('a', '1'));
@@ -125,7 +125,7 @@ describe('PostgresStore with several servers', () => {
     expect(await rejectionOf(anywhere.open())).to.include({ code: 'readOnly' });
     await server.query(`ALTER DATABASE ${databaseOf(url)} RESET default_transaction_read_only`);
     await eventually(() => passTime(clock, written(store, create('a', '1'))));
-    // On a session of its own, which is tried again by itself.
+    // On a separate session, which reconnects by itself.
     expect(await eventually(() => passTime(clock, scanned(store)))).to.have.lengthOf(1);
     await store.close();
   });

@@ -5,9 +5,9 @@ import { bytes, create, key, kind, rejectionOf, written } from '../store-operati
 import { CompactedError, type Store } from '../store.ts';
 
 interface Followed {
-  /** Revisions that the writers were told, in order. */
+  /** The revisions that the writers received, in order. */
   readonly acknowledged: readonly number[];
-  /** The revisions that each reader saw, in the order of its reading. */
+  /** The revisions that each reader saw, in the order of its reads. */
   readonly seen: readonly (readonly number[])[];
 }
 
@@ -27,7 +27,7 @@ async function writeObject(store: Store, name: string, writes: number): Promise<
   return revisions;
 }
 
-/** Reads without pause, each time from the last revision on, until `isOver` held before a read of nothing. */
+/** Reads without a pause, each time from the last revision on, until a read returns nothing after `isOver` was true. */
 async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
@@ -51,19 +51,19 @@ async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   return { acknowledged, seen: await Promise.all(reading) };
 }
 
-/** Every fourth commit takes its time after its revisions are made, as it does on a busy disk. */
+/** Every fourth commit is slow after its revisions are made, as on a busy disk. */
 const slowCommits = `CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN IF NEW.revision % 4 = 0 THEN PERFORM pg_sleep(0.004); END IF; RETURN NULL; END';
   CREATE TRIGGER take_time AFTER INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION take_time()`;
 
-/** Revisions from a sequence, and no lock: they are in the order of allocation, not of commit. */
+/** Revisions from a sequence without a lock: they are in the order of allocation, not of commit. */
 const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE SEQUENCE homeostat_allocated;
   CREATE VIEW homeostat_counter AS SELECT 1 AS id, nextval('homeostat_allocated') AS revision;
   CREATE FUNCTION ignore_update() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
   CREATE TRIGGER ignore_update INSTEAD OF UPDATE ON homeostat_counter FOR EACH ROW EXECUTE FUNCTION ignore_update()`;
 
-/** Reads on after what is compacted; answers what it was told to be gone, too. */
+/** Reads on after compacted changes; also returns the revisions that are gone. */
 async function followThroughCompactions(
   store: Store,
   isOver: () => boolean,

@@ -2,18 +2,21 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /**
- * What becomes of the COMMIT of a batch, which is sent together with what it commits.
+ * The fate of the COMMIT of a batch, which is sent together with the batch.
  * - `before`: the connection ends before the server has it
- * - `after`: the server's response is not passed on, and the connection ends once it is there
+ * - `after`: the connection ends when the server's response arrives, which is not passed on
  * - `late`: the client's connection ends, and the server gets the COMMIT when {@link PostgresProxy.releaseCommit} is called
  */
 export type CommitFault = 'before' | 'after' | 'late';
 
-/** `COMMIT` as a simple query, and the tag that answers it: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/**
+ * `COMMIT` as a simple query, and the tag of its response:
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
 const commitMessage = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
 const commitAnswer = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
 
-/** Stands between a store and its server, and loses connections at the worst moment. */
+/** A proxy between a store and its server, which breaks connections at the worst moment. */
 export class PostgresProxy {
   readonly #server: Server;
   readonly #target: URL;
@@ -33,19 +36,19 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** The target's URL, through here. */
+  /** The target's URL, through this proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     return url.href;
   }
 
-  /** Each meets one batch, the next. */
+  /** Each fault applies to one batch, the next one. */
   failCommit(...faults: readonly CommitFault[]): void {
     this.#faults = [...faults];
   }
 
-  /** The faults have happened. */
+  /** True when all faults have happened. */
   get hasFailed(): boolean {
     return this.#faults.length === 0;
   }
@@ -60,7 +63,7 @@ export class PostgresProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** New connections are refused; those that are there go on. */
+  /** Refuses new connections; open ones continue. */
   refuse(): void {
     this.#isDown = true;
   }

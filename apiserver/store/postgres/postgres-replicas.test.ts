@@ -111,7 +111,7 @@ describe('several PostgresStores on one database', () => {
 
   it('are woken by each other’s commits at once', async () => {
     const url = await server.createSchema();
-    // Stands still: but for the questions at the start, nothing is heard that is not announced.
+    // Stands still, so that apart from the queries at the start, stores learn only of announced commits.
     const store = server.store(url, { clock: new FakeClock() });
     await store.open();
     const { stores } = await server.openSeveral(1, url);

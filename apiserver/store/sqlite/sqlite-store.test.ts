@@ -37,7 +37,7 @@ async function failureToOpen(path: string): Promise<unknown> {
   );
 }
 
-/** Returns the error of opening the file in another process. */
+/** Returns the error when another process opens the file. */
 async function openElsewhere(path: string): Promise<string> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     createSqliteStore({ path: ${JSON.stringify(path)} }).open().catch((error) => process.stdout.write(error.code));`;
@@ -101,7 +101,8 @@ describe('SqliteStore', () => {
     const error = await failureToOpen(path);
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
     expect(String(error)).to.include(path).and.to.include('in use');
-    // The refusal has cost the first none of its POSIX locks, which are the process's: another process sees it.
+    // The refusal did not drop the POSIX locks of the first store, which belong to the process: another process sees
+    // them.
     expect(await openElsewhere(path)).to.equal('locked');
     await store.close();
     expect(await failureToOpen(path)).to.equal(undefined);

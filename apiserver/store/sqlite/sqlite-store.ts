@@ -16,7 +16,7 @@ import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
-/** The place of the database: a file (a missing one is created with mode 0600, with its directory), or only memory. */
+/** The place of the database: a file (created with mode 0600 and its directory if missing), or only memory. */
 export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
 
 /** A store on SQLite; files are touched in `open`. */

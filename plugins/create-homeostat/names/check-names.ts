@@ -1,6 +1,6 @@
 import { checkDescriptor, checkDnsSubdomain, checkName, defineModel } from '@homeostat/controller-runtime/api';
 
-/** What a plugin of a server with the default domain may not use. */
+/** The domain that plugins of a server with default settings may not use. */
 const serviceDomain = 'homeostat.internal';
 const reservedName = 'service';
 

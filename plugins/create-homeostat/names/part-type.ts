@@ -1,4 +1,4 @@
-/** What a plugin consists of. */
+/** The parts of a plugin. */
 export type PartType = 'kind' | 'controller' | 'endpoint';
 
 /** The comment in the list of index.ts above which the next part of a type goes. */

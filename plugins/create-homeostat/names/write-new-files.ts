@@ -5,14 +5,14 @@ import { ScaffoldError } from './scaffold-error.ts';
 /** Contents by path, relative to a folder. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Writes files that are not there yet. Rejects with ScaffoldError, and writes none, when one of them is. */
+/** Writes new files. Rejects with ScaffoldError, and writes none, when one of them exists. */
 export async function writeNewFiles(folder: string, files: Files): Promise<void> {
   for (const path of Object.keys(files)) {
     if (await isThere(join(folder, path))) throw new ScaffoldError(`${path} is there already: nothing was written`);
   }
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Exclusive: a file that appeared since the check is not overwritten either.
+    // Exclusive, so that a file that appeared after the check is not overwritten either.
     await writeFile(join(folder, path), content, { flag: 'wx' });
   }
 }

@@ -42,7 +42,7 @@ function packageJson({ name, version }: PluginNames): string {
     private: true,
     type: 'module',
     engines: { node: '>=20.19' },
-    // npm would leave out what .gitignore names, and so all of the code.
+    // npm would leave out the files in .gitignore, and so all of the code.
     files: ['dist', '!dist/**/*.test.*', 'plugin.yaml', 'resources'],
     scripts: {
       dev: 'homeostat dev',
@@ -54,7 +54,7 @@ function packageJson({ name, version }: PluginNames): string {
     },
     dependencies: { homeostat: `^${version}` },
     devDependencies: tools,
-    // npm runs the scripts of no other package: this one fetches, or builds, SQLite.
+    // The only package whose scripts npm runs: it fetches, or builds, SQLite.
     allowScripts: { 'better-sqlite3': true },
     // A server starts in each file: a busy machine takes longer than mocha's two seconds.
     mocha: { spec: 'dist/**/*.test.js', timeout: 20_000 },

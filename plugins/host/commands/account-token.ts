@@ -3,7 +3,7 @@ import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 import { ConfigError } from '../serve/config-values.ts';
 
-/** The longest that a token can live which is bound to no object. */
+/** The maximum lifetime of a token that is not bound to an object. */
 const maxHours = 24;
 
 export interface AccountTokenRequest {

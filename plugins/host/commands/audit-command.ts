@@ -58,7 +58,7 @@ async function* entriesOf(paths: readonly string[]): AsyncGenerator<FoundEntry> 
   }
 }
 
-/** A line may be cut off, where the disk was full. */
+/** A line may be cut off, if the disk was full. */
 function parsed(line: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);

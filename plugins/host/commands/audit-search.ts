@@ -1,6 +1,6 @@
 import { ConfigError, textFlag } from '../serve/config-values.ts';
 
-/** What `homeostat audit` looks for; an entry must match everything that is given. */
+/** The search of `homeostat audit`; an entry must match all given values. */
 export interface AuditSearch {
   readonly user?: string | undefined;
   readonly verb?: string | undefined;
@@ -67,7 +67,7 @@ function readSince(text: string | undefined, nowMs: number): number | undefined 
   throw new ConfigError(`--since: must be a time such as 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago, not "${text}"`);
 }
 
-/** Returns true for an entry that the search is about. */
+/** Returns true for an entry that matches the search. */
 export function isFound(entry: AuditEntry, search: AuditSearch): boolean {
   const { user, verb, namespace, name, code, sinceMs } = search;
   const { objectRef = {} } = entry;

@@ -11,7 +11,7 @@ export interface RunCertificateOptions extends ConfigSources, CertificateFlags {
   readonly certOutput?: string | undefined;
   /** Default `<user>.key`. */
   readonly keyOutput?: string | undefined;
-  /** Replace files that are there. */
+  /** Replace existing files. */
   readonly force: boolean;
 }
 

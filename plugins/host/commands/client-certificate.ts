@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 const defaultDays = 7;
 const maxDays = 365;
 
-/** The flags that say for whom a certificate is, and for how long. */
+/** The flags for the user and the lifetime of a certificate. */
 export interface CertificateFlags {
   readonly user?: string | undefined;
   readonly group?: readonly string[] | undefined;
@@ -17,7 +17,7 @@ export interface CertificateFlags {
 
 /**
  * Issues a certificate by the authority of the server with this configuration.
- * @throws ConfigError for bad values, and for a server without an authority of its own
+ * @throws ConfigError for bad values, and for a server without its own authority
  */
 export async function issueCertificate(flags: CertificateFlags, { tls }: ServeConfig): Promise<Issued> {
   const { user = '', group: groups = [], days } = flags;

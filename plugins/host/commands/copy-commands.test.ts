@@ -52,7 +52,7 @@ describe('homeostat export and import', () => {
     return server;
   }
 
-  /** A database that no process has open, with so many objects of a kilobyte or more, and the Plugin of the test. */
+  /** A database that no process has open, with this many objects of a kilobyte or more, and the Plugin of the test. */
   async function makeDatabase(name: string, objects: number): Promise<string> {
     const database = `sqlite:${path(name)}`;
     const { client } = await serve({ database });
@@ -192,7 +192,8 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // Read once to be checked, and then to be imported: of that, two batches of three come, and the end never does.
+    // The import reads the file twice, to check and to import it. Of the second reading, two of three batches arrive,
+    // and the end never does.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });
     const second = await open(pipe, 'w');

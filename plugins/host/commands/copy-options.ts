@@ -8,7 +8,7 @@ import type { ServerAddress } from '../remote/request-server.ts';
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
- * A flag, else what the environment says of the database. @throws ConfigError unless it is one of both.
+ * A flag, else the database of the environment. @throws ConfigError unless it is one of both.
  */
 export function readExportOrigin({ flags, environment }: ConfigSources): ExportOrigin {
   const server = textOf(flags['server']);
@@ -25,8 +25,8 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
 }
 
 /**
- * The server that a command speaks to: that of `--server`, else the one that `findServer` finds. The credential of a
- * kubeconfig is for the server of this kubeconfig only.
+ * The server of a command: `--server`, else the result of `findServer`. The credential of a kubeconfig is only used
+ * for that kubeconfig's server.
  */
 export function readServer({ flags, environment }: ConfigSources): ServerAddress {
   const named = textOf(flags['server']);

@@ -23,7 +23,10 @@ interface ListedResource {
   readonly verbs: readonly string[];
 }
 
-/** All objects, of all kinds that the server serves, that the plugin has created by its files: those that it marked, while the mark is its own. */
+/**
+ * All objects, of all served kinds, that the plugin has created from its files: those with its mark, as long as the
+ * plugin owns the mark's field.
+ */
 export async function findDeclaredBy(
   plugin: string,
   { api, serviceDomain }: { readonly api: ServerApi; readonly serviceDomain: string },

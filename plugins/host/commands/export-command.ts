@@ -42,7 +42,7 @@ async function* exportOf(
   for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
 }
 
-/** The export is read as an import would read it before it is complete. */
+/** The export is checked as by an import before it counts as complete. */
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,
@@ -54,7 +54,7 @@ async function* proved(
   reader.end();
 }
 
-/** The process's stdout, which is never ended. If its reader has gone, the write fails. */
+/** The process's stdout, which is never ended. If its reader is gone, the write fails. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({

@@ -27,7 +27,7 @@ export function runImport({ file, ...sources }: RunImportOptions): Promise<numbe
   });
 }
 
-/** The whole of an export is checked before a database is touched, so what comes by stdin is kept in a file meanwhile. */
+/** The whole export is checked before a database is touched, so an export from stdin is first stored in a file. */
 async function withStdinAsFile(work: (path: string) => Promise<void>, signal: AbortSignal): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-import-'));
   try {

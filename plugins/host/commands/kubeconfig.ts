@@ -18,16 +18,19 @@ export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
   readonly output?: string | undefined;
   /** Name of context, cluster and user. */
   readonly name: string;
-  /** The server's URL, where it is not what the configuration says. */
+  /** The server's URL, if it differs from the configuration. */
   readonly server?: string | undefined;
   /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, from the server that runs. */
   readonly serviceAccount?: string | undefined;
   readonly hours?: string | undefined;
-  /** Replace a file that is there. */
+  /** Replace an existing file. */
   readonly force: boolean;
 }
 
-/** Writes what kubectl and other clients need to reach the server of this configuration. Returns the exit code: 0, 1, or 2 for bad values. */
+/**
+ * Writes a kubeconfig with which kubectl and other clients reach the server of this configuration. Returns the exit
+ * code: 0, 1, or 2 for bad values.
+ */
 export async function runKubeconfig(options: RunKubeconfigOptions): Promise<number> {
   try {
     const config = readConfig(options);
@@ -46,7 +49,7 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
 
 type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
 
-/** What the user of the kubeconfig has: a certificate, a token of a service account, or that of the administrator. */
+/** The credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token. */
 async function credentialOf(
   options: RunKubeconfigOptions,
   { config, url, ca }: { readonly config: ServeConfig; readonly url: URL; readonly ca: string | undefined },

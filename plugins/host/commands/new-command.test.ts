@@ -62,7 +62,7 @@ describe('homeostat new', () => {
 });
 
 describe('the names of a new plugin', () => {
-  /** What the host says of a manifest, without place and key. */
+  /** The host's message about a manifest, without place and key. */
   function judged(key: 'name' | 'group', value: string): string | undefined {
     const fields = { name: 'shop', version: '1.0.0', [key]: value };
     try {

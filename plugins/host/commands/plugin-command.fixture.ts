@@ -59,7 +59,7 @@ export class PluginServer {
     return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name))).sort();
   }
 
-  /** `homeostat plugin …`, to its end: in a process of its own where it needs another working directory. */
+  /** Runs `homeostat plugin …` to its end, in a separate process if it needs another working directory. */
   command(args: readonly string[], { environment = {}, cwd }: CommandOptions = {}): Promise<Finished> {
     const all = ['plugin', ...(args.includes('--server') ? args : [...args, '--server', this.server.url])];
     const env = { HOMEOSTAT_TOKEN: token, HOMEOSTAT_PLUGINS_DIR: this.pluginsDir, ...environment };

@@ -75,7 +75,7 @@ class PluginCommands {
     await verbs[this.#command.verb]();
   }
 
-  /** Before anything is done: whether there is a server, and whether it has plugins under the name that is asked for. */
+  /** Checks first whether there is a server, and whether it has a plugin of that name. */
   async #findServer(): Promise<void> {
     try {
       await this.#client.list(this.#kind, { limit: 1, signal: this.#signal });
@@ -147,7 +147,10 @@ class PluginCommands {
     return this.#client.get(this.#kind, name, { signal: this.#signal }).catch(ignoreNotFound);
   }
 
-  /** While the plugin runs: its kinds are served only then, and its controllers have to see to their finalizers. */
+  /**
+   * Must run while the plugin runs, because its kinds are served only then, and its controllers must remove their
+   * finalizers.
+   */
   async #purge(object: PluginObject | undefined): Promise<void> {
     const name = this.#operand;
     if (object?.status?.phase !== 'Started') {
@@ -172,7 +175,7 @@ class PluginCommands {
     }
   }
 
-  /** The host has acted upon this generation, and the plugin is where it stays. */
+  /** True when the host has handled this generation, and the plugin has reached a final phase. */
   async #settledAs(wanted: PluginPhase, { metadata }: PluginObject): Promise<void> {
     const { name, generation } = metadata;
     const deadline = performance.now() + waitMs;
@@ -208,7 +211,7 @@ class PluginCommands {
   }
 }
 
-/** It stays where it is. One that is enabled, and there, is Stopped on its way only: it is being reloaded. */
+/** True when the phase is final. For an enabled plugin that is present, Stopped is temporary: it is being reloaded. */
 function hasSettled({ spec, status }: PluginObject): boolean {
   if (status?.phase === 'Stopped') return !spec.enabled || status.reason === 'NotInstalled';
   return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);

@@ -6,7 +6,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Collects the text written to a stream, in its place. */
+/** Collects the text written to a stream, instead of writing it. */
 class Captured {
   text = '';
   readonly #stream: NodeJS.WriteStream;
@@ -29,8 +29,8 @@ class Captured {
 }
 
 /**
- * Runs `homeostat` to its end, with no environment but PATH and the given. It runs in this process, since one of its own takes half
- * a second of CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with only PATH and the given environment. It runs in this process, since a separate
+ * one takes half a second of CPU time to load the server. One command at a time: the streams are those of the process.
  */
 export async function runCommand(
   args: readonly string[],

@@ -19,7 +19,7 @@ describe('the objects that a plugin declares', () => {
 
   afterEach(removeFolders);
 
-  /** A plugin with these files, beside one that brings the kind Widget, with a unique index on spec.code. */
+  /** A plugin with these files, beside a plugin with the kind Widget, which has a unique index on spec.code. */
   async function startWith(files: Readonly<Record<string, string>>): Promise<{ failure: string; names: string[] }> {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     const host = new PluginHost({ server });

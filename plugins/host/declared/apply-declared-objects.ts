@@ -15,9 +15,9 @@ export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
 }
 
 /**
- * Applies the objects (spec 2.9): those that are not there are created; in those that are, what others have changed stays
- * as it is. Returns the fields that are left to others, with file, document and line. When anything is wrong with any
- * object, none is written, and it rejects with every mistake.
+ * Applies the objects (spec 2.9): absent objects are created; in present ones, the changes of others stay. Returns
+ * the fields that are left to others, with file, document and line. If any object has a mistake, none is written, and
+ * it rejects with every mistake.
  */
 export async function applyDeclaredObjects(
   declarations: readonly Declaration[],
@@ -44,7 +44,7 @@ async function applyAll(
   const outcomes: Outcome[] = [];
   for (const each of known) {
     options.signal.throwIfAborted();
-    // An object that is absent has been tried as a creation.
+    // An absent object was tried as a creation.
     if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, options, dryRun));
   }
   return outcomes;

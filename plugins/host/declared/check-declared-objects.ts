@@ -17,7 +17,7 @@ export interface CheckDeclaredOptions {
 export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
-  /** It is there already; else it may be created. */
+  /** True for an object that exists; others may be created. */
   readonly isPresent: boolean;
 }
 
@@ -29,7 +29,9 @@ export interface CheckedObjects {
   readonly mistakes: readonly DeclarationMistake[];
 }
 
-/** Tries every object without storing it: what the server would refuse, and what two of them cannot both have. */
+/**
+ * Tries every object without storing it. Finds what the server would refuse, and unique values that two of them share.
+ */
 export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],
   options: CheckDeclaredOptions,
@@ -117,7 +119,7 @@ function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[
     });
 }
 
-/** The server knows of none of them yet, so it cannot tell that two have one value of a unique index. */
+/** The server has none of these objects yet, so it cannot find a unique value that two of them share. */
 function duplicateValues(
   { declared, model }: DeclaredOfKind,
   created: ApiObject,

@@ -2,7 +2,7 @@
 export interface DeclarationMistake {
   /** Relative to the plugin's folder. */
   readonly file: string;
-  /** Both absent for a file that cannot be read at all. From 1. */
+  /** Both from 1, and absent for a file that cannot be read. */
   readonly document?: number;
   readonly line?: number;
   /** The path of the field in the file; absent if the mistake is not about a single field. */
@@ -10,7 +10,7 @@ export interface DeclarationMistake {
   readonly message: string;
 }
 
-/** Most mistakes that one error tells: it becomes a log line, and a status. */
+/** The maximum number of mistakes in one error, which becomes a log line and a status. */
 const maxTold = 100;
 
 /** One error for all mistakes, in the order of files and lines. */
@@ -20,7 +20,7 @@ export function declarationError(mistakes: readonly DeclarationMistake[]): Error
   return new Error([...told, ...more].join('; '));
 }
 
-/** The message with its place in front. */
+/** The message, preceded by its place. */
 export function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
   const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
   return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;

@@ -3,7 +3,7 @@ export function createdByKey(serviceDomain: string): string {
   return `plugin.${serviceDomain}/created-by`;
 }
 
-/** Stands in managedFields for what a plugin declares, and for what its code writes. */
+/** The names in managedFields of a plugin's declared objects, and of the writes of its code. */
 export function fieldManagerOf(plugin: string): string {
   return `plugin:${plugin}`;
 }

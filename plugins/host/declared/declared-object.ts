@@ -14,7 +14,10 @@ export interface DeclaredObject {
   readonly gvk: GroupVersionKind;
   /** The object as a request would send it, with apiVersion in either revision. */
   readonly object: NewObject<ApiObject>;
-  /** It has no name, which is a mistake of its own; the one in `object` stands in, so that the rest can be judged. */
+  /**
+   * True when the name is missing, which is a separate mistake; `object` has a placeholder, so that the rest can be
+   * checked.
+   */
   readonly isUnnamed: boolean;
 }
 
@@ -34,14 +37,14 @@ export function mistakeAt(
   return { file, document, line: lineOf(field ?? ''), message, ...(field === undefined ? {} : { field }) };
 }
 
-/** Stands in for a name that is missing. */
+/** The placeholder for a missing name. */
 export const standInName = 'unnamed';
 
 const versionKeys = { '2.15': 'apiVersion', '2.9': 'groupVersion' } as const;
 
 /**
- * The object of a document: kind and apiVersion (revision 2.9: groupVersion) say what it is, and everything else is the
- * model's affair. Every mistake in these comes along.
+ * The object of a document: kind and apiVersion (revision 2.9: groupVersion) identify its kind, and the model checks
+ * everything else. Includes every mistake in these two.
  */
 export function declarationsOf(
   file: string,
@@ -65,7 +68,10 @@ export function declarationsOf(
 type Fields = Readonly<Record<string, unknown>>;
 type Mistake = readonly [field: string, message: string];
 
-/** The key of the other revision is an error that names the right one; apiVersion is nothing else in either. */
+/**
+ * The key of the other revision is an error that names the right key; apiVersion has no other meaning in either
+ * revision.
+ */
 function wrongVersionKey(value: Fields, revision: PluginManifest['revision']): readonly Mistake[] {
   const key = versionKeys[revision];
   const [otherRevision, other] = revision === '2.9' ? ['2.15', versionKeys['2.15']] : ['2.9', versionKeys['2.9']];

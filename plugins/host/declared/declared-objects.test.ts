@@ -13,7 +13,7 @@ const widget = (name: string, version = 'apiVersion'): string =>
 
 interface Read {
   readonly objects: readonly DeclaredObject[];
-  /** All mistakes, as the plugin's failure words them. */
+  /** All mistakes, as in the message of the plugin's failure. */
   readonly mistakes: readonly string[];
 }
 

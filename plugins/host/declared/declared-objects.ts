@@ -8,7 +8,7 @@ import { fileInside } from '../text/inside-folder.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { yamlLimits } from '../text/yaml-mapping.ts';
 
-/** The first is where this project's layout has them, the second where the spec does (2.9). Files below them are not read. */
+/** The first folder is this project's layout, the second the spec's (2.9). Subfolders are not read. */
 const folders = ['resources/extensions', 'src/main/resources/extensions'] as const;
 
 /** The limit for the body of a request. */
@@ -18,8 +18,8 @@ const maxFileBytes = 3 * 1024 * 1024;
 const maxDocuments = 1000;
 
 /**
- * All that the YAML files of a plugin declare, in the order of file names, mistakes among it. Files are those that end
- * in .yaml or .yml.
+ * All declared objects of a plugin's YAML files, and all mistakes in them, in the order of file names. Files are
+ * those that end in .yaml or .yml.
  */
 export async function readDeclaredObjects(
   folder: string,

@@ -3,12 +3,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Compiles once; resolves with whether that went without errors, which it has shown. Rejects when it cannot be run. */
+/**
+ * Compiles once, and prints errors; resolves with true when there were none. Rejects when the compiler cannot be run.
+ */
 export type Compile = (signal: AbortSignal) => Promise<boolean>;
 
 /**
- * The compiler of a plugin in TypeScript: the one that it depends on itself, run as a program of its own. It leaves the
- * compiled files alone when there are errors, and shows these on stderr. undefined for a folder without tsconfig.json.
+ * The compiler of a plugin in TypeScript: the plugin's own dependency, run as a separate program. When there are
+ * errors, it prints them on stderr, and keeps the compiled files. undefined for a folder without tsconfig.json.
  * Throws Error when the compiler is not installed.
  */
 export function compilerOf(folder: string): Compile | undefined {

@@ -16,7 +16,7 @@ export function kindsOf(
   return new Map(own.map(({ descriptor }) => [`${apiVersionOf(descriptor)} ${descriptor.kind}`, descriptor]));
 }
 
-/** More objects are counted, and not named. */
+/** More objects than this are counted, but not named. */
 const maxNamed = 5;
 
 const marks: Readonly<Record<FieldChange['change'], string>> = { added: '+', removed: '-', changed: '~' };

@@ -9,7 +9,10 @@ export interface RunDevOptions extends RunServeOptions {
   readonly folder: string;
 }
 
-/** Serves a plugin while it is being written, until a signal. Exit codes are those of serve; 2 also for a folder that is no plugin. */
+/**
+ * Serves a plugin while it is being written, until a signal. Exit codes are those of serve; 2 also for a folder that is
+ * not a plugin.
+ */
 export async function runDev({ folder, ...options }: RunDevOptions): Promise<number> {
   const print = (line: string): void => stderr.write(`dev: ${line}\n`);
   let development: Development;

@@ -44,7 +44,7 @@ describe('Development', () => {
   let folder: string;
   let clock: FakeClock;
   let lines: string[];
-  /** What was told before the plugin was served. */
+  /** The lines printed before the plugin was served. */
   let first: readonly string[];
   let abort: AbortController;
   let running: Promise<void>;
@@ -80,7 +80,7 @@ describe('Development', () => {
 
   const write = async (path: string, content: string): Promise<void> => writeFile(join(folder, path), content);
 
-  /** Time goes on until a line has been told. */
+  /** Advances time until a line has been printed. */
   async function told(text: string): Promise<void> {
     await eventually(
       async () => {
@@ -187,7 +187,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.match(/ \(dist\/index\.js:\d+\)$/);
     expect(await greeting()).to.equal('Hello First');
     expect(lines.join()).to.not.include('Failed');
-    // What no version before would take, this one does.
+    // Only this version accepts this object.
     await write('resources/extensions/first.yaml', declared.replace('large', '7'));
     await write('dist/index.js', mainOf("size: { type: 'integer' }"));
     await told('shop 1.0.0 is Started');

@@ -22,7 +22,7 @@ export interface Serving {
 }
 
 export interface DevelopmentOptions {
-  /** Tells people what happens. */
+  /** Prints a line for people. */
   readonly print: (line: string) => void;
   /** Default: the real time. */
   readonly clock?: Clock;
@@ -36,10 +36,12 @@ interface Parts extends Pick<DevelopmentOptions, 'print'> {
   readonly watcher: FolderWatcher;
 }
 
-/** Changes of these files compile the plugin again; YAML is read as it is. */
+/** Changes of these files recompile the plugin; YAML needs no compilation. */
 const source = /\.(?:[cm]?tsx?|json)$/;
 
-/** A plugin that is being written: compiles it, and reloads it when a file of its changes. Lives once: open, compile, run. */
+/**
+ * A plugin in development: compiles it, and reloads it when one of its files changes. Used once: open, compile, run.
+ */
 export class Development {
   readonly #parts: Parts;
   /** The kinds of the last version that started. */
@@ -49,7 +51,9 @@ export class Development {
     this.#parts = parts;
   }
 
-  /** Changes count from now on. Rejects with an Error that says why the folder is no plugin, or cannot be compiled. */
+  /**
+   * Reports changes from now on. Rejects with an Error that says why the folder is not a plugin, or cannot be compiled.
+   */
   static async open(path: string, { print, clock = systemClock }: DevelopmentOptions): Promise<Development> {
     const { folder, manifest } = await openPluginFolder(path);
     const compile = compilerOf(folder);
@@ -81,7 +85,7 @@ export class Development {
     );
   }
 
-  /** Resolves with whether the plugin is compiled, or need not be. Never rejects. */
+  /** Resolves with true when the plugin is compiled, or need not be. Never rejects. */
   async #compile(signal: AbortSignal): Promise<boolean> {
     const { compile, print } = this.#parts;
     try {
@@ -127,7 +131,7 @@ export class Development {
     }
   }
 
-  /** The plugin as its files are now. */
+  /** The plugin from its present files. */
   async #open(): Promise<PluginSource> {
     const { folder, manifest } = this.#parts;
     const { name } = manifest;

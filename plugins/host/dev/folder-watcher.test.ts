@@ -19,7 +19,7 @@ describe('FolderWatcher', () => {
     return FolderWatcher.start({ folder, wants, clock });
   }
 
-  /** Its next answer, with time going on until it is there. */
+  /** Its next result; advances time until it arrives. */
   async function answerOf(watcher: FolderWatcher): Promise<readonly string[] | undefined> {
     let answer: { readonly changed: readonly string[] | undefined } | undefined;
     void watcher.next(abort.signal).then((changed) => (answer = { changed }));

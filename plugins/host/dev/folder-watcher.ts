@@ -10,7 +10,7 @@ export interface FolderWatcherOptions {
   readonly clock: Clock;
 }
 
-/** The interval between two looks through a folder. Two changes within that time are reported once. */
+/** The interval between two scans of a folder. Two changes within that time are reported once. */
 const pollMs = 250;
 
 /** A plugin has hundreds of files; a folder with more contains something else. */
@@ -20,8 +20,8 @@ const maxFiles = 10_000;
 type Snapshot = ReadonlyMap<string, string>;
 
 /**
- * Tells which files of a folder changed. It looks by itself, since notifications are lost on some file systems (network,
- * containers), differ by platform, and name no file that an editor moves into place.
+ * Reports which files of a folder changed. It polls, since notifications are lost on some file systems (network,
+ * containers), differ by platform, and do not name a file that an editor moves into place.
  */
 export class FolderWatcher {
   readonly #options: FolderWatcherOptions;
@@ -35,14 +35,14 @@ export class FolderWatcher {
     this.#seen = seen;
   }
 
-  /** Tells what changes from now on. Rejects when the folder cannot be read. */
+  /** Reports changes from now on. Rejects when the folder cannot be read. */
   static async start(options: FolderWatcherOptions): Promise<FolderWatcher> {
     return new FolderWatcher(options, await takeSnapshot(options));
   }
 
   /**
-   * The files that were changed, added or removed since the last call, once they have been at rest for 250 ms; undefined once the
-   * signal aborts. Rejects when the folder cannot be read any more.
+   * The files that were changed, added or removed since the last call, once they have been at rest for 250 ms;
+   * undefined once the signal aborts. Rejects when the folder can no longer be read.
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {
     for (;;) {
@@ -69,7 +69,7 @@ async function takeSnapshot(options: FolderWatcherOptions): Promise<Snapshot> {
   const waiting = [''];
   for (const below of waiting) {
     const entries = await readdir(join(options.folder, below), { withFileTypes: true }).catch((error: unknown) => {
-      // One that went meanwhile.
+      // The file was deleted in the meantime.
       if (below === '') throw error;
       return [];
     });

@@ -1,7 +1,7 @@
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isDeepStrictEqual } from 'node:util';
 
-/** One field that two schemas of a kind tell apart. */
+/** One field in which two schemas of a kind differ. */
 export interface FieldChange {
   /** Such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
   readonly field: string;
@@ -13,7 +13,7 @@ export interface FieldChange {
 }
 
 interface Field {
-  /** Without those of its own fields. */
+  /** The keywords, without those of its own fields. */
   readonly keywords: Readonly<Record<string, unknown>>;
   readonly required: boolean;
 }
@@ -21,7 +21,7 @@ interface Field {
 /** The depth to which fields are compared. */
 const maxDepth = 32;
 
-/** Keywords that lead to other fields, or say nothing about a value. */
+/** Keywords that lead to other fields, or do not restrict a value. */
 const notOfTheValue: readonly string[] = [
   '$ref',
   'properties',
@@ -47,7 +47,7 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
   ];
 }
 
-// As the server has it: what is stored stays as it is, and meets the schema at its next write.
+// As on the server: a stored object stays unchanged, and is checked by the schema at its next write.
 const meanings = {
   removed: 'stored values are still read, and go at the next write of their object',
   optional: 'stored objects are without it',
@@ -108,7 +108,7 @@ function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<stri
 
 const prefix = '#/components/schemas/';
 
-/** Names all fields of a schema. A schema that contains itself ends where it would repeat. */
+/** Names all fields of a schema. For a schema that contains itself, it stops where the schema would repeat. */
 class FieldCollector {
   readonly #components: ModelDescriptor['components'];
   readonly #fields: Map<string, Field>;
@@ -118,7 +118,7 @@ class FieldCollector {
     this.#fields = fields;
   }
 
-  /** `way` are the components that lead there. */
+  /** `way` has the components on the path. */
   addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
     const { name, target } = this.#resolve(schema);
     if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;

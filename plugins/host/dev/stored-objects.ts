@@ -11,12 +11,12 @@ export interface StoredObjects {
   readonly unfit: readonly string[];
 }
 
-/** More objects are not tried, because a person waits for the result. */
+/** The maximum number of objects to try, because a person waits for the result. */
 const maxTried = 200;
 
 /**
- * Tries to create each stored object again, as a dry run. A valid object is refused because it exists, an invalid one before
- * that. An update that changes nothing of an object but its metadata would not be judged.
+ * Tries to create each stored object again, as a dry run. A valid object is refused because it exists, an invalid one
+ * before that. The server does not validate an update that changes only metadata.
  */
 export async function tryStoredObjects(client: Client, kind: ModelDescriptor): Promise<StoredObjects> {
   const { items, total } = await client.list(kind, { limit: maxTried });

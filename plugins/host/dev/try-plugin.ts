@@ -17,7 +17,7 @@ import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 
 export interface TryPluginOptions {
-  /** The server that the version before runs on: nothing is changed there. */
+  /** The server on which the previous version runs: nothing is changed there. */
   readonly server: Pick<ApiServer, 'schemeManager' | 'client'>;
   readonly signal: AbortSignal;
 }
@@ -25,10 +25,10 @@ export interface TryPluginOptions {
 const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Namespace' };
 
 /**
- * Tries a new version of a plugin while the one before runs: registers its models at an empty server in memory, and judges the
- * objects that its files declare by them, or by the running server where the kind is another plugin's. Rejects with what
- * is wrong with its module, a model, or declared objects: all mistakes of these, with file and line. Kinds that a
- * class registers in its `start` are judged as the version before has them.
+ * Tries a new version of a plugin while the previous one runs: registers its models at an empty server in memory, and
+ * checks the objects that its files declare there, or at the running server if the kind is another plugin's. Rejects
+ * with the problem of its module or of a model, or with all mistakes of declared objects, with file and line. Kinds
+ * that a class registers in its `start` are checked in their previous version.
  */
 export async function tryPlugin(source: PluginSource, options: TryPluginOptions): Promise<void> {
   checkRequires(source.manifest, hostVersion());
@@ -86,7 +86,7 @@ async function judgeOwn(
   return checkDeclaredObjects(objects, { client: trial.client, lookup, signal });
 }
 
-/** One that is not there stays absent: an object in it is a mistake. */
+/** A missing namespace stays absent: an object in it is a mistake. */
 async function copyNamespace(name: string, from: TryPluginOptions['server'], to: ApiServer): Promise<void> {
   const model = from.schemeManager.lookup(namespaceKind)?.descriptor;
   if (model === undefined) return;
@@ -97,7 +97,7 @@ async function copyNamespace(name: string, from: TryPluginOptions['server'], to:
 }
 
 interface OthersOptions extends TryPluginOptions {
-  /** Kinds of this owner are not there any more. */
+  /** Removes the kinds of this owner. */
   readonly absentOwner: string | undefined;
 }
 

@@ -1,14 +1,14 @@
 export interface WatchedFilesOptions {
-  /** The file that exports the plugin, as the manifest has it. */
+  /** The file that exports the plugin, as in the manifest. */
   readonly main: string;
-  /** The code is TypeScript, and `main` is made of it. */
+  /** True when the code is TypeScript, which is compiled to `main`. */
   readonly isCompiled: boolean;
 }
 
-/** True for the files of a plugin; databases and logs in its folder are none. */
+/** True for the files of a plugin, which exclude databases and logs in its folder. */
 const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
 const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
-/** True for files and folders that `npm test` runs, and a server never. */
+/** True for files and folders that only `npm test` runs, never a server. */
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 

@@ -8,7 +8,7 @@ type Emitter = EventEmitter<Record<string, (payload: never) => void>>;
 
 /** Events between plugins while they run. */
 export class EventBus {
-  // Only listeners that cannot throw get in: one that does would keep the event from those behind it.
+  // Only listeners that cannot throw are added: an error would keep the event from later listeners.
   readonly #emitter: Emitter = new EventEmitter();
 
   /** Returns the interface by which a plugin emits and listens; `logger` is its own. */
@@ -37,7 +37,7 @@ export class OwnedEvents {
     });
   }
 
-  /** Takes its listeners away; it emits nothing any more. */
+  /** Removes its listeners; it emits no more events. */
   close(): void {
     this.#isClosed = true;
     for (const end of this.#endings) end();
@@ -53,7 +53,7 @@ export class OwnedEvents {
     parseSharedName('an event', name);
     const fields = { event: name };
     const call = contained(listener, { logger: this.#logger, message: 'a listener of a plugin failed', fields });
-    // An event that is under way still has its listeners of before.
+    // An event under way still has its former listeners.
     const own = (payload: T): void => (this.#endings.has(end) ? call(payload) : undefined);
     const end = (): void => {
       this.#endings.delete(end);

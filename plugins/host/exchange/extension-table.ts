@@ -9,9 +9,9 @@ import { parseSharedName } from '../text/shared-name.ts';
 /** The extensions of one run of a plugin. */
 export interface OwnedExtensions {
   readonly extensions: PluginExtensions;
-  /** Shows the plugin's contributions to others from now on. */
+  /** Publishes the plugin's contributions from now on. */
   open(): void;
-  /** Takes its points and its contributions away. */
+  /** Removes its points and its contributions. */
   close(): void;
 }
 
@@ -91,7 +91,7 @@ export class ExtensionTable {
     };
   }
 
-  /** A point need not be there only where its plugin need not be. */
+  /** A point may be missing only if its plugin is optional. */
   #requirePoint(party: Party, name: string): void {
     const { manifest } = party;
     const owner = parseSharedName('an extension point', name).plugin;
@@ -124,14 +124,14 @@ export class ExtensionTable {
     for (const each of this.#contributed) if (each.by === party) this.#contributed.delete(each);
   }
 
-  /** Contributions that waited for a plugin that is here now and has no such point. */
+  /** Drops contributions that waited for a plugin that has started without such a point. */
   #dropWaiting(waiting: Contributed, plugin: string): void {
     if (parseSharedName('an extension point', waiting.point).plugin !== plugin) return;
     this.#contributed.delete(waiting);
     waiting.by.logger.error({ point: waiting.point }, noSuchPoint(waiting.by, waiting.point));
   }
 
-  /** Contributions that waited for the point, and are checked now. */
+  /** Checks the contributions that waited for the point. */
   #dropUnfit(name: string, schema: ValueSchema | undefined): void {
     for (const each of this.#contributed) {
       if (each.point !== name) continue;

@@ -9,7 +9,7 @@ export interface PluginListenersOptions {
   readonly fields?: object;
 }
 
-/** The functions by which one plugin listens to one thing. None of them harms who tells it. */
+/** The listeners of one plugin to one source. Their errors do not reach the source. */
 export class PluginListeners<T> {
   readonly #options: PluginListenersOptions;
   readonly #listeners = new Set<(value: T) => void>();
@@ -19,23 +19,23 @@ export class PluginListeners<T> {
     this.#options = options;
   }
 
-  /** Returns a function that ends it. Throws once it is closed. */
+  /** Returns a function that removes the listener. Throws once closed. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
-    // Each its own, also where one function is given twice.
+    // A new function for each call, even if one function is passed twice.
     const own = contained(listener, this.#options);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }
 
-  /** Calls all that are there now, in order; waits for none. */
+  /** Calls all present listeners, in order, without waiting for them. */
   call(value: T): void {
     // Iterating the set itself would also visit listeners that are added meanwhile.
     const present = [...this.#listeners];
     for (const listener of present) if (this.#listeners.has(listener)) listener(value);
   }
 
-  /** None is called any more. */
+  /** Removes all listeners. */
   close(): void {
     this.#isClosed = true;
     this.#listeners.clear();

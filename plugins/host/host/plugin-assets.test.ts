@@ -56,7 +56,7 @@ describe('the static files of a plugin', () => {
     await removeFolders();
   });
 
-  /** The path goes out as it is written here. */
+  /** The path is sent unchanged. */
   async function ask(path: string, { method = 'GET', headers = {} }: AskOptions = {}, at = server): Promise<Answer> {
     const { port } = new URL(at.url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -86,7 +86,7 @@ describe('the static files of a plugin', () => {
       const page = await policyOf('');
       for (const rule of ["default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"])
         expect(page).to.contain(rule);
-      // Without a rule of their own, scripts have the default: 'self'.
+      // Scripts have no separate rule, so the default applies: 'self'.
       expect(page).to.not.match(/script-src|unsafe-eval/);
       expect(await policyOf('logo.SVG')).to.equal(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
@@ -327,7 +327,7 @@ describe('the static files of a plugin', () => {
     it('responds with 404 to a file that it may not read', async () => {
       await writeFile(inStatic('locked.txt'), secret);
       await chmod(inStatic('locked.txt'), 0);
-      // Root may read everything, so the test runs as another user for the moment.
+      // Root may read everything, so the test temporarily runs as another user.
       const isRoot = process.getuid?.() === 0;
       if (isRoot) process.seteuid?.(65_534);
       try {

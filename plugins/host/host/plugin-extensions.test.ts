@@ -21,9 +21,9 @@ describe('the extension points of plugins', () => {
   let server: ApiServer;
   let host: PluginHost;
   let errors: string[];
-  /** What the plugin `menu` has of its point, in its latest run. */
+  /** The contributions that the plugin `menu` sees in its latest run. */
   let menu: Contributions<Item>;
-  /** What its handler was told. */
+  /** The calls of its handler. */
   let told: string[];
 
   beforeEach(async () => {
@@ -75,7 +75,7 @@ describe('the extension points of plugins', () => {
   }
 
   it('have what plugins contribute, in the order of dependencies, then of contribution', async () => {
-    // Added against the order, and started at the same time where nothing says otherwise.
+    // Added in the reverse order, and started at the same time unless a dependency forbids it.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
     add('first', offering('z'));

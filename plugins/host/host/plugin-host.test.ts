@@ -44,7 +44,7 @@ describe('the plugin host', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Adds a plugin that is no folder; `dependencies` as ranges by name. */
+  /** Adds a plugin without a folder; `dependencies` are ranges by name. */
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -143,7 +143,7 @@ describe('the plugin host', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
-    /** The good plugin works, and of the bad one nothing is left. */
+    /** Checks that the good plugin works, and that nothing of the bad one is left. */
     async function expectContained(reason: string): Promise<void> {
       expect(phases()).to.deep.equal({ bad: 'Failed', good: 'Started' });
       expect(reasonOf('bad')).to.include(reason);

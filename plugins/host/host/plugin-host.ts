@@ -34,13 +34,13 @@ import { SettingsObjects } from '../settings/settings-objects.ts';
 export interface PluginHostOptions {
   readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
   /**
-   * Whether the controllers of each plugin work in one replica at a time, by a lease of the plugin's, or in all. Default: in
-   * one where other servers may serve the same database.
+   * True when the controllers of each plugin work in one replica at a time, by a lease for each plugin; false when
+   * they work in all. Default: true if other servers may serve the same database.
    */
   readonly leaderElection?: boolean | LeaseTimes;
   /**
-   * Folder of folders of plugins, each of its plugin's name: where a plugin is looked for when an object wants one that was
-   * not added. Default: none.
+   * A folder of plugin folders, each with its plugin's name. The host looks there for a plugin when an object enables
+   * one that was not added. Default: none.
    */
   readonly pluginsDir?: string;
   /** Called when a plugin has become Failed. */
@@ -70,9 +70,8 @@ const recountMs = 30_000;
 const notInstalled = 'the host has no plugin of this name';
 
 /**
- * Runs plugins in dependency order, those that do not depend on each other at the same time. Whatever one of them does,
- * the others and the host go on. Each is also an object, whose `spec.enabled` starts and stops it. Lives once: add,
- * start, stop.
+ * Runs plugins in dependency order, independent ones at the same time. A failure of one does not affect the others or
+ * the host. Each is also an object, whose `spec.enabled` starts and stops it. Used once: add, start, stop.
  */
 export class PluginHost {
   readonly #parts: Required<Pick<PluginHostOptions, 'server' | 'clock' | 'logger'>>;
@@ -84,7 +83,7 @@ export class PluginHost {
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
   readonly #onFailed: (() => void) | undefined;
-  /** Names of those that were found there. */
+  /** The names of plugins that were found there. */
   readonly #installed = new Set<string>();
   readonly #held = new Map<string, BlockedDeletions>();
   #recount: Timer | undefined;
@@ -118,8 +117,8 @@ export class PluginHost {
   }
 
   /**
-   * Reads a plugin's folder, and resolves with the name that {@link statuses} has for it. Never rejects: what cannot be read is
-   * Failed, under the name of the folder.
+   * Reads a plugin's folder, and resolves with its name in {@link statuses}. Never rejects: a plugin that cannot be
+   * read is Failed, under the name of the folder.
    */
   async addFolder(path: string): Promise<string> {
     try {
@@ -133,7 +132,10 @@ export class PluginHost {
     }
   }
 
-  /** Adds every plugin of the folder of plugins, by name. Never rejects: what cannot be read is Failed, and a folder that is not there is empty. */
+  /**
+   * Adds every plugin of the folder of plugins, by name. Never rejects: a plugin that cannot be read is Failed, and a
+   * missing folder counts as empty.
+   */
   async addInstalled(): Promise<void> {
     if (this.#pluginsDir === undefined) return;
     for (const name of await installedPlugins(this.#pluginsDir)) await this.#addInstalled(this.#pluginsDir, name);
@@ -163,10 +165,10 @@ export class PluginHost {
   }
 
   /**
-   * Puts a plugin in the place of the one of that name, or that was refused under it. Kinds of others, and what watches
-   * them, go on; stored objects stay. Resolves when it is Started or Failed, or its object says that it is not wanted.
-   * Rejects, and the one before goes on, when it requires another host, its module cannot be loaded or exports no plugin,
-   * or the schema of its settings is none.
+   * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches go on; stored
+   * objects stay. Resolves when the new plugin is Started or Failed, or its object disables it. Rejects, and the
+   * previous plugin goes on, when the new one requires another host, its module cannot be loaded or exports no
+   * plugin, or the schema of its settings is invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);
@@ -188,7 +190,7 @@ export class PluginHost {
     return this.#started;
   }
 
-  /** Stops all plugins, dependents before what they depend on, and writes their last phase. Never rejects. */
+  /** Stops all plugins, dependents before their dependencies, and writes their last phase. Never rejects. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -206,8 +208,8 @@ export class PluginHost {
   }
 
   /**
-   * All plugins are where they stay, no controller has anything to do, and their objects say so; keys that wait for
-   * their time do not count.
+   * True when all plugins have reached a final phase, their objects show it, and no controller has work; delayed keys
+   * do not count.
    */
   isIdle(): boolean {
     const parts = [this.#settings, this.#fleet, this.#objects];
@@ -224,8 +226,8 @@ export class PluginHost {
   }
 
   /**
-   * Why the host is not ready: names the plugins that the start has not settled yet. undefined when it is, and from
-   * then on: a plugin that is enabled later does not take the others out of service.
+   * Why the host is not ready: names the plugins that are not Started or Failed yet. undefined once it is ready, for
+   * ever: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;
@@ -244,7 +246,7 @@ export class PluginHost {
     return this.#awaited.reasonOf(kind, [...known, ...refused]);
   }
 
-  /** The plugin whose files an error comes from, as far as its stack tells. */
+  /** The plugin whose files an error comes from, if its stack shows it. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest
@@ -252,8 +254,8 @@ export class PluginHost {
   }
 
   /**
-   * Fails the plugin that an uncaught exception comes from, and returns its name; undefined when the exception
-   * may have interrupted other code as well, and the process should end.
+   * Fails the plugin that an uncaught exception comes from, and returns its name; undefined when the exception may
+   * have interrupted other code as well, so that the process should end.
    */
   crash(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
@@ -287,7 +289,7 @@ export class PluginHost {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
     this.#onFailed?.();
-    // The object of a name that is taken is the other plugin's; the name of a folder need not be one of an object.
+    // The object of a taken name belongs to the other plugin; the name of a folder may not be valid for an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
@@ -324,7 +326,7 @@ export class PluginHost {
     return true;
   }
 
-  /** A plugin that does not run and whose folder was taken away is forgotten with its object. */
+  /** Forgets a plugin that does not run and whose folder was removed, together with its object. */
   async #onDeleted(name: string): Promise<boolean> {
     if (this.#fleet.get(name) === undefined) await removeRoles(name, this.#parts);
     if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
@@ -377,7 +379,7 @@ export class PluginHost {
     this.#recountLater();
   }
 
-  /** An object whose plugin was taken away, or never was there, says so; it and the objects of its kinds stay. */
+  /** Reports in an object that its plugin was removed, or never existed; it and the objects of its kinds stay. */
   #reportStranger(name: string): void {
     const isKnown = this.statuses().some((plugin) => plugin.name === name);
     if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });

@@ -5,7 +5,7 @@ import { settingsKind } from '../settings/settings-kind.ts';
 import { eventually, startTestServer } from '../testing/index.ts';
 import type { TestServer } from '../testing/index.ts';
 
-// A plugin in a folder of its own would find the package by its name.
+// A plugin in its own folder would find the package by its name.
 const homeostat = new URL('../index.js', import.meta.url).href;
 
 const menuManifest = `
@@ -17,7 +17,7 @@ settings:
     title: { type: string, default: Menu }
 `;
 
-/** Keeps a page of what it was contributed, and tells when it was shown. */
+/** Keeps a page with its contributions, and emits an event when it is shown. */
 const menuMain = `
 import { BasePlugin, defineEvent, defineExtensionPoint, route, ServerResponse } from '${homeostat}';
 
@@ -45,7 +45,7 @@ version: 1.0.0
 dependencies: { menu: ^1.0.0 }
 `;
 
-/** Contributes a line, and serves how often the menu was shown. */
+/** Contributes a line, and serves the number of times that the menu was shown. */
 const shopMain = `
 import { defineEvent, defineExtensionPoint, definePlugin, route, ServerResponse } from '${homeostat}';
 

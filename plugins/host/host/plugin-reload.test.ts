@@ -34,7 +34,7 @@ describe('the reload of a plugin', () => {
 
   beforeEach(async () => {
     notes.splice(0);
-    // History would keep what was written last.
+    // History would keep the last writes in memory.
     const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
     server = await startApiServer({ database: 'memory:', port: 0, retention });
     host = new PluginHost({ server });
@@ -181,8 +181,8 @@ describe('the reload of a plugin', () => {
 });
 
 /**
- * What is left after a collection of garbage: whatever a plugin could leave behind has functions. Bytes would not tell, since
- * the server keeps the objects that were read last, up to a limit.
+ * The number of functions left after a garbage collection, because anything that a plugin could leave behind has
+ * functions. Bytes would not show a leak, since the server caches the last read objects up to a limit.
  */
 async function living(): Promise<{ handles: string; objects: ReadonlyMap<string, number> }> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -22,7 +22,7 @@ const pageRows = 1_000;
 const group = '/apis/widgets.example.com/v1';
 const Plugin = pluginKind('homeostat.internal');
 
-/** The Widget with an index of the test's own. */
+/** The Widget with an index for the test. */
 function indexed(options: { readonly unique?: boolean; readonly indexFunc?: IndexAttribute<Widget> }): ModelDescriptor {
   const { unique = false, indexFunc = simpleAttribute(widgetModel(), ({ spec }) => spec?.code) } = options;
   const { schemaName, components } = widgetModel();
@@ -106,7 +106,7 @@ describe('the start of a plugin', () => {
     beforeEach(async () => {
       const names = Array.from({ length: manyObjects }, (_, number) => ({ name: `w-${number}` }));
       const kind = await storeWidgets(names);
-      // The first page comes, the second does not.
+      // The first page arrives, the second does not.
       scans.hold((scan) => scan.kind === kind && scan.after !== '');
       host.add(pluginSource('slow', { models: [widgetModel()] }));
       host.add(pluginSource('quick', { models: [widgetModel({ kind: 'Good' })] }));

@@ -2,7 +2,7 @@ import semver from 'semver';
 import { isPackageName, isRegistryRange } from './registry-range.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
-/** Keys that say which package an entry is and when it is installed. Those that say where it comes from are dropped. */
+/** The keys that identify a package and when it is installed. Keys with its origin are dropped. */
 const keptKeys: readonly string[] = [
   'name',
   'version',
@@ -29,8 +29,8 @@ const keptKeys: readonly string[] = [
 const rangeKeys = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const;
 
 /**
- * A lock of npm for a project that asks for these dependencies: the same versions with the same digests, from the registry
- * that npm is set up for, whatever the lock says of where they are. Throws Error for a lock that leads out of `node_modules`, has
+ * A lock of npm for a project that asks for these dependencies: the same versions with the same digests, from npm's
+ * configured registry, whatever places the lock names. Throws Error for a lock that leads out of `node_modules`, has
  * links, has versions or ranges that the registry does not have, or is older than npm 7.
  */
 export function cleanLock(lock: unknown, asked: object): object {
@@ -54,13 +54,13 @@ function cleanEntry(path: string, entry: unknown): object {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => keptKeys.includes(key)));
 }
 
-/** Returns whether the path is `node_modules/<package>`, or that below another package. */
+/** Returns true for the path `node_modules/<package>`, also below another package. */
 function isPlace(path: string): boolean {
   const [start, ...names] = path.split(/(?:^|\/)node_modules\//);
   return start === '' && names.length > 0 && names.every(isPackageName);
 }
 
-/** npm would fetch what it finds in place of a version, such as a URL. */
+/** npm would fetch a URL in place of a version. */
 function checkIdentity(shown: string, { name, version }: Readonly<Record<string, unknown>>): void {
   if (name !== undefined && (typeof name !== 'string' || !isPackageName(name)))
     throw new Error(`${shown}: name: ${JSON.stringify(name)} is no name of a package`);

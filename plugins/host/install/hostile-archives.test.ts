@@ -21,7 +21,7 @@ function requireNpm(context: Mocha.Context): void {
 describe('homeostat plugin install of a hostile archive', () => {
   let plugins: PluginServer;
   let registry: TestRegistry;
-  /** Where hostile settings send npm. */
+  /** The place to which hostile settings send npm. */
   let foreign: TestRegistry;
   let folder: string;
   let archive: string;
@@ -164,7 +164,7 @@ describe('homeostat plugin install of a hostile archive', () => {
   }
 
   describe('with an npm that fetches also from outside the registry [slow]', () => {
-    /** It has the version that it is told, and is this machine's otherwise. */
+    /** An npm that reports the given version, and otherwise is this machine's. */
     const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
       const program = join(folder, 'npm');
       const lines = [

@@ -10,7 +10,7 @@ export interface DependencyOptions {
   readonly npm: IsolatedNpm;
   /** An empty folder, on the file system of the plugin's. */
   readonly project: string;
-  /** Let the packages run their install scripts. */
+  /** Allow the packages to run their install scripts. */
   readonly runScripts: boolean;
   /** File names of the locks that count, the first one that is there. */
   readonly locks: readonly string[];
@@ -21,13 +21,16 @@ type Dependencies = Readonly<Record<string, string>>;
 /** The packages that a plugin gets from its host, in one copy. */
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
-/** In `node_modules`, of what a plugin brings: what is the host's, programs, and what npm noted of another folder. */
+/**
+ * The entries of a plugin's own `node_modules` that are dropped: the host's packages, programs, and npm's notes about
+ * another folder.
+ */
 const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
 
 /**
- * Installs the packages that a plugin's folder depends on and did not bring, from the registry. npm works in a project of its
- * own, which has nothing of the plugin but names, ranges and locked versions. Rejects for a dependency that is no range of a
- * package of the registry.
+ * Installs the missing dependencies of a plugin's folder from the registry. npm works in a separate project, which
+ * has only names, ranges and locked versions of the plugin. Rejects for a dependency that is not a range of a package
+ * in the registry.
  */
 export async function installDependencies(folder: string, options: DependencyOptions): Promise<void> {
   await removeNotThePlugins(folder);
@@ -53,7 +56,7 @@ export async function installDependencies(folder: string, options: DependencyOpt
 /** The first npm that has all of `registryOnly`. An older one ignores options that it does not know. */
 const oldestNpm = '11.14.0';
 
-/** Nothing but packages of the registry, also where such a package asks for something else. */
+/** Allows only packages of the registry, even if such a package requests something else. */
 const registryOnly = ['git', 'remote', 'file', 'directory'].map((type) => `--allow-${type}=none`);
 
 async function requireNpm(npm: IsolatedNpm): Promise<void> {
@@ -131,7 +134,7 @@ async function readLock(folder: string, names: readonly string[]): Promise<unkno
   return undefined;
 }
 
-/** Empty where there is none. */
+/** Empty when there is none. */
 export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!(await isThere(file))) return {};
   const value: unknown = JSON.parse(await readFile(file, 'utf8'));
@@ -142,7 +145,7 @@ async function writeJson(file: string, value: object): Promise<void> {
   await writeFile(file, JSON.stringify(value, undefined, 2));
 }
 
-/** Moves what is not there yet. */
+/** Moves the entries that are not there yet. */
 async function mergeFolders(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of await namesIn(from)) {

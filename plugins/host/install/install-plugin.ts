@@ -18,8 +18,8 @@ export interface InstalledPlugin {
 }
 
 /**
- * Puts a plugin into a folder of plugins that is there, under its name. It is made whole under a name that no server reads, checked, and
- * then renamed; what had its name is put back when that fails. None of its code runs.
+ * Puts a plugin under its name into an existing folder of plugins. It is completed under a name that no server reads,
+ * checked, and then renamed; if that fails, the previous folder is restored. None of its code runs.
  */
 export async function installPlugin(
   source: string,
@@ -41,14 +41,14 @@ export async function installPlugin(
   }
 }
 
-/** A folder that has all plugins in it is none of them. */
+/** A folder that contains all plugins is not one of them. */
 async function checkApart(source: string, pluginsDir: string): Promise<void> {
   const folder = await realpath(source).catch(() => undefined);
   if (folder === undefined || !isInside(folder, await realpath(pluginsDir))) return;
   throw new Error(`${source}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir`);
 }
 
-/** Takes a plugin's folder away, if it is there. */
+/** Deletes a plugin's folder, if it exists. */
 export async function removePlugin(name: string, pluginsDir: string): Promise<void> {
   if (!(await installedPlugins(pluginsDir)).includes(name)) return;
   const removed = join(pluginsDir, `.${randomUUID()}.removed`);

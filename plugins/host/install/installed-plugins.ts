@@ -5,8 +5,8 @@ import type { PluginSource } from '../package/plugin-source.ts';
 import { hasCode } from '../text/error-text.ts';
 
 /**
- * Names of the plugins in a folder of plugins, in order; none when it is not there. What begins with a dot is no plugin: it is
- * being written; `node_modules` has what plugins import.
+ * Names of the plugins in a folder of plugins, in order; none when it does not exist. Skips names that begin with a
+ * dot, which are being written, and `node_modules`, which has the packages that plugins import.
  */
 export async function installedPlugins(pluginsDir: string): Promise<readonly string[]> {
   try {
@@ -19,7 +19,7 @@ export async function installedPlugins(pluginsDir: string): Promise<readonly str
   }
 }
 
-/** Rejects as {@link openPluginFolder} does, and where the folder has not the plugin's name. */
+/** Rejects as {@link openPluginFolder} does, and when the folder does not have the plugin's name. */
 export async function openInstalled(pluginsDir: string, name: string): Promise<PluginSource> {
   const folder = join(pluginsDir, name);
   const source = await openPluginFolder(folder);

@@ -6,15 +6,15 @@ import { fileURLToPath } from 'node:url';
 const packages = ['homeostat', '@homeostat/apiserver', '@homeostat/controller-runtime'];
 
 /**
- * Lets the plugins of a folder find the packages of the host, by links in its `node_modules`: Node looks there for what a
- * plugin does not bring. So there is one copy of them, and it has the host's version.
+ * Makes the packages of the host available to the plugins of a folder, by links in its `node_modules`, where Node
+ * looks for packages that a plugin does not bring. So there is one copy of them, with the host's version.
  */
 export async function linkHost(pluginsDir: string): Promise<void> {
   for (const name of packages) {
     const link = join(pluginsDir, 'node_modules', name);
     const target = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
     await mkdir(dirname(link), { recursive: true });
-    // In one step: a server may be loading a plugin at the moment.
+    // In one step, because a server may be loading a plugin at the moment.
     const made = `${link}.${process.pid}`;
     await symlink(target, made, 'junction');
     await rename(made, link);

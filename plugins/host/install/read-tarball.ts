@@ -54,7 +54,7 @@ interface Header {
   readonly type: string;
 }
 
-/** Entries that only say something about the next ones. */
+/** Entries that only describe the next one. */
 const extensions: ReadonlySet<string> = new Set(['x', 'g', 'L', 'K']);
 
 function readHeader(block: Buffer): Header {
@@ -68,7 +68,7 @@ function readHeader(block: Buffer): Header {
   return { path, size, type };
 }
 
-/** All bytes of the header, with spaces where the sum stands. */
+/** The sum of all bytes of the header, with spaces in place of the checksum. */
 function checksumOf(block: Buffer): number {
   return block.reduce((sum, byte, index) => sum + (index >= 148 && index < 156 ? 0x20 : byte), 0);
 }
@@ -100,7 +100,7 @@ function paxPath(content: Buffer): string | undefined {
   return undefined;
 }
 
-/** The name, which ends with a NUL. */
+/** The name, up to a NUL. */
 function gnuPath(content: Buffer): string {
   return textAt(content, 0, content.length);
 }

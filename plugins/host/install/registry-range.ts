@@ -9,7 +9,10 @@ export function isPackageName(name: string): boolean {
   return packageName.test(name);
 }
 
-/** Returns whether npm looks for it in the registry: a range, a tag, or `npm:name@range` for a package of another name. */
+/**
+ * Returns true for a dependency that npm takes from the registry: a range, a tag, or `npm:name@range` for a package of
+ * another name.
+ */
 export function isRegistryRange(range: string): boolean {
   const [, alias, aliasRange] = /^npm:((?:@[^/@]+\/)?[^/@]+)(?:@(.*))?$/.exec(range) ?? [];
   if (alias !== undefined) return isPackageName(alias) && isRegistryRange(aliasRange ?? '');

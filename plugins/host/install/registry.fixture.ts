@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { npmTarball } from './tarball.fixture.ts';
 
 export interface RegistryPackage {
-  /** What its package.json holds. */
+  /** The fields of its package.json. */
   readonly manifest: { readonly name: string; readonly version: string; readonly [key: string]: unknown };
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -14,7 +14,7 @@ export interface SeenRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A registry of npm on the loopback address, which remembers what it was asked. */
+/** A registry of npm on the loopback address, which records its requests. */
 export class TestRegistry {
   readonly seen: SeenRequest[] = [];
   readonly #packages: RegistryPackage[] = [];

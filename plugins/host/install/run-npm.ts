@@ -42,8 +42,8 @@ export interface NpmRun {
 }
 
 /**
- * npm, with no configuration but this machine's settings of registries: it gets configuration files that are made for it, and
- * an environment without secrets. Nothing is made before the first run.
+ * Runs npm with only this machine's settings of registries: it gets generated configuration files, and an environment
+ * without secrets. The files are made at the first run.
  */
 export class IsolatedNpm {
   readonly #environment: Environment;
@@ -53,17 +53,17 @@ export class IsolatedNpm {
     this.#environment = environment;
   }
 
-  /** Rejects with what npm says of its failure. */
+  /** Rejects with npm's error message. */
   async run(args: readonly string[], { project, registries = true }: NpmRun): Promise<void> {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
-    // A path that is no program: a repository that is fetched by git may bring a configuration of npm.
+    // A path that is not a program, because a repository that git fetches may contain a configuration of npm.
     const git = `--git=${join(folder, 'no-git')}`;
     await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
   }
 
-  /** Resolves with what `npm --version` prints, such as `11.14.0`. */
+  /** Resolves with the output of `npm --version`, such as `11.14.0`. */
   async version(): Promise<string> {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder } = await this.#own;
@@ -74,7 +74,7 @@ export class IsolatedNpm {
     return Object.fromEntries(Object.entries(this.#environment).filter(([name]) => passedOn.has(name)));
   }
 
-  /** Removes what was made for it. */
+  /** Removes the files that were made for it. */
   async dispose(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
     if (own !== undefined) await rm(own.folder, { recursive: true, force: true });
@@ -84,7 +84,7 @@ export class IsolatedNpm {
 interface OwnFiles {
   readonly folder: string;
   readonly settings: string;
-  /** Empty. npm reads no file twice, so that there are two of them. */
+  /** Empty files; two of them, because npm does not read a file twice. */
   readonly empty: string;
   readonly global: string;
 }
@@ -122,7 +122,7 @@ async function settingsFiles(folder: string, env: Environment): Promise<readonly
   return Promise.all(paths.map(async (path) => readFile(path, 'utf8').catch(() => '')));
 }
 
-/** A project is itself, part of no workspace above it; and nothing is asked but what the command asks. */
+/** The project is not part of a workspace above it, and npm sends only the requests of the command. */
 const always = ['--workspaces=false', '--update-notifier=false'];
 
 async function npm(
@@ -136,7 +136,7 @@ async function npm(
   return stdout;
 }
 
-/** Has npm's own message in place of the command line, which the cause would print. */
+/** Has npm's own message instead of the command line, which the cause would print. */
 function npmError(verb: string | undefined, error: unknown): Error {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const said = stderr.split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);

@@ -7,23 +7,26 @@ import { IsolatedNpm } from './run-npm.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
 export interface StageOptions {
-  /** Let packages run their install scripts. */
+  /** Allow packages to run their install scripts. */
   readonly runScripts: boolean;
-  /** npm gets what it needs of it. */
+  /** npm gets the variables that it needs. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** A package of a registry: `name`, `@scope/name`, with `@version`, `@range` or `@tag`. Nothing that npm would take for a URL, a repository or an option. */
+/**
+ * A package of a registry: `name`, `@scope/name`, with `@version`, `@range` or `@tag`. Excludes everything that npm
+ * would take for a URL, a repository or an option.
+ */
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
 
-/** npm's rule: a package that is published may lock what it depends on by the first, and a project of its own by both. */
+/** npm's rule: a published package may lock its dependencies by the first file, a project by both. */
 const packageLocks = ['npm-shrinkwrap.json'];
 const projectLocks = [...packageLocks, 'package-lock.json'];
 
 /**
- * Copies a plugin into a folder of `work` (an empty folder, a real path), and resolves with its path: from a folder, a `.tgz`, or a
- * package of the registry that npm is set up for. Packages that it depends on and did not bring are installed by npm. Rejects
- * where anything of it leads out of its folder.
+ * Copies a plugin into a folder of `work` (an empty folder, a real path), and resolves with its path: from a folder,
+ * a `.tgz`, or a package of the registry that npm is set up for. npm installs missing dependencies. Rejects when
+ * anything in it leads out of its folder.
  */
 export async function stagePlugin(source: string, work: string, options: StageOptions): Promise<string> {
   const { runScripts, environment } = options;
@@ -76,7 +79,7 @@ async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promi
   return packageLocks;
 }
 
-/** Hidden names, as `.git`, anywhere; `data` is where a server that was started in the folder keeps its database. */
+/** Hidden names, such as `.git`, at any depth; and `data`, the database of a server that was started in the folder. */
 function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
 }

@@ -28,7 +28,7 @@ export function npmTarball(files: Readonly<Record<string, string>>): Buffer {
   return tarball(...Object.entries(files).map(([path, content]) => tarEntry(`package/${path}`, { content })));
 }
 
-/** A plugin that imports what it depends on. */
+/** A plugin that imports its dependencies. */
 export function pluginFiles(
   dependencies: Readonly<Record<string, unknown>> = {},
   more: object = {},

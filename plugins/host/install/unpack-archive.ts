@@ -9,9 +9,10 @@ const refused: readonly (readonly [path: RegExp, why: string])[] = [
 ];
 
 /**
- * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects with an Error
- * that names the entry for what {@link readTarball} refuses, for configurations of npm, for `node_modules/.bin`, and for
- * two entries of one path: which of them counts would depend on the program that reads the archive, or on the file system.
+ * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects
+ * with an Error that names the entry, for everything that {@link readTarball} refuses, for configurations of npm, for
+ * `node_modules/.bin`, and for two entries of one path, because programs and file systems differ in which of the two
+ * counts.
  */
 export async function unpackArchive(file: string, folder: string): Promise<void> {
   try {

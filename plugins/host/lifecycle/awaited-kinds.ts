@@ -8,7 +8,7 @@ export interface KindNames {
   readonly plural: string;
 }
 
-/** A plugin that the host has, as far as its manifest could be read. */
+/** A plugin of the host, as far as its manifest could be read. */
 export interface KnownPlugin {
   readonly name: string;
   readonly phase: PluginPhase;
@@ -17,7 +17,10 @@ export interface KnownPlugin {
   readonly group: PluginManifest['group'];
 }
 
-/** Knows which plugin served a kind last, so that a kind whose plugin is away for a while is not taken for gone. */
+/**
+ * Remembers which plugin served a kind last, so that a kind whose plugin is temporarily absent does not count as
+ * removed.
+ */
 export class AwaitedKinds {
   /** Plugins by the kinds that this process has served. */
   readonly #owners = new Map<string, string>();

@@ -19,7 +19,8 @@ const maxErrorLength = 1024;
 
 /**
  * `/debug/controllers`: the controllers of all plugins that run. An item is named `<plugin>/<controller>`, or by the
- * controller alone where one plugin only has such a one; with `/<key>` behind it, it is an object of that controller.
+ * controller alone if only one plugin has a controller of that name; followed by `/<key>`, it is an object of that
+ * controller.
  */
 export function controllersPage(managers: () => PluginManagers): DebugPage {
   return {
@@ -46,7 +47,7 @@ function controllerPage(found: PluginController, limit: number): object {
   return { ...summaryOf(found), total, keys, lastRuns: manager.runs(status.name, { limit }).map(runOf) };
 }
 
-/** `<plugin>/<controller>/<key>` goes before `<controller>/<key>`, where a name could be read as both. */
+/** `<plugin>/<controller>/<key>` takes precedence over `<controller>/<key>` if a name matches both. */
 function objectPage(controllers: readonly PluginController[], name: string): object | undefined {
   const segments = name.split('/');
   for (const length of [2, 1]) {

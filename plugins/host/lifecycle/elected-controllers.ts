@@ -8,7 +8,7 @@ import type {
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { PluginManager } from './controllers-page.ts';
 
-/** The time for which a replica that is gone delays the others; see {@link LeaderElectionOptions}. */
+/** The time for which a crashed replica delays the others; see {@link LeaderElectionOptions}. */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
 export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics'> {
@@ -18,14 +18,17 @@ export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client'
 }
 
 /**
- * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease stands for election again, as
- * another holder: code that still runs from its last term cannot write any more.
+ * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease stands for
+ * election again, as another holder, so that code from its last term can no longer write.
  */
 export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
   readonly #options: ElectedControllersOptions;
   readonly #definitions = new Map<string, ControllerDefinition>();
   #manager: Manager;
-  /** The lease is lost, and the manager on its way out; the next one brings what is added meanwhile. */
+  /**
+   * True when the lease is lost and the manager is ending; the next manager starts the controllers that are added in
+   * the meantime.
+   */
   #isBetween = false;
 
   constructor(options: ElectedControllersOptions) {
@@ -33,7 +36,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     this.#manager = this.#createManager();
   }
 
-  /** Throws when one of that name is there, or after the stop. */
+  /** Throws when there is one of that name, or after the stop. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);
@@ -67,7 +70,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     return this.#manager.isIdle();
   }
 
-  /** Until the signal aborts. Never rejects: all that ends a manager before is the loss of its lease. */
+  /** Runs until the signal aborts. Never rejects: only the loss of its lease ends a manager earlier. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {

@@ -6,8 +6,8 @@ interface ScanCall {
 }
 
 /**
- * Stands between the stores that are opened from now on and their threads, and can hold back the pages of a scan, as a
- * slow disk would. Everything else goes through.
+ * Stands between the stores that are opened from now on and their threads, and can hold back the pages of a scan,
+ * like a slow disk. Everything else passes.
  */
 export class HeldScans {
   readonly #held: (() => void)[] = [];
@@ -18,7 +18,7 @@ export class HeldScans {
     process.on('worker', this.#onWorker);
   }
 
-  /** The kind that was scanned last, by the store's number. */
+  /** The last scanned kind, by the store's number. */
   get lastKind(): number {
     return this.#lastKind;
   }
@@ -37,7 +37,7 @@ export class HeldScans {
     for (const post of this.#held.splice(0)) post();
   }
 
-  /** Lets everything through, for ever. */
+  /** Lets everything pass, for ever. */
   dispose(): void {
     process.off('worker', this.#onWorker);
     this.release();

@@ -53,7 +53,7 @@ export class PluginFleet {
     return this.#wishes.get(name)?.enabled ?? true;
   }
 
-  /** No step is under way, and no controller has anything to do. */
+  /** True when no step is under way, and no controller has work. */
   isIdle(): boolean {
     return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
   }
@@ -63,7 +63,7 @@ export class PluginFleet {
     this.#create(source);
   }
 
-  /** Starts all plugins but the disabled ones. Resolves when each is Started or has ended. */
+  /** Starts all plugins except the disabled ones. Resolves when each is Started or has ended. */
   async start(wishes: Iterable<readonly [name: string, wishes: PluginWishes]>): Promise<void> {
     for (const [name, wished] of wishes) this.#wishes.set(name, wished);
     const { instances } = this;
@@ -145,7 +145,7 @@ export class PluginFleet {
   }
 
   #reconcile(): void {
-    // Dependencies first. After each change all are looked at again: a change may have opened the way for others.
+    // Dependencies first. After each change all are checked again, because the change may allow steps of others.
     while (dependencyOrder(this.#manifests()).some((name) => this.#advance(name)));
     for (const resume of this.#waiting.splice(0)) resume();
   }
@@ -195,7 +195,7 @@ export class PluginFleet {
     this.#take(this.#create(source).stop());
   }
 
-  /** Makes the next instance of a plugin that has ended, from its files as they are now. */
+  /** Makes the next instance of a plugin that has ended, from its present files. */
   #reopen(ended: PluginInstance): void {
     this.#reopening.add(ended.manifest.name);
     this.#take(this.#createFromFiles(ended));
@@ -239,13 +239,13 @@ export class PluginFleet {
     return this.isEnabled(name) && !this.#isStopping;
   }
 
-  /** No other instance has taken the place of this one, or is about to. */
+  /** True when no other instance has replaced this one, or is about to. */
   #needsNext(ended: PluginInstance): boolean {
     const { name } = ended.manifest;
     return this.get(name) === ended && this.#isWanted(name) && ended.successor === undefined;
   }
 
-  /** A plugin that runs ends with every plugin that it depends on, optional dependencies included. */
+  /** True when a running plugin must end because a plugin that it depends on ends, even an optional dependency. */
   #mustEnd(instance: PluginInstance): boolean {
     const { name } = instance.manifest;
     if (!this.#isWanted(name) || instance.isRetired) return true;
@@ -262,7 +262,7 @@ export class PluginFleet {
     return instance?.hasEnded === false && this.#mustEnd(instance);
   }
 
-  /** It will be Started or Failed soon. */
+  /** True when it will be Started or Failed soon. */
   #isComing(instance: PluginInstance): boolean {
     const { name } = instance.manifest;
     if (this.#reopening.has(name)) return true;
@@ -270,7 +270,9 @@ export class PluginFleet {
     return this.#isWanted(name) && !this.#isEnding(instance) && phase !== 'Started' && phase !== 'Failed';
   }
 
-  /** A Stopped plugin waits while a dependency stops or is read again: it would come back only to fail. */
+  /**
+   * A Stopped plugin waits while a dependency stops or is read again, because otherwise it would start only to fail.
+   */
   #mayComeBack(instance: PluginInstance): boolean {
     const { state, manifest } = instance;
     if (this.#reopening.has(manifest.name)) return false;

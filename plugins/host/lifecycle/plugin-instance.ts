@@ -60,27 +60,27 @@ export class PluginInstance {
     return this.#indexing;
   }
 
-  /** Its module is being loaded, or has been. */
+  /** True when its module is being loaded, or has been loaded. */
   get isLoading(): boolean {
     return this.#isLoading;
   }
 
-  /** It has to stop, whatever is wanted of the plugin. */
+  /** True when it must stop, whatever the desired state of the plugin is. */
   get isRetired(): boolean {
     return this.#isRetired;
   }
 
-  /** The source of the next instance; undefined when it is this one's. */
+  /** The source of the next instance; undefined when it is the same. */
   get successor(): PluginSource | undefined {
     return this.#successor;
   }
 
-  /** It holds something that a stop has to release. */
+  /** True when it holds something that a stop has to release. */
   get isRunning(): boolean {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
 
-  /** It is Stopped or Failed for good; a plugin that comes back is another instance. */
+  /** True when it is Stopped or Failed for good; a plugin that starts again is a new instance. */
   get hasEnded(): boolean {
     return this.#phase === 'Stopped' || this.#phase === 'Failed';
   }
@@ -112,14 +112,17 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // A stop that came meanwhile releases what it holds.
+      // A stop in the meantime releases what it holds.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));
     }
   }
 
-  /** This instance has to stop: its files are to be read again, a `successor` replaces it, or it has crashed (then it is Failed). */
+  /**
+   * Called when this instance must stop: its files will be read again, a `successor` replaces it, or it has crashed
+   * (then it is Failed).
+   */
   retire({ crash, successor }: Retirement = {}): void {
     this.#isRetired = true;
     this.#crash ??= crash;
@@ -145,7 +148,7 @@ export class PluginInstance {
     this.#move('fail', { phase: 'Failed', failure, reason });
   }
 
-  /** No step is under way, and its controllers have nothing to do. */
+  /** True when no step is under way, and its controllers have no work. */
   isIdle(): boolean {
     const state = this.#state;
     return state.phase === 'Started' ? state.run.isIdle() : this.hasEnded;

@@ -184,7 +184,7 @@ describe('what the client of a plugin may do', () => {
     await eventually(() => expect(() => client.informer(Part)).to.throw('cannot list'));
     await server.client.create(Part, { metadata: { name: 'c' } });
     await server.client.delete(Part, 'a');
-    // What another informer has been told, this one would have been told as well.
+    // This informer would have received the same events as the other one.
     const other = server.client.informer(Part);
     const otherRuns = other.run(stop.signal);
     await eventually(() => expect(other.list().map(({ metadata }) => metadata.name)).to.deep.equal(['b', 'c']));

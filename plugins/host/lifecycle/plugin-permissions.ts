@@ -16,9 +16,9 @@ const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
 
 /**
- * What a plugin's client may do. With `permissions:` in its manifest that is these rules; without, it may do everything in
- * its own groups, read the kinds of its controllers and the namespaces, and apply the objects that it declares. With both it
- * writes Events, and the Leases that bear its name: its controllers need these.
+ * The permissions of a plugin's client. With `permissions:` in its manifest, these rules apply; without, it may do
+ * everything in its own groups, read the kinds of its controllers and the namespaces, and apply its declared objects.
+ * In both cases it may write Events, and the Leases with its name, which its controllers need.
  */
 export class PluginPermissions implements PluginPermits {
   readonly #parts: PluginPermissionsParts;
@@ -78,7 +78,7 @@ export class PluginPermissions implements PluginPermits {
     return new Set(manifest.group === undefined ? groups : [manifest.group, ...groups]);
   }
 
-  /** The lease of its controllers begins with its name, as its own ones should. */
+  /** The lease of its controllers begins with its name, as its own leases should. */
   #isOwnLease({ group, resource, name = '' }: ResourceAttributes): boolean {
     const own = this.#parts.manifest.name;
     return (

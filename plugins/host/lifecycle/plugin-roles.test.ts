@@ -54,7 +54,7 @@ describe('the roles of a plugin', () => {
     return items.flatMap(({ metadata: { name } }) => (name.startsWith('plugin:') ? [name] : []));
   };
 
-  /** Whether a user may list widgets, over HTTP. */
+  /** True when a user may list widgets over HTTP. */
   const mayList = async (user: string): Promise<boolean> => {
     const path = '/apis/widgets.example.com/v1/widgets';
     const { status } = await fetch(server.url + path, { headers: { 'Impersonate-User': user } });

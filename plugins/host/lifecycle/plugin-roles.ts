@@ -14,7 +14,7 @@ export interface PluginRolesParts {
 
 const clusterRole = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRole' };
 
-/** The field manager of roles: the host's, since a plugin cannot write them. */
+/** The field manager of roles. It is the host's, since a plugin cannot write roles. */
 const fieldManager = 'plugin-host';
 
 /**

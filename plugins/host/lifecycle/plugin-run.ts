@@ -54,9 +54,12 @@ export interface PluginRunParts {
   readonly extensions: ExtensionTable;
   readonly events: EventBus;
   readonly clock: Clock;
-  /** Lease times of the plugin's controllers, which then work in one of the processes that share the database. Absent: in each. */
+  /**
+   * The lease times of the plugin's controllers, which then work in one of the processes that share the database.
+   * Absent: they work in each.
+   */
   readonly leaderElection?: LeaseTimes;
-  /** The plugin's own. */
+  /** The logger of the plugin. */
   readonly logger: Logger;
   /** Called as {@link awaitServed} describes. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
@@ -82,7 +85,7 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
-  /** Aborts before `#abort`: nothing more of the plugin begins, and its controllers end. */
+  /** Aborts before `#abort`: no new work of the plugin begins, and its controllers end. */
   readonly #stopping = new AbortController();
   #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;
@@ -129,7 +132,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // In the same turn: no client can have written to these kinds yet.
+    // In the same turn, so that no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -149,19 +152,19 @@ export class PluginRun {
 
   /**
    * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
-   * rejects; returns what went wrong. May be called while `start` is under way, which then rejects.
+   * rejects; returns the error. May be called while `start` is under way, which then rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  /** No controller has anything to do; keys that wait for their time do not count. */
+  /** True when no controller has work; delayed keys do not count. */
   isIdle(): boolean {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
-  /** Fields of its declared objects that others have changed, and that were left as they are. */
+  /** Fields of its declared objects that others have changed, and that were left unchanged. */
   get contested(): readonly string[] {
     return this.#contested;
   }
@@ -181,7 +184,7 @@ export class PluginRun {
   }
 
   async #stop(): Promise<string | undefined> {
-    // First: a request must not find a plugin that is half gone.
+    // First, so that no request reaches a half-stopped plugin.
     this.#endpoints.close();
     this.#closeAssets?.();
     this.#extensions.close();
@@ -192,7 +195,7 @@ export class PluginRun {
     this.#events.close();
     this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
-    // After its kinds, which are not written to without their hooks.
+    // After its kinds, which must not be written without their hooks.
     this.#admission.close();
     return problems.length === 0 ? undefined : problems.join('; ');
   }
@@ -213,19 +216,19 @@ export class PluginRun {
     }
   }
 
-  /** A start that was given up, and comes to its end all the same, has made what only the plugin's stop can take away. */
+  /** A start that was given up but still completes has made resources that only the plugin's stop can release. */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;
     } catch {
-      // It failed: the error has been reported, or nothing waits for it any more.
+      // The start failed: its error has been reported, or is no longer awaited.
       return;
     }
     this.#stopHook = stopHook;
     await this.#callStop();
   }
 
-  /** While its kinds are still served. That it fails is no failure of the plugin. */
+  /** Runs while its kinds are still served. An error here is not a failure of the plugin. */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
@@ -268,7 +271,7 @@ export class PluginRun {
     });
   }
 
-  /** A start that was given up may go on behind our back: it registers nothing any more. */
+  /** A start that was given up may still run, but can no longer register anything. */
   #guardedScheme(): PluginSchemeManager {
     return Object.freeze<PluginSchemeManager>({
       register: (model, callback) => {
@@ -282,7 +285,7 @@ export class PluginRun {
     });
   }
 
-  /** A kind that is registered after the start: nothing awaits its index. */
+  /** For a kind that is registered after the start, nothing awaits its index. */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {
       if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');

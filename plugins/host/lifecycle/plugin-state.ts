@@ -7,7 +7,7 @@ export type PluginPhase = 'Created' | 'Resolved' | 'Starting' | 'Started' | 'Sto
 export interface PluginWishes {
   /** Default true. */
   readonly enabled: boolean;
-  /** Any text; each time it changes, the plugin is stopped, and started from its files as they are then. */
+  /** Any text; each time it changes, the plugin is stopped, and started from its files at that time. */
   readonly reload?: string;
 }
 
@@ -26,9 +26,9 @@ export type PluginState =
 export type PluginFailure =
   /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
   | 'Refused'
-  /** A plugin that it needs is not there, or depends on it in turn. */
+  /** A plugin that it needs is missing, or depends on it in turn. */
   | 'DependencyMissing'
-  /** A plugin that it needs is there and not Started; it starts again when that one is Started. */
+  /** A plugin that it needs is present but not Started; it starts again when that one is Started. */
   | 'DependencyNotStarted'
   | 'LoadFailed'
   /** The stored settings do not fit its schema; it starts again when they change. */
@@ -41,7 +41,7 @@ export type PluginFailure =
 
 export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
 
-/** All other transitions throw. Stopped and Failed are final: a plugin that comes back is a new instance. */
+/** All other transitions throw. Stopped and Failed are final: a plugin that starts again is a new instance. */
 const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEvent, PluginPhase>>>>> = {
   Created: { resolve: 'Resolved', stop: 'Stopped', fail: 'Failed' },
   Resolved: { start: 'Starting', stop: 'Stopped', fail: 'Failed' },
@@ -52,7 +52,7 @@ const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEv
   Failed: {},
 };
 
-/** The phase that an event leads to. Throws when it cannot happen in this one. */
+/** The phase after an event. Throws when the event cannot happen in the present phase. */
 export function nextPhase(phase: PluginPhase, event: PluginEvent): PluginPhase {
   const next = transitions[phase][event];
   if (next === undefined) throw new Error(`a plugin that is ${phase} cannot ${event}`);

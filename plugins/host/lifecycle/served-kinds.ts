@@ -7,7 +7,7 @@ import { orAbort } from '../text/deadline.ts';
 export interface KindProgress {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Objects so far; how many there are is known at the end. */
+  /** The number of objects so far; the total is known at the end. */
   readonly indexed: number;
 }
 
@@ -15,7 +15,7 @@ export interface AwaitServedOptions {
   readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Gives the wait up; rejects with its reason. */
+  /** Ends the wait; it rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /** Called with the kinds that are being indexed: at once, with each log line, and at the end with none. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;

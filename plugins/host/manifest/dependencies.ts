@@ -5,7 +5,7 @@ type Manifests = ReadonlyMap<string, PluginManifest>;
 
 /**
  * Why plugins cannot start, by name: a dependency is missing, has the wrong version, or leads back to the plugin. A
- * dependency that is there but fails is noticed when it fails. All plugins without a problem can be put in an order.
+ * dependency that is present but fails is noticed when it fails. All plugins without a problem can be ordered.
  */
 export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
@@ -16,7 +16,7 @@ export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, st
   return problems;
 }
 
-/** The names of all plugins, those that others depend on first, else in the order of the map. */
+/** The names of all plugins, dependencies first, otherwise in the order of the map. */
 export function dependencyOrder(manifests: Manifests): readonly string[] {
   const order = new Set<string>();
   const entered = new Set<string>();
@@ -41,7 +41,7 @@ function wrongDependencies({ dependencies }: PluginManifest, manifests: Manifest
   });
 }
 
-/** The way from a plugin back to itself, the shortest; none when there is no such way. */
+/** The shortest cycle through a plugin; empty when there is none. */
 function cycleThrough(start: string, manifests: Manifests): readonly string[] {
   const cameFrom = new Map<string, string>();
   const waiting = [start];

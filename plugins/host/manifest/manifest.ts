@@ -12,7 +12,7 @@ interface PluginDependency {
   readonly name: string;
   /** semver range. */
   readonly range: string;
-  /** May be absent; when it is there, its version must fit. */
+  /** True when it may be absent; if it is present, its version must fit. */
   readonly optional: boolean;
 }
 
@@ -33,7 +33,10 @@ export interface PluginManifest {
   readonly main: string;
   /** JSON Schema of its settings, an object, in the dialect of models. Default: it has none. */
   readonly settings?: object;
-  /** What its client may do. Default: everything in its own groups, reading what its controllers read, and namespaces. */
+  /**
+   * The permissions of its client. Default: everything in its own groups, and reading namespaces and the kinds that its
+   * controllers read.
+   */
   readonly permissions?: readonly PermissionRule[];
   /** The roles that it offers to people. */
   readonly roles?: readonly PluginRole[];
@@ -80,7 +83,7 @@ const checks: Readonly<Record<keyof PluginManifest, Check>> = {
 const required: readonly string[] = ['name', 'version'];
 
 /**
- * Reads a manifest. `file` is what messages call it. Throws Error with every mistake at once, each with its line:
+ * Reads a manifest. `file` is its name in messages. Throws Error with every mistake at once, each with its line:
  * `plugin.yaml:3: version: must be a version such as 1.0.0`.
  */
 export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
@@ -165,7 +168,7 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Without its cause, which says the same about a model that the author has not declared.
+    // Without its cause, which repeats the message for a model that the author has not declared.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

@@ -7,7 +7,7 @@ export interface PermissionRule {
   readonly resources?: readonly string[];
   /** Default: every name. */
   readonly resourceNames?: readonly string[];
-  /** Paths that are no objects', in roles only. */
+  /** Paths other than those of objects; in roles only. */
   readonly nonResourceURLs?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface PluginRole {
   readonly aggregateTo?: readonly (typeof aggregatingRoles)[number][];
 }
 
-/** A mistake, and the field that it is about. */
+/** A mistake and its field. */
 interface Mistake {
   readonly field: string;
   readonly message: string;

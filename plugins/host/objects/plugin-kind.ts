@@ -19,7 +19,7 @@ export interface PluginIdentity {
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
 }
 
-/** All but the wishes is the manifest's, and comes back when it is changed. */
+/** Everything except {@link PluginWishes} comes from the manifest, and is restored when a client changes it. */
 export interface PluginSpec extends PluginIdentity, PluginWishes {}
 
 /** The wishes in a spec. */
@@ -34,11 +34,13 @@ export interface PluginObserved {
   readonly reason?: string;
   /** The same for people. */
   readonly message?: string;
-  /** The version that this status is about. */
+  /** The version of the plugin that this status describes. */
   readonly observedVersion?: string;
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
-  /** Objects that are declared deleted, and wait for the plugin, which does not run: a finalizer of its keeps them. */
+  /**
+   * Objects that are declared deleted and wait for the plugin: they have a finalizer of the plugin, which does not run.
+   */
   readonly heldBack?: readonly BlockedKind[];
   readonly conditions?: readonly Condition[];
 }
@@ -60,7 +62,7 @@ const dependency = {
 
 const spec = {
   type: 'object',
-  // An object without one wants what the default of `enabled` says.
+  // For an object without one, the default of `enabled` applies.
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
@@ -132,6 +134,6 @@ export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject>
     schema: { type: 'object', properties: { spec, status } },
     indexes: ['spec.enabled', 'spec.version', 'status.phase'],
   });
-  // The interface says what the schema says.
+  // The interface matches the schema.
   return model as ModelDescriptor<PluginObject>;
 }

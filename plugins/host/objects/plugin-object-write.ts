@@ -18,8 +18,8 @@ export interface PluginObjectWrite {
 }
 
 /**
- * Makes a plugin's object say what the report says: first its spec, then its status. Writes nothing that is so already.
- * An object that is not there is made, unless the host does not have the plugin. Rejects with the last conflict after
+ * Brings a plugin's object to the state of the report: first its spec, then its status. Writes nothing if they are
+ * equal. Creates an absent object, unless the host does not have the plugin. Rejects with the last conflict after
  * eight of them.
  */
 export async function writePluginObject(report: PluginReport, write: PluginObjectWrite): Promise<void> {

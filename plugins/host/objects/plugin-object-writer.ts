@@ -7,18 +7,18 @@ export interface PluginObjectWriterOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly write: (report: PluginReport) => Promise<void>;
-  /** Aborts when the host stops: what waits is tried once more, and not again. */
+  /** Aborts when the host stops: waiting reports are tried once more, and then dropped. */
   readonly closing: AbortSignal;
 }
 
-/** Reports that wait for a database that does not take them; beyond it the oldest go. */
+/** The maximum number of reports that wait while the database refuses writes; beyond it the oldest are dropped. */
 const maxWaiting = 8;
 
 const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
- * Writes the reports of one plugin, one at a time and in order: each phase once, of the same phase the newest. A write
- * that fails is tried again, with growing delays; nothing else waits for it.
+ * Writes the reports of one plugin, one at a time and in order: one report for each phase, the newest one. A failed
+ * write is retried, with growing delays; nothing else waits for it.
  */
 export class PluginObjectWriter {
   readonly #options: PluginObjectWriterOptions;

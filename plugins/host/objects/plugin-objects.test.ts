@@ -89,7 +89,7 @@ describe('plugins as objects', () => {
     await idle();
   }
 
-  /** Phases of a plugin's object from a revision on, each change once, until one is as wanted. */
+  /** The phases of a plugin's object from a revision on, each change once, until one matches. */
   async function phasesUntil(last: string, name: string, from: PluginObject): Promise<readonly string[]> {
     const { resourceVersion } = from.metadata;
     const seen: string[] = [];
@@ -349,7 +349,7 @@ describe('plugins as objects', () => {
     add('b');
     await started();
     await change('b', { enabled: false });
-    // What a user may send; the type of this client knows better.
+    // A user may send this, although the client's type forbids it.
     const bare = { metadata: { name: 'bare' } } as unknown as PluginObject;
     await server.client.create(kind, bare);
     await server.client.patch(kind, 'a', { type: 'merge', patch: { spec: null } });

@@ -17,7 +17,10 @@ export interface PluginObjectsParts {
   readonly logger: Logger;
   /** Called for each object at first, and after each change. Never twice at once for one name. */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
-  /** An object is gone. Whether its plugin is gone as well, so that the object does not come back. */
+  /**
+   * Called when an object is deleted. Returns true when its plugin is gone as well, so that the object is not created
+   * again.
+   */
   readonly onDeleted: (name: string) => Promise<boolean>;
 }
 
@@ -27,8 +30,8 @@ export interface DesiredPlugin extends PluginWishes {
 }
 
 /**
- * The plugins as objects: keeps each object at what the host reports of its plugin, and tells the host what the objects
- * want. Nothing that fails here, or takes long, fails or delays a plugin. Lives once: open, follow, close.
+ * The plugins as objects: writes the host's reports to each object, and passes the wishes of the objects to the host.
+ * A failure or delay here does not affect a plugin. Used once: open, follow, close.
  */
 export class PluginObjects {
   readonly #parts: PluginObjectsParts;
@@ -52,29 +55,32 @@ export class PluginObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** Registers the kind, and returns what the stored objects want. Never rejects: plugins start even without their objects. */
+  /**
+   * Registers the kind, and returns the wishes of the stored objects. Never rejects: plugins start even without their
+   * objects.
+   */
   open(): Promise<readonly DesiredPlugin[]> {
     this.#opened ??= this.#open();
     return this.#opened;
   }
 
-  /** Starts to act upon changes of the objects. */
+  /** Starts to handle changes of the objects. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Has a plugin's object say so, in the background; before `open`, later. */
+  /** Writes a report to a plugin's object, in the background; if called before `open`, after it. */
   report(name: string, report: PluginReport): void {
     this.#writer(name).push(report);
   }
 
-  /** Everything is written, and every change acted upon. */
+  /** True when everything is written, and every change is handled. */
   isIdle(): boolean {
     const isQuiet = this.#followed === undefined || this.#manager.isIdle();
     return isQuiet && (!this.#isServed || [...this.#writers.values()].every((writer) => writer.isIdle()));
   }
 
-  /** Writes what is not written yet, and takes the kind back. Never rejects. */
+  /** Writes the remaining reports, and unregisters the kind. Never rejects. */
   async close(): Promise<void> {
     this.#unfollow.abort();
     await this.#opened;
@@ -113,7 +119,7 @@ export class PluginObjects {
       this.#generations.set(name, object.metadata.generation);
       await this.#parts.onDesired({ name, ...wishesOf(object.spec) });
     }
-    // Someone may have changed the host's fields, or deleted the object.
+    // A client may have changed the host's fields, or deleted the object.
     this.#writers.get(name)?.refresh();
   }
 

@@ -8,12 +8,12 @@ import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
 /** The host's report about a plugin at one moment. */
 export interface PluginReport {
-  /** Absent for one that the host does not have. */
+  /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
   /** The spec of a new object; a present object keeps its own. */
   readonly enabled: boolean;
   readonly phase: PluginPhase;
-  /** Absent where the phase says it all. */
+  /** Absent when the phase needs no reason. */
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
@@ -21,11 +21,11 @@ export interface PluginReport {
   readonly contested: readonly string[];
   /** The deletions that wait for its finalizers while it does not run; absent when they are not known. */
   readonly held?: readonly BlockedKind[];
-  /** When it was so, in ms of the clock. */
+  /** The time of the report, in ms of the clock. */
   readonly atMs: number;
 }
 
-/** The spec of a plugin's object, but for `enabled`. */
+/** The spec of a plugin's object, except `enabled`. */
 export function identityOf(manifest: PluginManifest): PluginIdentity {
   const { version, displayName, description, revision, requires, group, dependencies } = manifest;
   return {
@@ -42,7 +42,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
 /** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
-/** The status that a report amounts to. `present` is the one that it replaces: times of conditions go on. */
+/** The status for a report. `present` is the status that it replaces, whose condition times are kept. */
 export function observedOf(
   report: PluginReport,
   present: PluginObserved | undefined,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 const made: string[] = [];
 
-/** A folder with these files, by path. `removeFolders` takes it away. */
+/** A folder with these files, by path. `removeFolders` deletes it. */
 export async function makeFolder(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
   made.push(folder);

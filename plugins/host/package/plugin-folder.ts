@@ -17,8 +17,8 @@ export interface PluginFolder extends PluginSource {
 }
 
 /**
- * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that says what is missing, or names
- * the file and every mistake in it. `shownAs` is what messages call the folder; default its real path.
+ * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that says what is missing, or
+ * names the file and every mistake in it. `shownAs` is the folder's name in messages; default its real path.
  */
 export async function openPluginFolder(path: string, shownAs?: string): Promise<PluginFolder> {
   const folder = await present(realpath(path), `${path}: there is no such folder`);
@@ -38,7 +38,10 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
   };
 }
 
-/** The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is not there, or outside. */
+/**
+ * The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is missing, or
+ * outside of the folder.
+ */
 export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
   return present(fileInside(folder, main), `${main} is not there: the plugin has to be built first`);
 }
@@ -52,7 +55,10 @@ async function assetsOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Resolves as the reading of a path does. If the path does not exist, the message says so in place of the system's text. */
+/**
+ * Resolves with the result of reading a path. If the path does not exist, the error says so instead of the system's
+ * text.
+ */
 async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   return reading.catch((error: unknown) => {
     throw isMissing(error) ? new Error(message) : error;

@@ -2,12 +2,15 @@ import type { ResolveFnOutput, ResolveHookContext } from 'node:module';
 
 const parameter = 'homeostat-build';
 
-/** The query of all modules of a build: its digest, and of how many parts the path of the plugin's folder is. */
+/** The query of all modules of a build: its digest, and the number of segments in the path of the plugin's folder. */
 export function buildQuery(digest: string, folder: URL): string {
   return `?${parameter}=${digest}.${folder.pathname.split('/').length}`;
 }
 
-/** A hook of Node's module loader, which calls it in a thread of its own: what a module of a build imports from the same folder is of that build. */
+/**
+ * A hook of Node's module loader, which calls it in a separate thread: modules that a module of a build imports from
+ * the same folder belong to that build.
+ */
 export async function resolve(
   specifier: string,
   context: ResolveHookContext,

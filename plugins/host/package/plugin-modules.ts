@@ -14,14 +14,17 @@ const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
 /** The file in which npm lists the installed packages, each with a digest of its content. */
 const installedPackages = join('node_modules', '.package-lock.json');
 
-/** Node keeps modules for as long as the process lives, and so does this: the build of each folder that it loaded first. */
+/**
+ * The build of each folder that Node loaded first. Node keeps modules for the life of the process, and so does this
+ * map.
+ */
 const firstBuilds = new Map<string, string>();
 let isHooked = false;
 
 /**
- * Imports a module of a plugin as its files are now. Node has no way to drop a module, so code that has changed since the
- * first import is loaded beside it, under URLs with a digest of the build, and what was loaded before stays in memory.
- * Code that was loaded already, this build or an earlier one, is not loaded again.
+ * Imports a module of a plugin from its present files. Node cannot drop a module, so code that has changed since the
+ * first import is loaded in addition, under URLs with a digest of the build, and the earlier code stays in memory. A
+ * build that was loaded before is not loaded again.
  */
 export async function importPluginModule(folder: string, file: string): Promise<unknown> {
   const url = pathToFileURL(file);
@@ -45,7 +48,7 @@ export async function importPluginModule(folder: string, file: string): Promise<
 const loadingFrames = 60;
 let loads = 0;
 
-/** Not for longer: each error costs as much more as it has frames. */
+/** Restored at the end, because each error costs more with more frames. */
 async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   loads += 1;
   Error.stackTraceLimit = loadingFrames;

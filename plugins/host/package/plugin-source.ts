@@ -4,22 +4,24 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 /** The source of a plugin. */
 export interface PluginSource {
   readonly manifest: PluginManifest;
-  /** Real path; absent for a plugin that is no folder. */
+  /** The real path; absent for a plugin without a folder. */
   readonly folder?: string;
-  /** Runs the plugin's module, and returns what it exports; not yet checked. */
+  /** Runs the plugin's module, and returns its export, which is not checked yet. */
   load(): Promise<unknown>;
   /** The declarations of its files, and their mistakes. */
   declaredObjects(): Promise<readonly Declaration[]>;
   /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
   assets(): Promise<string | undefined>;
-  /** The same plugin as its files are now; absent where there are none. Rejects when they cannot be read. */
+  /** The same plugin from its present files; absent without files. Rejects when they cannot be read. */
   reopen?(): Promise<PluginSource>;
 }
 
 /** The permissions of a program's own code. */
 const everything = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
 
-/** A plugin that is in the program already: in tests, and where a program brings its own. It may do what the program may. */
+/**
+ * A plugin that is part of the program, in tests or as a program's own plugin. It has the permissions of the program.
+ */
 export function pluginSource(name: string, plugin: unknown): PluginSource {
   const manifest: PluginManifest = {
     name,

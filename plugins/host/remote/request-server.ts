@@ -1,7 +1,10 @@
 import { trustingFetch } from '@homeostat/controller-runtime';
 import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 
-/** Most bytes read of a response that is no export: a Status has a few lines, but a proxy's page may be long. */
+/**
+ * The maximum number of bytes that are read of a response other than an export: a Status has a few lines, but a proxy's
+ * page may be long.
+ */
 const maxRefusalBytes = 64 * 1024;
 
 export interface ServerAddress {
@@ -26,18 +29,18 @@ export function requestServer(
       ...(json === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    // Followed, a redirection might take the token elsewhere.
+    // A redirection could send the token to another server.
     redirect: 'manual',
   });
 }
 
-/** The error of a response that refuses: `what` asked for it, the server says why. */
+/** The error for a refusal: `what` names the request, the server's message the reason. */
 export async function refusalError(what: string, response: Response): Promise<Error> {
   const message = `${what} returned ${response.status}: ${await refusalOf(response)}`;
   return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);
 }
 
-/** The message of a Status, or the beginning of what else there is. */
+/** The message of a Status, or the start of any other body. */
 async function refusalOf(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;

@@ -1,7 +1,7 @@
 import { refusalError, requestServer } from './request-server.ts';
 import type { ServerAddress } from './request-server.ts';
 
-/** Paths of a server that no model is known for: discovery, and the objects that it leads to. */
+/** Reads and deletes without models: discovery, and the objects that it lists. */
 export class ServerApi {
   readonly #address: ServerAddress;
   readonly #signal: AbortSignal;
@@ -11,7 +11,7 @@ export class ServerApi {
     this.#signal = signal;
   }
 
-  /** Rejects with what the server says where it refuses. */
+  /** Rejects with the server's message when it refuses. */
   async get<T>(path: string): Promise<T> {
     return (await this.#request('GET', path)).json() as Promise<T>;
   }
@@ -22,7 +22,7 @@ export class ServerApi {
     return response.ok;
   }
 
-  /** Deletes the object of that uid; one that is gone, or another by now, is not touched. */
+  /** Deletes the object of that uid, if it still exists; a new object of the same name is not touched. */
   async delete(path: string, uid: string): Promise<void> {
     const response = await this.#request('DELETE', path, { accepted: [404, 409], json: { preconditions: { uid } } });
     await response.body?.cancel();

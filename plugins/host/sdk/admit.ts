@@ -5,8 +5,8 @@ import type { ApiObject, Model } from '@homeostat/controller-runtime/api';
 const hookNames = ['onCreate', 'onUpdate', 'onDelete'] as const satisfies (keyof AdmissionHooks)[];
 
 /**
- * Hooks that have a say in the writes of a kind, wherever these come from. They get objects in the version of `model`. An
- * instance of a class will do. Throws TypeError that names what is no hook, and what is no model.
+ * Declares hooks that change or refuse the writes of a kind, whatever their source. They get objects in the version
+ * of `model`. Accepts an instance of a class. Throws TypeError that names a wrong hook or model.
  */
 export function admit<T extends ApiObject>(
   model: Model<T>,
@@ -24,7 +24,7 @@ export function admit<T extends ApiObject>(
   return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(bound) });
 }
 
-/** Other fields of a class's instance are allowed. */
+/** An instance of a class may have other fields. */
 function strangersOf(hooks: object): readonly string[] {
   const prototype: unknown = Object.getPrototypeOf(hooks);
   if (prototype !== Object.prototype) return [];

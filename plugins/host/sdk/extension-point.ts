@@ -1,11 +1,11 @@
 import { parseSharedName } from '../text/shared-name.ts';
 
-/** A place where one plugin takes values from others; see {@link defineExtensionPoint}. */
+/** A point where a plugin accepts values from others; see {@link defineExtensionPoint}. */
 export interface ExtensionPoint<T> {
   readonly name: string;
   /** JSON Schema, in the dialect of models. */
   readonly schema?: object;
-  /** Carries the type, and is never there. */
+  /** Absent at run time: it carries the type. */
   readonly value?: T;
 }
 
@@ -15,9 +15,9 @@ export interface ExtensionPointOptions {
 }
 
 /**
- * Names an extension point `<plugin>/<name>`, of the plugin that declares it. Those that contribute may import it, or define
- * it again: points are the same when their names are. The schema is the one of the plugin that declares it. Frozen.
- * @throws TypeError for a name that is none.
+ * Names an extension point `<plugin>/<name>`, of the plugin that declares it. Contributors may import it, or define
+ * it again: points with the same name are the same. The declaring plugin's schema counts. Frozen. @throws TypeError
+ * for an invalid name.
  */
 export function defineExtensionPoint<T>(name: string, options: ExtensionPointOptions = {}): ExtensionPoint<T> {
   parseSharedName('an extension point', name);
@@ -25,7 +25,7 @@ export function defineExtensionPoint<T>(name: string, options: ExtensionPointOpt
   return Object.freeze({ name, ...(schema === undefined ? {} : { schema }) });
 }
 
-/** One value, and the plugin that it is from. Frozen; the value is as it was given. */
+/** One value, and its plugin. Frozen; the value itself is unchanged. */
 export interface Contribution<T> {
   readonly plugin: string;
   readonly value: T;
@@ -39,13 +39,13 @@ export interface Contributions<T> {
    */
   list(): readonly Contribution<T>[];
   /**
-   * Calls the handler with the new list, each time that it changes, until the plugin stops. What a handler throws, or
-   * rejects with, is logged. Returns a function that ends it.
+   * Calls the handler with the new list at each change, until the plugin stops. Errors of a handler are logged.
+   * Returns a function that removes it.
    */
   onChange(handler: (contributions: readonly Contribution<T>[]) => unknown): () => void;
 }
 
-/** The extension points of a plugin, and what it contributes to others'. Both are gone when it stops or fails. */
+/** The extension points of a plugin, and its contributions to others. Both are removed when it stops or fails. */
 export interface PluginExtensions {
   /**
    * Declares a point of this plugin; in `start`, so that it is there for those that depend on this plugin.
@@ -54,8 +54,8 @@ export interface PluginExtensions {
    */
   declare<T>(point: ExtensionPoint<T>): Contributions<T>;
   /**
-   * Adds a value to a point of this plugin, or of one that it depends on. It is seen when this plugin is Started, and at
-   * once after that; where the dependency is optional and not Started, when it is. Returns a function that takes it back.
+   * Adds a value to a point of this plugin, or of one that it depends on. The value is visible once this plugin is
+   * Started and, for an optional dependency, that one is, too. Returns a function that removes it.
    * @throws Error that names plugin and point: one that this plugin does not depend on, that has no such point, or whose
    * schema the value breaks; once the plugin has stopped.
    */

@@ -65,7 +65,7 @@ describe('the settings of a plugin', () => {
 
   type Start = (context: PluginContext<MailSettings>) => unknown;
 
-  /** A plugin that keeps the settings that it is given. */
+  /** A plugin that keeps the settings that it receives. */
   function add(name: string, settings: object | null = mailSettings, start: Start = () => undefined): void {
     const plugin = definePlugin<MailSettings>({
       start: (context) => {
@@ -90,7 +90,7 @@ describe('the settings of a plugin', () => {
   const values = (): MailSettings | undefined => given.at(-1)?.get();
   const errors = (): readonly string[] => lines.flatMap(({ level, message }) => (level === 'error' ? [message] : []));
 
-  /** Stores settings as another server would, whose plugin has another schema. */
+  /** Stores settings like another server whose plugin has another schema. */
   async function store(name: string, spec: SettingsObject['spec']): Promise<void> {
     const lenient = newHost();
     await lenient.start();
@@ -242,7 +242,7 @@ describe('the settings of a plugin', () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
-      // Neither a label nor what the default says already is a change.
+      // A new label is not a change, and neither is a value that equals the default.
       await server.client.patch(kind, 'mail', {
         type: 'merge',
         patch: { metadata: { labels: { 'example.com/a': 'b' } }, spec: { tls: { verify: true } } },

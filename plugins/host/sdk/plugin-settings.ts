@@ -1,4 +1,4 @@
-/** Settings as far as the compiler knows where their author says nothing more. */
+/** The type of settings for which the author gives no type. */
 export type SettingsValues = Readonly<Record<string, unknown>>;
 
 /**
@@ -9,8 +9,8 @@ export interface PluginSettings<S extends object = SettingsValues> {
   /** Returns the present settings, deeply frozen; the same object until they change. `{}` when the manifest has no schema. */
   get(): S;
   /**
-   * Calls the handler with new settings, each time that a value has changed, until the plugin stops. What a handler
-   * throws, or rejects with, is logged. Returns a function that ends it.
+   * Calls the handler with new settings each time a value has changed, until the plugin stops. Errors of a handler
+   * are logged. Returns a function that removes it.
    */
   onChange(handler: (settings: S) => unknown): () => void;
 }

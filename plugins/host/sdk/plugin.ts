@@ -12,25 +12,30 @@ export interface PluginSchemeManager {
    * @throws ModelError that names attribute and rule, or the plugin that has the kind; Error once the plugin has stopped.
    */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
-  /** Takes a kind back, its objects stay stored; false when it is not registered. @throws ModelError when it is another's. */
+  /**
+   * Unregisters a kind, whose objects stay stored; false when it is not registered. @throws ModelError when it is
+   * another's.
+   */
   unregister(model: Model | GroupVersionKind): boolean;
   /** The present registrations of this plugin, in order. */
   registered(): readonly Registration[];
 }
 
-/** The controllers of a plugin. Those added by `start` work once all its kinds are indexed; later ones at once. */
+/**
+ * The controllers of a plugin. Controllers that `start` adds work once all its kinds are indexed; later ones at once.
+ */
 export interface PluginControllers {
-  /** Throws when one of that name is there, and once the plugin has stopped. */
+  /** Throws when there is one of that name, and once the plugin has stopped. */
   add(definition: ControllerDefinition): void;
   /** Stops a controller, letting its runs end (30 s); resolves at once when there is none of that name. */
   remove(name: string): Promise<void>;
 }
 
-/** The HTTP endpoints of a plugin (spec 4.3). Served once the plugin is Started, 503 before; gone when it stops. */
+/** The HTTP endpoints of a plugin (spec 4.3). Served once the plugin is Started, 503 before; removed when it stops. */
 export interface PluginEndpoints {
   /**
    * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
-   * @throws Error that says what is wrong with it: no group and version, a group that is not the plugin's, a path that a
+   * @throws Error with the reason: no group and version, a group that is not the plugin's, a path that a
    * kind or another plugin has; or that the plugin has stopped.
    */
   add(endpoint: Endpoint): void;
@@ -55,13 +60,17 @@ export interface PluginContext<S extends object = SettingsValues> {
   readonly extensions: PluginExtensions;
   readonly events: PluginEvents;
   /**
-   * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes need
-   * a prefix, which is not the service's (422; spec 2.5); the clients of the plugin's controllers are the same.
+   * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes
+   * need a prefix other than the service's (422; spec 2.5). The same holds for the clients of the plugin's
+   * controllers.
    */
   readonly client: Client;
   /** Adds the plugin's name to each line. */
   readonly logger: Logger;
-  /** Aborts when the plugin stops or fails, after its controllers have ended. Whatever the plugin runs ends with it. */
+  /**
+   * Aborts when the plugin stops or fails, after its controllers have ended. All other work of the plugin must end
+   * then.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -74,16 +83,20 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   readonly endpoints?: readonly Endpoint[];
   /** Hooks made by `admit`. They apply before the first write to a kind of `models`. */
   readonly admission?: readonly Admission[];
-  /** Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
+  /** Has 30 s. An error or a time-out fails only this plugin. */
   start?(context: PluginContext<S>): unknown;
-  /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
+  /**
+   * Called when `start` has succeeded, even after the host has given it up. Has 30 s; the host removes kinds and
+   * controllers itself.
+   */
   stop?(): unknown;
 }
 
-// Plugins may bring a second copy of this package, so instanceof does not tell; a symbol of the global registry does.
+// Plugins may bring a second copy of this package, for which instanceof is false; a symbol of the global registry
+// works for all copies.
 const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
 
-/** Base of plugins in class form. The host makes one instance a start. */
+/** Base of plugins in class form. The host makes one instance per start. */
 export class BasePlugin<S extends object = SettingsValues> implements PluginContext<S> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
@@ -109,16 +122,19 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
     this.signal = context.signal;
   }
 
-  /** Register kinds and controllers here. Has 30 s. A throw, a rejection, or no end fails this plugin alone. */
+  /** Register kinds and controllers here. Has 30 s. An error or a time-out fails only this plugin. */
   async start(): Promise<void> {}
 
-  /** Called when `start` has succeeded, also once the host has given it up. Has 30 s; the host takes back kinds and controllers itself. */
+  /**
+   * Called when `start` has succeeded, even after the host has given it up. Has 30 s; the host removes kinds and
+   * controllers itself.
+   */
   async stop(): Promise<void> {}
 }
 
 Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 
-// Settings of any type: what they are is between a plugin and its manifest.
+// Settings of any type, which depends on the plugin's manifest.
 export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
 /** The default export of a plugin's main file. */
@@ -133,7 +149,7 @@ export function isPluginClass(plugin: unknown): plugin is PluginClass {
   return typeof plugin === 'function' && Reflect.get(plugin, pluginSymbol) === true;
 }
 
-/** Returns what a module exported as a plugin. Throws TypeError when it is none. */
+/** Returns the export of a module as a plugin. Throws TypeError when it is not one. */
 export function checkPlugin(exported: unknown): Plugin {
   if (isPluginClass(exported)) return exported;
   if (typeof exported === 'function') throw new TypeError(`the class ${exported.name} must extend BasePlugin`);

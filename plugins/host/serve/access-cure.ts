@@ -1,7 +1,7 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { environmentName } from './serve-options.ts';
 
-/** Codes of Node for a certificate that leads to no authority it knows. */
+/** Node's error codes for a certificate without a known authority. */
 const unknownAuthority: ReadonlySet<unknown> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -40,7 +40,7 @@ export class AdminKubeconfig implements AdministratorFile {
     await this.#write(token, { url: new URL('http://127.0.0.1:8700'), ca: undefined });
   }
 
-  /** Writes where the server is, and who vouches for it, into the file, if there is one. */
+  /** Writes the server's address and authority into the file, if there is one. */
   async update(server: ReachableServer): Promise<void> {
     const token = this.read();
     if (token !== undefined) await this.#write(token, server);

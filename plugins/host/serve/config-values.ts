@@ -18,7 +18,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 ]);
 const maxDurationMs = 365 * 24 * 3_600_000;
 
-/** Values that cannot be used; each problem says where its value came from. */
+/** Invalid values; each problem names the source of its value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -27,11 +27,11 @@ export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** On loopback addresses, the mode `open` is the default where there is no token. */
+  /** On loopback addresses, the mode `open` is the default without a token. */
   readonly isOpenByDefault?: boolean;
 }
 
-/** A value, where it came from, and the folder that its relative paths are relative to. */
+/** A value, its source, and the base folder of its relative paths. */
 export interface Given {
   readonly value: unknown;
   readonly origin: string;
@@ -44,7 +44,7 @@ export function textFlag(flags: ConfigSources['flags'], name: string): string | 
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Looks values up, judges them, and notes what is wrong with them. */
+/** Looks up and checks values, and collects their problems. */
 export class ConfigValues {
   readonly problems: string[] = [];
   readonly #sources: ConfigSources;
@@ -90,7 +90,7 @@ export class ConfigValues {
     return this.switch(option) ?? false;
   }
 
-  /** From the environment, and from a flag, everything is a text. */
+  /** Values from the environment and from flags are texts. */
   switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
     if (found === undefined) return undefined;
@@ -137,7 +137,7 @@ export class ConfigValues {
         );
   }
 
-  /** A text that the check finds no problem in. */
+  /** A text that passes the check. */
   checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
     const found = this.text(option);
     if (found === undefined) return undefined;
@@ -198,7 +198,7 @@ export class ConfigValues {
   }
 }
 
-/** The file may hold the token, and an error of YAML quotes what it stumbled over; its cause has whole lines. */
+/** The file may hold the token. An error of the YAML parser quotes the wrong text, and its cause has whole lines. */
 function withoutQuotes(error: unknown): string {
   return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
 }

@@ -20,7 +20,7 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
   readonly auth: AuthMode;
-  /** The administrator's token. A secret: it stands in no message. Absent: that of {@link adminKubeconfig}. */
+  /** The administrator's token. A secret: no message contains it. Absent: the token of {@link adminKubeconfig}. */
   readonly token?: string;
   /** The file of the administrator's kubeconfig, beside the database. */
   readonly adminKubeconfig: string;
@@ -35,7 +35,7 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
-  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. Absent: none. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. Absent: none. */
   readonly trustedProxies?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
@@ -43,11 +43,11 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly eventTtlMs?: number;
   /** Absent: requests are not audited. */
   readonly audit?: AuditOptions;
-  /** Absent: where the database may be shared. */
+  /** Absent: true if the database may be shared. */
   readonly leaderElection?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
-  /** A plugin of `plugins` that fails ends the server. */
+  /** True: a failure of a plugin in `plugins` ends the server. */
   readonly strict: boolean;
 }
 
@@ -167,7 +167,7 @@ function readAudit(values: ConfigValues): AuditOptions | undefined {
   };
 }
 
-/** A week, ten million changes and 16 GiB are the most: all of it is kept in memory. */
+/** The maximum is a week, ten million changes and 16 GiB, because history is kept in memory. */
 function readRetention(values: ConfigValues): Partial<Retention> {
   const seconds = values.wholeNumber('history-seconds', { least: 1, most: 604_800 });
   const minChanges = values.wholeNumber('history-changes', { least: 1, most: 10_000_000 });
@@ -179,7 +179,7 @@ function readRetention(values: ConfigValues): Partial<Retention> {
   };
 }
 
-/** Naming a certificate, or a folder, is asking for TLS. */
+/** A certificate or a folder requests TLS. */
 function readTls(values: ConfigValues, database: string): TlsOptions | undefined {
   const on = values.isOn('tls');
   const cert = values.text('tls-cert');

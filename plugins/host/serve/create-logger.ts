@@ -3,7 +3,7 @@ import { pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
 
-/** Fields that may hold a secret, wherever a log line could bring one along. */
+/** Fields of log lines that may hold a secret. */
 const secrets = ['authorization', 'password', 'token', 'secret', 'cookie'];
 const redact = secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
@@ -17,6 +17,6 @@ export function createLogger(level: LogLevel): Logger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  // Pino's own output waits for ever, at the exit, for a reader that has gone.
+  // At the exit, pino's own output waits for ever for a reader that is gone.
   return pino(options, new LineOutput(stdout));
 }

@@ -5,21 +5,24 @@ import type { ServerApi } from '../remote/server-api.ts';
 
 /** The content of `/debug/plugins-dir`, about the server's folder of plugins. */
 interface ServedFolder {
-  /** Absolute path, as the server has it; null for a server without such a folder. */
+  /** The server's absolute path; null for a server without such a folder. */
   readonly path: string | null;
   /** Identifies the folder whatever its path; null when it is gone. */
   readonly id: string | null;
-  /** The path without links; null where it is gone. */
+  /** The path without links; null when the folder is gone. */
   readonly realPath: string | null;
 }
 
-/** @throws ConfigError where there is no folder at the path. */
+/** @throws ConfigError when there is no folder at the path. */
 export function checkPluginsDir(path: string): void {
   if (folderId(path) === undefined)
     throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: make it first, or name another`);
 }
 
-/** `/debug/plugins-dir`: the folder of installed plugins, by which a command that installs one knows that it has the right one. */
+/**
+ * `/debug/plugins-dir`: the folder of installed plugins, so that a command that installs one can check that it has the
+ * same folder.
+ */
 export function pluginsDirPage(path: string | undefined): DebugPage {
   return {
     name: 'plugins-dir',
@@ -32,7 +35,7 @@ export function pluginsDirPage(path: string | undefined): DebugPage {
   };
 }
 
-/** Rejects where the folder is not the one that the server looks for plugins in. */
+/** Rejects when the folder is not the server's folder of plugins. */
 export async function requireServersFolder(path: string, api: ServerApi): Promise<void> {
   const served = await api.get<ServedFolder>('/debug/plugins-dir');
   if (served.path === null)
@@ -42,7 +45,7 @@ export async function requireServersFolder(path: string, api: ServerApi): Promis
     throw new Error(`--plugins-dir: ${path} is not the server's folder of plugins, which is ${served.path}`);
 }
 
-/** The same for each path to one folder, also where it is mounted at several places. */
+/** Equal for all paths to one folder, even if it is mounted at several places. */
 function folderId(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found?.isDirectory() === true ? `${found.dev}:${found.ino}` : undefined;

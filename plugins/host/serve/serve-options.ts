@@ -1,7 +1,7 @@
 /** One option of `homeostat serve`. Its name is that of the flag, of the key in the file, and of HOMEOSTAT_<NAME>. */
 export interface ServeOption {
   readonly kind: 'text' | 'whole number' | 'switch' | 'list';
-  /** Stands for the value in the help. */
+  /** The placeholder of the value in the help. */
   readonly value?: string;
   readonly description: string;
 }

@@ -21,7 +21,7 @@ import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
-/** A plugin that its author is writing: it is compiled before the server starts, and reloaded when its files change. */
+/** A plugin in development: it is compiled before the server starts, and reloaded when its files change. */
 interface DevelopedPlugin {
   readonly folder: string;
   compileFirst(signal: AbortSignal): Promise<void>;
@@ -36,11 +36,11 @@ export interface RunServeOptions extends ConfigSources {
 }
 
 /**
- * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception escaped, or a newer version has
- * upgraded the database; 2 for bad values.
+ * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception was not caught, or a
+ * newer version has upgraded the database; 2 for bad values.
  */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
-  // A mistake in a plugin is named by the line that its author wrote, not by the one that the compiler made of it.
+  // A mistake in a plugin names the line of its source, not of the compiled file.
   process.setSourceMapsEnabled(true);
   try {
     return await serve(readConfig(sources), { exit, development });
@@ -179,7 +179,7 @@ function hintOptions({ auth, tls }: ServeConfig): HintOptions {
   return { token: auth === 'required', caFile };
 }
 
-/** Requests are refused first; the database closes last, since reconcilers that end may still write. */
+/** Refuses requests first, and closes the database last, since reconcilers may still write until they end. */
 async function stop(server: ApiServer, host: PluginHost): Promise<void> {
   await server.drain();
   await host.stop();

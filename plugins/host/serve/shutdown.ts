@@ -4,9 +4,12 @@ export interface ShutdownOptions {
   readonly logger: Logger;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** The plugin that an error comes from, when that can be told. */
+  /** The plugin that an error comes from, if it is known. */
   readonly pluginOf: (error: unknown) => string | undefined;
-  /** Fails the plugin whose own callback threw, and returns its name; undefined if the callback may be another's. */
+  /**
+   * Fails the plugin whose own callback threw, and returns its name; undefined if the callback may belong to other
+   * code.
+   */
   readonly crash: (error: unknown) => string | undefined;
 }
 
@@ -15,13 +18,13 @@ const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const;
 type ShutdownSignal = keyof typeof exitCodes;
 
 /**
- * Listens to what ends the process, and decides what does. A signal asks for an orderly stop, a second one exits at once.
+ * Decides which signals and errors end the process. A signal requests an orderly stop, a second one exits at once.
  *
- * An unhandled rejection is logged, and the process goes on: some asynchronous work of a plugin came to
- * nothing, its stack had been left already, and no state of the host is half changed by it. An exception that no code
- * caught is different: it cut short whatever was on the stack. Where all of that was a plugin's (a timer of its own, say), the
- * plugin is failed, and the process goes on. Else it was perhaps the host's own: it is logged and asks for an orderly
- * stop, with exit code 1: all acknowledged writes are stored, and a supervisor brings a sound process back.
+ * An unhandled rejection is logged, and the process goes on: some asynchronous work of a plugin failed, and no state of
+ * the host is half changed by it. An uncaught exception is different: it interrupted everything on the stack. If the
+ * whole stack is a plugin's (from a timer, say), the plugin fails, and the process goes on. Otherwise it may have
+ * interrupted the host: it is logged and requests an orderly stop, with exit code 1. All acknowledged writes are stored,
+ * and a supervisor starts a sound process.
  */
 export class Shutdown {
   readonly #options: ShutdownOptions;
@@ -32,7 +35,7 @@ export class Shutdown {
     this.#options = options;
   }
 
-  /** Aborts when a stop is asked for. */
+  /** Aborts when a stop is requested. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -55,7 +58,7 @@ export class Shutdown {
     process.off('uncaughtException', this.#onException);
   }
 
-  /** Asks for an orderly stop, with exit code 1. */
+  /** Requests an orderly stop, with exit code 1. */
   fail(): void {
     this.#exitCode = 1;
     this.#controller.abort();

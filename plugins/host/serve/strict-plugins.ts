@@ -9,7 +9,7 @@ interface StrictPluginsOptions {
   readonly fail: () => void;
 }
 
-/** The plugins without which `serve --strict` does not go on. */
+/** The plugins that `serve --strict` requires. */
 export class StrictPlugins {
   readonly #options: StrictPluginsOptions;
   readonly #names = new Set<string>();

@@ -17,7 +17,7 @@ const spec = {
   default: {},
 } as const;
 
-/** `plugin.<serviceDomain>/v1alpha1 PluginSettings`. The rule judges what is written to a spec, not what stays as it was. */
+/** `plugin.<serviceDomain>/v1alpha1 PluginSettings`. The rule checks new values of a spec, not unchanged ones. */
 export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDescriptor<SettingsObject> {
   const model = defineModel({
     gvk: `plugin.${serviceDomain}/v1alpha1/PluginSettings`,
@@ -29,6 +29,6 @@ export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDe
       return rule(next.metadata.name, (next as SettingsObject).spec);
     },
   });
-  // The interface says what the schema says.
+  // The interface matches the schema.
   return model as ModelDescriptor<SettingsObject>;
 }

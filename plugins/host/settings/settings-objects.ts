@@ -10,7 +10,7 @@ import { settingsKind } from './settings-kind.ts';
 import type { SettingsObject } from './settings-kind.ts';
 import { SettingsRun } from './settings-run.ts';
 
-/** The settings that are stored for a plugin do not fit the schema in its manifest. */
+/** Thrown when the stored settings of a plugin do not fit the schema in its manifest. */
 class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -28,8 +28,8 @@ const unknownVersion = 'unknown';
 const noVersion = 'none';
 
 /**
- * The settings of plugins as objects: judges them by the schemas of the manifests, and hands them to the plugins that
- * run. Lives once: add, open, follow, close.
+ * The settings of plugins as objects: checks them by the schemas of the manifests, and passes them to the running
+ * plugins. Used once: add, open, follow, close.
  */
 export class SettingsObjects {
   readonly #parts: SettingsObjectsParts;
@@ -53,18 +53,18 @@ export class SettingsObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** Checks the settings of this plugin from now on. @throws Error that says what is wrong with the schema. */
+  /** Checks the settings of this plugin from now on. @throws Error with the problem of the schema. */
   add({ name, settings }: PluginManifest): void {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
   }
 
-  /** The plugin is gone: its settings are no longer judged. */
+  /** Forgets a plugin that is gone: its settings are no longer checked. */
   remove(name: string): void {
     this.#schemas.delete(name);
     this.#versions.delete(name);
   }
 
-  /** Registers the kind. Never rejects: plugins without settings start all the same. */
+  /** Registers the kind. Never rejects: plugins start without their settings, too. */
   async open(): Promise<void> {
     const { server, logger } = this.#parts;
     try {
@@ -76,17 +76,17 @@ export class SettingsObjects {
     }
   }
 
-  /** Starts to tell plugins of changes. */
+  /** Starts to pass changes to plugins. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Every change is known to the plugin that it is for. */
+  /** True when every change has reached its plugin. */
   isIdle(): boolean {
     return this.#followed === undefined || this.#manager.isIdle();
   }
 
-  /** Takes the kind back. Never rejects. */
+  /** Unregisters the kind. Never rejects. */
   async close(): Promise<void> {
     this.#unfollow.abort();
     await this.#followed;
@@ -111,7 +111,7 @@ export class SettingsObjects {
   }
 
   #violations(name: string, spec: SettingsObject['spec']): readonly FieldViolation[] {
-    // Settings may be there before their plugin.
+    // Settings may exist before their plugin.
     if (!this.#schemas.has(name)) return [];
     const schema = this.#schemas.get(name);
     if (schema === undefined) {
@@ -130,7 +130,7 @@ export class SettingsObjects {
   async #read(name: string, logger: Logger): Promise<SettingsValues> {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return {};
-    // Before it is read, so that a change in between is known to be one.
+    // Set before the read, so that a change in between is noticed.
     if (!this.#versions.has(name)) this.#versions.set(name, unknownVersion);
     const object = await this.#find(name);
     this.#versions.set(name, versionOf(object));

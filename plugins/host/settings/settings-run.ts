@@ -5,9 +5,9 @@ import { PluginListeners } from '../exchange/plugin-listeners.ts';
 import type { PluginSettings, SettingsValues } from '../sdk/plugin-settings.ts';
 
 export interface SettingsRunOptions {
-  /** The plugin's own. */
+  /** The logger of the plugin. */
   readonly logger: Logger;
-  /** Reads what is stored, and fills in defaults. Rejects with SettingsError when it does not fit. */
+  /** Reads the stored settings, and fills in defaults. Rejects with SettingsError when they do not fit. */
   readonly read: () => Promise<SettingsValues>;
   readonly onClose: () => void;
 }
@@ -35,14 +35,14 @@ export class SettingsRun {
     });
   }
 
-  /** Takes what is stored now, one reading after the other, so that the last one is the newest. Rejects as reading does. */
+  /** Reads the stored settings, one read at a time, so that the last result is the newest. Rejects as a read does. */
   refresh(): Promise<void> {
     const refreshed = this.#reading.then(async () => this.#take(await this.#options.read()));
     this.#reading = refreshed.catch(() => undefined);
     return refreshed;
   }
 
-  /** No handler is called any more. */
+  /** Removes all handlers. */
   close(): void {
     this.#handlers.close();
     this.#options.onClose();

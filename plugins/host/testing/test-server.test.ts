@@ -111,7 +111,8 @@ describe('startTestServer', () => {
   });
 
   it('leaves nothing behind', async () => {
-    // After a turn of the event loop: mocha sets its timer late, and the one of `eventually` counts while it runs.
+    // After a turn of the event loop, because mocha sets its timer late, and counts the timer of `eventually` while
+    // it runs.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

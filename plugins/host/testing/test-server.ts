@@ -13,17 +13,17 @@ import { pluginSource } from '../package/plugin-source.ts';
 import type { Plugin } from '../sdk/plugin.ts';
 
 /**
- * Those of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints errors to
- * stderr, those of reconcilers above all; `silentLogger` prints nothing).
+ * The options of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints
+ * errors to stderr, such as those of reconcilers; `silentLogger` prints nothing).
  */
 export interface TestServerOptions extends ApiServerOptions {
-  /** Plugins, or folders of plugins. Those that are no folder are named plugin-1, plugin-2 and so on. */
+  /** Plugins, or folders of plugins. Plugins without a folder are named plugin-1, plugin-2 and so on. */
   readonly plugins?: readonly (Plugin | string)[];
   /** Kinds of a plugin named `test`. */
   readonly models?: readonly Model[];
   /** Controllers of a plugin named `test`. */
   readonly controllers?: readonly ControllerDefinition[];
-  /** Whether controllers work in one of all servers on the database, or in each. Default: in one where it is shared. */
+  /** True: controllers work in one of all servers on the database; false: in each. Default: true if it is shared. */
   readonly leaderElection?: PluginHostOptions['leaderElection'];
 }
 
@@ -37,11 +37,11 @@ export interface TestServer {
   /** Name and phase of each plugin. */
   plugins(): readonly PluginStatus[];
   /**
-   * Resolves when no controller and no garbage collection has anything to do; keys that wait for their time do not
-   * count. Rejects after the time-out (default 5000 ms of real time) with what is still busy.
+   * Resolves when controllers and garbage collection have no work; delayed keys do not count. Rejects after the
+   * time-out (default 5000 ms of real time), and names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
-  /** Stops plugins and server; resolves when nothing of them is left. */
+  /** Stops plugins and server; resolves when all of them have stopped. */
   stop(): Promise<void>;
 }
 

@@ -5,12 +5,12 @@ export interface DeadlineOptions {
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Gives the wait up; rejects with its reason. */
+  /** Ends the wait; it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Waits for work that need not ever end: rejects when the time is over or the signal aborts. The work itself cannot be
+ * Waits for work that may never end: rejects after the time limit, or when the signal aborts. The work itself cannot be
  * stopped; its later result is ignored.
  */
 export async function withDeadline<V>(work: () => V | Promise<V>, options: DeadlineOptions): Promise<V> {

@@ -4,12 +4,12 @@ import { hostFolders } from './host-folders.ts';
 /** Frames that V8 keeps of an error's stack; more are kept while a plugin is loaded. */
 export const usualFrames: number = Error.stackTraceLimit;
 
-/** Whether a function of a plugin's file is on the stack; `folder` is the plugin's, a real path. */
+/** True when a function of a plugin's file is on the stack; `folder` is the plugin's, a real path. */
 export function isFromFolder(stack: string, folder: string): boolean {
   return stack.split('\n').some((line) => isLineOf(line, folder));
 }
 
-/** Files of the host are the host's also where it lies in the plugin's node_modules. */
+/** Files of the host belong to the host, even if it is in the plugin's node_modules. */
 function isLineOf(line: string, folder: string): boolean {
   if (!isBelow(line, folder)) return false;
   return !hostFolders().some((each) => each.startsWith(`${folder}/`) && isBelow(line, each));
@@ -20,8 +20,8 @@ function isBelow(line: string, folder: string): boolean {
 }
 
 /**
- * Whether all of what an exception unwound began in the folder: the outermost function that is not Node's own is in it. Of
- * a stack that is longer than what V8 keeps of it, all that is kept has to be.
+ * True when everything that an exception unwound began in the folder: the outermost function that is not Node's own
+ * is in it. If V8 has cut the stack, all remaining functions must be in the folder.
  */
 export function isBegunInFolder(stack: string, folder: string): boolean {
   const calls = stack.split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,6 +1,6 @@
 import { placeInFolder } from './error-stack.ts';
 
-/** Returns an error's message, with its cause if that says more; for people who see no stack. */
+/** Returns an error's message, with its cause if that says more; for people who do not see the stack. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message === '' ? error.name : error.message;
@@ -9,7 +9,7 @@ export function errorText(error: unknown): string {
   return `${message}: ${errorText(cause)}`;
 }
 
-/** The same, and where in a plugin's folder (a real path) it was thrown. */
+/** The same, with the place in a plugin's folder (a real path) where it was thrown. */
 export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
   const text = errorText(error);
   const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;

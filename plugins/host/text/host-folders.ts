@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 let found: readonly string[] | undefined;
 
 /**
- * Real paths of the folders of this package and of all that it depends on. They lie inside a plugin's folder where npm
+ * Real paths of the folders of this package and of all that it depends on. They are inside a plugin's folder if npm
  * installed the host as the plugin's dependency.
  */
 export function hostFolders(): readonly string[] {

@@ -21,7 +21,7 @@ describe('LineOutput', () => {
     await removeFolders();
   });
 
-  /** All that the pipe holds now. */
+  /** The present content of the pipe. */
   function read(): string {
     const buffer = Buffer.alloc(1024 * 1024);
     return buffer.toString('utf8', 0, readSync(pipe, buffer));
@@ -49,7 +49,7 @@ describe('LineOutput', () => {
   });
 
   it('writes whole lines after lines of which nothing was written', () => {
-    // 64 KiB, as much as the pipe holds: the next line does not begin.
+    // 64 KiB fill the pipe, so that the next line does not begin.
     for (let index = 0; index < 64; index += 1) output.write(`${'x'.repeat(1023)}\n`);
     output.write('dropped\n');
     expect(read()).to.match(/^(?:x{1023}\n)+$/);

@@ -1,6 +1,9 @@
 import { writeSync } from 'node:fs';
 
-/** The time that the first line may wait for a slow reader. It is then dropped; later lines do not wait until one is written. */
+/**
+ * The time that the first line may wait for a slow reader. It is then dropped; later lines do not wait until one can be
+ * written.
+ */
 const maxWaitMs = 50;
 const pauseMs = 5;
 const newline = 0x0a;
@@ -11,16 +14,16 @@ const ends: readonly unknown[] = ['EPIPE', 'EBADF', 'ECONNRESET'];
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes lines to a descriptor before the call returns, so that none is lost at an exit. It never throws: when the reader has
- * gone, nothing more is written; a line that cannot be written for another reason is dropped. When a part of a dropped line was
- * written, the next line begins on a line of its own.
+ * Writes lines to a descriptor before the call returns, so that none is lost at an exit. It never throws: when the
+ * reader is gone, nothing more is written; a line that cannot be written for another reason is dropped. After a
+ * partly written line, the next one begins with a line break.
  */
 export class LineOutput {
   readonly #descriptor: number;
   #hasEnded = false;
-  /** The reader did not read in time: lines do not wait for it. */
+  /** True when the reader did not read in time: lines do not wait for it. */
   #isStalled = false;
-  /** A part of a dropped line was written. */
+  /** True when a part of a dropped line was written. */
   #isCut = false;
 
   constructor(descriptor: number) {
@@ -59,7 +62,7 @@ export class LineOutput {
   }
 }
 
-/** The server goes on when the reader of its stderr has gone. */
+/** The server goes on when the reader of its stderr is gone. */
 export const stderr: LineOutput = new LineOutput(2);
 
 function codeOf(error: unknown): unknown {

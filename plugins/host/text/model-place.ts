@@ -3,8 +3,8 @@ import type { Model } from '@homeostat/controller-runtime/api';
 import { placeInFolder } from './error-stack.ts';
 
 /**
- * An error that registering a plugin's models led to. Its stack is the host's, so that the line that declares the model is put
- * behind the message: `model Order: … (index.ts:7)`. Any other error is returned as it is.
+ * An error from the registration of a plugin's models. Its stack shows only the host, so the line that declares the
+ * model is added to the message: `model Order: … (index.ts:7)`. Any other error is returned unchanged.
  */
 export function withModelPlace(error: unknown, models: readonly Model[], folder: string | undefined): unknown {
   if (!(error instanceof Error) || folder === undefined || placeInFolder(error, folder) !== undefined) return error;

@@ -3,7 +3,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from './error-text.ts';
 
-/** Rejects where there is something of this name. */
+/** Rejects when the name exists. */
 export async function checkAbsent(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return undefined;
@@ -13,8 +13,8 @@ export async function checkAbsent(path: string): Promise<void> {
 }
 
 /**
- * Writes a file that only its owner can read, as a whole: under another name beside it, and renamed once everything is on
- * the disk. Rejects with what the pieces reject with, and leaves nothing behind then.
+ * Writes a file that only its owner can read, atomically: under another name beside it, renamed once everything is on
+ * the disk. Rejects as the pieces do, and then leaves nothing behind.
  */
 export async function writeWhole(
   path: string,
@@ -49,7 +49,7 @@ async function writeDurably(
   }
 }
 
-/** Where the new name is. */
+/** The folder of the new name. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 
 /**
- * Returns what is wrong with the mode of a file that holds a secret; undefined when nothing is. Only the owner may have
+ * Returns the problem of the mode of a file that holds a secret; undefined when there is none. Only the owner may have
  * access; the group may read a file that root owns, so that a service can mount a secret.
  */
 export function secretFileProblem(path: string): string | undefined {

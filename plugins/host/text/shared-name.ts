@@ -2,13 +2,14 @@ import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api'
 
 /** The two parts of a name that plugins share. */
 export interface SharedName {
-  /** The plugin that it begins with. */
+  /** The name of the plugin. */
   readonly plugin: string;
   readonly rest: string;
 }
 
 /**
- * Reads `<plugin>/<name>`, as extension points and events are called: plugins cannot take each other's names.
+ * Reads `<plugin>/<name>`, the form of names of extension points and events, so that plugins cannot take each other's
+ * names.
  * @throws TypeError that says which part breaks which rule.
  */
 export function parseSharedName(what: string, name: unknown): SharedName {

@@ -3,12 +3,12 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 
 export { isJsonObject };
 
-/** Nothing that people write by hand nests deeper than objects may. */
+/** Files that people write by hand do not nest deeper than objects may. */
 export const yamlLimits = { maxDepth: 64 } as const;
 
 /**
- * The one mapping that a YAML file of settings holds; an empty file is an empty one.
- * Throws Error in words that `file` can stand in front of.
+ * The one mapping of a YAML file of settings; an empty file is an empty mapping. Throws Error with a message that
+ * follows the file's name.
  */
 export function parseYamlMapping(text: string): Readonly<Record<string, unknown>> {
   const documents = parseYamlDocuments(text, yamlLimits);
