@@ -14,6 +14,7 @@ import { identities } from './cases/identities.ts';
 import { inProcess } from './cases/in-process.ts';
 import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
+import { owners } from './cases/owners.ts';
 import { pluginStart } from './cases/plugins.ts';
 import { postgresServer } from './cases/postgres-server.ts';
 import { postgresWrites } from './cases/postgres-writes.ts';
@@ -53,6 +54,7 @@ const cases: Readonly<Record<string, Case>> = {
   'work-queue': workQueue,
   authorization,
   reconciles,
+  owners,
   stalls,
   security,
   cpu,

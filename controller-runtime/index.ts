@@ -84,7 +84,12 @@ export {
   resourceVersionChanged,
 } from './controller/definition/predicates.ts';
 export type { ObjectChange, Predicate } from './controller/definition/predicates.ts';
+export { wish } from './controller/definition/wish.ts';
+export type { FieldChange, OwnOptions, OwnResult, Wish, WishOptions, WishState } from './controller/definition/wish.ts';
 export type {
+  ConditionReason,
+  ObjectEvents,
+  StateCondition,
   ReconcileContext,
   ReconcileFunction,
   ReconcileRequest,

@@ -28,15 +28,9 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   RequestObserver: [],
   largeAnswers: [],
   releaseBodies: [],
-  originGuard: [],
+  guardRequests: [],
   pageHeaders: [],
   'auditor.responses': [],
-  'auditor.arrivals': [],
-  authenticate: [],
-  fairShare: [],
-  impersonate: [],
-  authorize: [],
-  queryEncoding: [],
   // Before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
   // The kinds of discovery, and the routes of plugins, are tested below.
@@ -200,9 +194,21 @@ describe('every route of the server', () => {
   it('is open without credentials for health checks and the login alone', async () => {
     for (const path of ['/livez', '/readyz', '/healthz', '/login', '/login/login.css', '/login/login.js'])
       expect((await server.get(path)).status, path).to.equal(200);
+    for (const path of ['/login/oidc/nowhere', '/login/oidc/nowhere/callback'])
+      expect((await server.get(path)).status, path).to.equal(404);
     const wrong = await server.post('/login', { user: 'ada', password: 'wrong' });
     expect(wrong.status).to.equal(401);
-    for (const path of ['/', '/livez/x', '/nowhere', '/openid/v1/jwks', '/favicon.ico', '/login/x', '/loginx'])
+    for (const path of [
+      '/',
+      '/livez/x',
+      '/nowhere',
+      '/openid/v1/jwks',
+      '/favicon.ico',
+      '/login/x',
+      '/loginx',
+      '/login/oidc',
+      '/login/oidc/x/y',
+    ])
       expect((await server.get(path)).status, path).to.equal(401);
   });
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +5,13 @@ import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { authenticationConfiguration, indented, issuerCertificate } from './support/issuer-certificate.ts';
 import { TestServer } from './support/test-server.ts';
 import { TokenIssuer } from './support/token-issuer.ts';
-import type { IssuerCertificate } from './support/token-issuer.ts';
+import type { IssuerCertificate, IssuerFault } from './support/token-issuer.ts';
 
 const admin = 'correct-horse-battery-staple';
 const bearing = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
-const indent = (text: string): string => text.trim().replaceAll(/^/gm, '      ');
 
 describe('a server that accepts tokens of foreign issuers', () => {
   let clock: FakeClock;
@@ -31,7 +30,7 @@ describe('a server that accepts tokens of foreign issuers', () => {
     url: ${of.url}
     audiences: [homeostat, other]
     certificateAuthority: |
-${indent(of.ca)}
+${indented(of.ca)}
   claimValidationRules:
   - claim: hd
     requiredValue: example.com
@@ -40,18 +39,11 @@ ${indent(of.ca)}
     groups: { claim: groups, prefix: '' }
     uid: { claim: sid }
 `;
-  const configOf = (...entries: readonly string[]): string =>
-    `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
+  const configOf = authenticationConfiguration;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-oidc-'));
-    // Another server's own authority issues the certificate of the issuers.
-    const directory = join(folder, 'tls');
-    await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
-    certificate = {
-      pem: readFileSync(join(directory, 'server.pem'), 'utf8'),
-      ca: readFileSync(join(directory, 'ca.crt'), 'utf8'),
-    };
+    certificate = await issuerCertificate(folder);
   });
 
   beforeEach(async () => {
@@ -135,26 +127,26 @@ ${indent(of.ca)}
     await clock.advance(10_000);
     await issuer.rotate('next', 'ES256');
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
-    const { length } = issuer.asked;
+    const { length } = await issuer.asked();
     for (let sent = 0; sent < 5; sent += 1)
       expect(await statusOf(await issuer.sign({ ...claims(), jti: `${sent}` }, { kid: `invented-${sent}` }))).to.equal(
         401,
       );
-    expect(issuer.asked.length).to.equal(length);
+    expect((await issuer.asked()).length).to.equal(length);
   });
 
   it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
     // It accepts requests, and never responds.
-    issuer.instead = () => undefined;
+    await issuer.fail('silent');
     await clock.advance(10_000);
     await issuer.rotate('unseen');
     const waiting = issuer.sign(claims()).then(statusOf);
-    await eventually(() => issuer.asked.filter((path) => path !== '/keys').length > 1);
+    await eventually(async () => (await issuer.asked()).filter((path) => path !== '/keys').length > 1);
     expect(await statusOf(admin)).to.equal(200);
     expect(await isKnown(known)).to.equal(true);
-    issuer.keys = issuer.keys.slice(0, 1);
+    await issuer.keepKeys(0, 1);
     expect(await isKnown(await issuer.sign({ ...claims(), jti: 'new' }))).to.equal(true);
     expect(await isKnown(await second.sign(claims()))).to.equal(true);
     await clock.advance(5_000);
@@ -168,38 +160,38 @@ ${indent(of.ca)}
     const token = await issuer.sign(claims());
     expect(await isKnown(token)).to.equal(true);
     await issuer.rotate('other');
-    issuer.keys = issuer.keys.slice(1);
+    await issuer.keepKeys(1);
     await clock.advance(5 * 60_000);
     await eventually(async () => !(await isKnown(token)));
   });
 
   it('takes no documents that are too large, malformed, redirected, or of another issuer', async () => {
-    const bad: Readonly<Record<string, TokenIssuer['instead']>> = {
-      'of another issuer': (response) => response.end(JSON.stringify({ issuer: 'x', jwks_uri: `${issuer.url}/keys` })),
-      'no JSON': (response) => response.end('{'),
-      null: (response) => response.end('null'),
-      'keys in the clear': (response) =>
-        response.end(JSON.stringify({ issuer: issuer.url, jwks_uri: 'http://x/keys' })),
-      'a redirect': (response) => response.writeHead(302, { location: second.url }).end(),
-      'an error': (response) => response.writeHead(500).end(),
-      'without end': (response) => {
-        const chunk = Buffer.alloc(64 * 1024, ' ');
-        const more = (): void => void (response.write(chunk) ? setImmediate(more) : response.once('drain', more));
-        response.on('error', () => undefined);
-        more();
-      },
-    };
-    for (const [what, instead] of Object.entries(bad)) {
+    const bad: readonly IssuerFault[] = [
+      'of another issuer',
+      'no JSON',
+      'null',
+      'keys in the clear',
+      'a redirect',
+      'an error',
+      'without end',
+    ];
+    for (const what of bad) {
       await issuer.rotate(what);
-      issuer.instead = instead;
+      await issuer.fail(what);
       await clock.advance(10_000);
       expect(await statusOf(await issuer.sign(claims())), what).to.equal(401);
     }
-    issuer.instead = undefined;
-    issuer.more = Array.from({ length: 10_000 }, (_each, index) => ({ kty: 'EC', kid: `${index}` }));
+    await issuer.fail(undefined);
+    await issuer.publish(Array.from({ length: 10_000 }, (_each, index) => ({ kty: 'EC', kid: `${index}` })));
     await clock.advance(10_000);
     expect(await statusOf(await issuer.sign(claims())), '10,000 keys').to.equal(401);
-    issuer.more = [null, 7, { kty: 'oct', k: 'AAAA', kid: 'a' }, { kty: 'RSA', kid: 7 }, { kty: 'EC', kid: 'broken' }];
+    await issuer.publish([
+      null,
+      7,
+      { kty: 'oct', k: 'AAAA', kid: 'a' },
+      { kty: 'RSA', kid: 7 },
+      { kty: 'EC', kid: 'broken' },
+    ]);
     await clock.advance(10_000);
     expect(await statusOf(await issuer.sign(claims())), 'strange keys').to.equal(403);
     expect(await statusOf(await issuer.sign(claims(), { kid: 'broken' }))).to.equal(401);

@@ -120,3 +120,14 @@ async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise
 function tooLarge(): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
 }
+
+/** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. @throws ApiError 415 for a charset other than UTF-8. */
+export function readContentType(header: string): string {
+  if (header === '' || header === 'application/json') return header;
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    throw new ApiError('UnsupportedMediaType', 'the body must be UTF-8');
+  }
+  return type.trim();
+}

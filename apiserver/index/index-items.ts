@@ -1,7 +1,7 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { sortSteps } from '../turns/sort-steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import { compareUnits, isWide } from './code-units.ts';
+import { compareUnits, isWide } from './entry.ts';
 import type { Slot } from './entry.ts';
 import { SortedIndex } from './sorted-index.ts';
 import { inBounds } from '../base/in-bounds.ts';

@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import type { CompareStrings } from './code-units.ts';
-import { compareUnits, isWide } from './code-units.ts';
+import type { CompareStrings } from './entry.ts';
+import { compareUnits, isWide } from './entry.ts';
 import type { Entry, NameOrder, Slot } from './entry.ts';
 import { compareNames } from './entry.ts';
 import { inBounds } from '../base/in-bounds.ts';

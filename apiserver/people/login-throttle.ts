@@ -67,22 +67,26 @@ export class LoginThrottle {
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
-    const home = homeOf(attempt);
-    if (this.#homes.has(home)) this.#failures.home.delete(home);
-    else this.#failures.account.delete(account);
-    this.#homes.delete(home);
-    this.#homes.add(home);
-    dropOldest(this.#homes);
+    if (account !== undefined) this.#succeedAt(homeOf(account, address), account);
     const known = this.#failures.address.get(address);
     if (known === undefined) return;
     if (known.count <= 1) this.#failures.address.delete(address);
     else this.#failures.address.set(address, { ...known, count: known.count - 1 });
   }
 
-  #countsOf(attempt: Attempt): readonly (readonly [Part, string])[] {
-    const home = homeOf(attempt);
-    const ofAccount = this.#homes.has(home) ? (['home', home] as const) : (['account', attempt.account] as const);
-    return [ofAccount, ['address', attempt.address]];
+  #succeedAt(home: string, account: string): void {
+    if (this.#homes.has(home)) this.#failures.home.delete(home);
+    else this.#failures.account.delete(account);
+    this.#homes.delete(home);
+    this.#homes.add(home);
+    dropOldest(this.#homes);
+  }
+
+  #countsOf({ account, address }: Attempt): readonly (readonly [Part, string])[] {
+    const ofAddress = ['address', address] as const;
+    if (account === undefined) return [ofAddress];
+    const home = homeOf(account, address);
+    return [this.#homes.has(home) ? ['home', home] : ['account', account], ofAddress];
   }
 
   #waitMs(part: Part, key: string): number {
@@ -107,11 +111,12 @@ export class LoginThrottle {
 
 /** A login: its account, and the address that it comes from. */
 export interface Attempt {
-  readonly account: string;
+  /** Absent: an issuer will name it. */
+  readonly account?: string;
   readonly address: string;
 }
 
-function homeOf({ account, address }: Attempt): string {
+function homeOf(account: string, address: string): string {
   return JSON.stringify([account, address]);
 }
 

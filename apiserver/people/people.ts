@@ -1,5 +1,6 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
@@ -7,11 +8,12 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
+import { IssuerLogins } from './issuer-logins.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { Session } from './sessions.ts';
+import type { PasswordSession, Session } from './sessions.ts';
 
 /** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
@@ -22,6 +24,8 @@ export interface PeopleParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The foreign issuers at which people log in with a browser. */
+  readonly providers: () => readonly LoginProvider[];
 }
 
 /** The data of a login. */
@@ -44,6 +48,8 @@ export class People {
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #throttle: LoginThrottle;
+  /** Logins at foreign issuers, whose users are no objects here. */
+  readonly issuers: IssuerLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
   /** Owners of passwords whose users were absent at the last sweep. */
@@ -54,6 +60,7 @@ export class People {
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
+    this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
     this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
@@ -88,7 +95,7 @@ export class People {
   /** Sets the password of a user, which ends the user's sessions. */
   async setPassword(owner: PasswordOwner, password: string): Promise<void> {
     await this.#passwords.set(owner, password);
-    await this.#sessions.sweep((session) => session.user === owner.name);
+    await this.#sessions.sweep((session) => 'password' in session && session.user === owner.name);
   }
 
   start(): void {
@@ -100,14 +107,19 @@ export class People {
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined {
-    const person = this.#ownerOf(session);
-    if (person === undefined) return undefined;
-    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#ownerOf(session) === person;
-    return { ...person.info, isValid };
+    const info = this.#infoOf(session);
+    if (info === undefined) return undefined;
+    const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#infoOf(session) === info;
+    return { ...info, isValid };
+  }
+
+  #infoOf(session: Session): UserInfo | undefined {
+    if (!('settingsId' in session)) return this.#ownerOf(session)?.info;
+    return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
 
   /** The user of this session, if it is the same object, is enabled, and has the same password. */
-  #ownerOf(session: Session): Person | undefined {
+  #ownerOf(session: PasswordSession): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
     return this.#passwords.idOf(person) === session.password ? person : undefined;
@@ -126,7 +138,8 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
-        await this.#sessions.sweep((session) => this.#ownerOf(session) === undefined);
+        await this.#sessions.sweep((session) => this.#infoOf(session) === undefined);
+        await this.issuers.sweep();
         await this.#deleteOrphans();
       }
     } catch (err) {

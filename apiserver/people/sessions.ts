@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { UserInfo } from '../identity/user-info.ts';
 import type { Vault } from '../vault/vault.ts';
 import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 
@@ -13,6 +14,9 @@ const idleMs = 8 * hourMs;
 /** The time after the login at which a session ends in any case. */
 export const maxSessionMs: number = 7 * 24 * hourMs;
 
+/** The same after a login at an issuer. Issuers do not tell when a person leaves, so this server asks them again. */
+const maxIssuerSessionMs = 24 * hourMs;
+
 /** The interval at which the time of the last request is stored, since each costs a write. */
 const storeUseMs = 300_000;
 
@@ -21,12 +25,30 @@ const maxPerUser = 50;
 
 const secretForm = /^[\w-]{43}$/;
 
-/** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
-export interface Session {
+/** What began a session, and says whose it is. */
+export type SessionOwner = OwnerByPassword | OwnerByIssuer;
+
+interface OwnerByPassword {
   readonly user: string;
   readonly uid: string;
   /** The id of the password that began it. */
   readonly password: string;
+}
+
+interface OwnerByIssuer {
+  readonly user: string;
+  /** The settings of the issuer that named the user. */
+  readonly settingsId: string;
+  /** The user, as the issuer named it. */
+  readonly info: UserInfo;
+}
+
+/** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
+export type Session = PasswordSession | (OwnerByIssuer & Started);
+
+export type PasswordSession = OwnerByPassword & Started;
+
+interface Started {
   readonly startedMs: number;
 }
 
@@ -47,7 +69,7 @@ export class Sessions {
   }
 
   /** Begins a session, and resolves with its secret: 256 random bits, which are not stored. */
-  async begin(session: Omit<Session, 'startedMs'>): Promise<string> {
+  async begin(session: SessionOwner): Promise<string> {
     const { vault, clock } = this.#parts;
     const secret = randomBytes(32).toString('base64url');
     const begun: Session = { ...session, startedMs: clock.now() };
@@ -100,9 +122,11 @@ export class Sessions {
     return entries.map(([key, value]) => ({ hash: key.slice(prefix.length), session: value }));
   }
 
-  #isOver(hash: string, { startedMs }: Session): boolean {
+  #isOver(hash: string, session: Session): boolean {
     const nowMs = this.#parts.clock.now();
-    return nowMs - startedMs >= maxSessionMs || nowMs - this.#usedMs(hash, startedMs) >= idleMs;
+    const { startedMs } = session;
+    const maxMs = 'settingsId' in session ? maxIssuerSessionMs : maxSessionMs;
+    return nowMs - startedMs >= maxMs || nowMs - this.#usedMs(hash, startedMs) >= idleMs;
   }
 
   #usedMs(hash: string, startedMs: number): number {

@@ -32,8 +32,9 @@ export interface AccessParts extends AccountParts {
 /** Rejects with SettingsFileError when a file of credentials cannot be used. */
 export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
   const accountIssuer = createAccountIssuer(settings, parts);
-  const people = createPeople(settings, parts);
-  const { requests, tokens, followed, administrator } = await createIdentities(settings, { ...parts, accountIssuer });
+  const identities = await createIdentities(settings, { ...parts, accountIssuer });
+  const { requests, tokens, followed, administrator, logins } = identities;
+  const people = createPeople(settings, { ...parts, providers: logins });
   const open = settings.auth === 'open' ? { everybody: developer } : {};
   const sessions = sessionsOf(settings, people);
   const authenticator = new Authenticator({

@@ -1,4 +1,5 @@
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { administratorToken } from '../identity/administrator-token.ts';
 import type { RequestAuthenticator, TokenAuthenticator } from '../identity/authenticator.ts';
@@ -21,6 +22,8 @@ export interface Identities {
   /** Must be opened before the first request. undefined: there is no administrator file. */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
+  /** The foreign issuers at which people log in with a browser. */
+  readonly logins: () => readonly LoginProvider[];
   /** The parts that start and stop with the server. */
   readonly followed: readonly Followed[];
 }
@@ -44,6 +47,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
     administrator,
     // Signed tokens first, because other tokens are recognized by their first letters.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
+    logins: signed.logins,
     followed: [...listed.followed, ...signed.followed],
   };
 }
@@ -66,11 +70,13 @@ async function tokensOfFile({ tokenFile, clock, logger }: Settings): Promise<Par
   return { tokens: [tokens], followed: [new FollowedFile({ file, read: readSettingsText, apply, clock, logger })] };
 }
 
+type SignedPart = Part & Pick<Identities, 'logins'>;
+
 /** Tokens of service accounts, and those of the foreign issuers in the file of `--authentication-config`. */
-async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<Part> {
+async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<SignedPart> {
   const { authenticationConfig, clock, logger } = settings;
   const tokens = new JwtAuthenticator(clock, [accountIssuer]);
-  if (authenticationConfig === undefined) return { tokens: [tokens], followed: [] };
+  if (authenticationConfig === undefined) return { tokens: [tokens], followed: [], logins: () => [] };
   const issuers = new OidcIssuers({ clock, logger });
   const apply = (file: SettingsText): void => {
     const configs = parseAuthenticationConfig(file, accountIssuer.name);
@@ -78,8 +84,10 @@ async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): P
   };
   const file = await readSettingsText(authenticationConfig);
   apply(file);
+  await issuers.checkSecrets();
   return {
     tokens: [tokens],
+    logins: () => issuers.logins,
     followed: [issuers, new FollowedFile({ file, read: readSettingsText, apply, clock, logger })],
   };
 }

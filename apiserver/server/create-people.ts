@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { userKind } from '../builtin/user-kind.ts';
 import { TrustedProxies } from '../http/request/trusted-proxies.ts';
 import type { RequestAuthenticator } from '../identity/authenticator.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
 import { People } from '../people/people.ts';
 import { SessionAuthenticator } from '../people/session-authenticator.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
@@ -9,13 +10,17 @@ import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
 
 interface PeopleSources {
+  readonly providers: () => readonly LoginProvider[];
   readonly table: ResourceTable;
   readonly vault: Vault;
 }
 
-/** The people who log in by a password. */
-export function createPeople({ serviceDomain, clock, logger }: Settings, { table, vault }: PeopleSources): People {
-  return new People({ users: table.getterOf(userKind(serviceDomain)), vault, clock, logger });
+/** The people who log in. */
+export function createPeople(
+  { serviceDomain, clock, logger }: Settings,
+  { table, vault, providers }: PeopleSources,
+): People {
+  return new People({ users: table.getterOf(userKind(serviceDomain)), vault, clock, logger, providers });
 }
 
 /** Finds the users of session cookies. */

@@ -24,6 +24,14 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
   }
 }
 
+/** Reads a file that holds one secret, and perhaps the end of its line. Rejects as {@link readSettingsText} does, and for an empty one. */
+export async function readSecret(path: string): Promise<string> {
+  const { text } = await readSettingsText(path);
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw new SettingsFileError(`${path}: is empty`);
+  return secret;
+}
+
 /**
  * Parses the one YAML document of a file of settings.
  * @throws SettingsFileError that names file and line

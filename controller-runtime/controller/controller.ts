@@ -20,6 +20,7 @@ import { HotLoopDetector } from './run/hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
 import { OwnRevisions } from './run/own-revisions.ts';
+import { RelatedObjects } from './run/related-objects.ts';
 import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
 import type { RunRecord } from './observe/run-history.ts';
 import { RunObserver } from './observe/run-observer.ts';
@@ -90,6 +91,12 @@ export class Controller {
       client,
       clock,
       view: this.#view,
+      related: new RelatedObjects({
+        controller: definition.name,
+        owns: definition.owns,
+        informers: this.#informers,
+        view: this.#view,
+      }),
       ownKind: { kindId: kindIdOf(definition.model), cacheId: cacheIdOf(definition.model) },
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
@@ -242,6 +249,7 @@ export class Controller {
   async #drain(): Promise<void> {
     const { clock, graceMs } = this.#parts;
     const drained = new AbortController();
+    for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
     const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
     await Promise.race([draining, sleep(clock, graceMs, drained.signal)]);
     this.#workers.stop();

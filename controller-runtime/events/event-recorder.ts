@@ -1,6 +1,7 @@
 import { isNotFound, type ApiObject, type Clock, type Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
 import { isTransient } from '../client/retryable-errors.ts';
+import { formatTime } from '../clock/format-time.ts';
 import { sleep } from '../clock/sleep.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 import { eventModel } from './event-model.ts';
@@ -140,7 +141,7 @@ export class EventWriter implements EventRecorder {
     const options = { namespace: object.namespace ?? 'default', signal: this.#abort.signal };
     const annotations =
       event.reconcileID === undefined ? {} : { annotations: { [reconcileIdAnnotation]: event.reconcileID } };
-    const lastTimestamp = timeOf(event.lastTime);
+    const lastTimestamp = formatTime(event.lastTime);
     if (count > 1) {
       try {
         const patch = { metadata: annotations, count, message, lastTimestamp };
@@ -151,7 +152,7 @@ export class EventWriter implements EventRecorder {
       }
     }
     const { type, reason } = event;
-    const firstTimestamp = timeOf(event.firstTime);
+    const firstTimestamp = formatTime(event.firstTime);
     const happened = { involvedObject: object, type, reason, message, count, firstTimestamp, lastTimestamp };
     const reporter = { source: { component }, reportingComponent: component };
     await client.create(eventModel, { metadata: { name, ...annotations }, ...happened, ...reporter }, options);
@@ -180,8 +181,4 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
 /** Half of a surrogate pair cannot be written. */
 function cut(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
-}
-
-function timeOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -65,16 +65,19 @@ describe('a manager', () => {
     await at.clock.runUntil(() => at.manager.isIdle());
   });
 
-  it('lets runs under way end when it stops, and starts no others', async () => {
+  it('tells runs under way at once that it stops, carries out their requests until the grace is over, and starts no other runs', async () => {
     const ended: string[] = [];
+    const told: string[] = [];
     let letGo = (): void => {};
     const at = harnessFor({
       controllers: [
         controller(Person, {
           concurrency: 1,
-          async reconcile({ name, signal }) {
+          async reconcile({ name, signal, status }) {
+            signal.addEventListener('abort', () => told.push(`${name}: ${(signal.reason as Error).message}`));
             await new Promise<void>((resolve) => (letGo = resolve));
-            ended.push(`${name} ${signal.aborted}`);
+            await status({ greeting: 'so far' });
+            ended.push(name);
           },
         }),
       ],
@@ -84,11 +87,33 @@ describe('a manager', () => {
     at.startOnly();
     await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'processing'));
     at.beginStop();
+    await at.holds(() => told.length > 0);
+    expect(told).to.deep.equal(['ada: the controller is stopping']);
     await at.clock.advance(29_000);
     letGo();
     await at.stop();
-    expect(ended).to.deep.equal(['ada false']);
+    expect(ended).to.deep.equal(['ada']);
+    expect((await at.client.get(Person, 'ada')).status?.greeting).to.equal('so far');
     expect(at.lines('warn')).to.deep.equal([]);
+  });
+
+  it('logs no error of a run that ends because it was told to stop', async () => {
+    const at = harnessFor({
+      controllers: [
+        controller(Person, {
+          async reconcile({ signal }) {
+            await new Promise<void>((_, reject) =>
+              signal.addEventListener('abort', () => reject(signal.reason as Error)),
+            );
+          },
+        }),
+      ],
+    });
+    await at.person('ada');
+    at.startOnly();
+    await at.holds(() => at.manager.queue('person').some(({ state }) => state === 'processing'));
+    await at.stop();
+    expect([...at.lines('error'), ...at.lines('warn')]).to.deep.equal([]);
   });
 
   it('abandons runs that outlast the grace, with a warning that names them', async () => {

@@ -7,7 +7,7 @@
  * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and {@link Schema}; its indexes,
  *   {@link IndexSpec} and {@link simpleAttribute}; several versions of it, {@link defineVersions}.
  * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up with
- *   {@link terminal}; {@link createOrUpdate} and {@link setCondition} help it to write.
+ *   {@link terminal}; {@link createOrUpdate} helps it to write.
  * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.
  * - Errors: {@link ApiError} and {@link isNotFound}.
  * - Endpoints: {@link route} and {@link ServerResponse}.
@@ -18,6 +18,7 @@ export { BasePlugin, definePlugin } from './sdk/plugin.ts';
 export {
   AbstractExtension,
   ApiError,
+  conditionsSchema,
   defineModel,
   defineVersions,
   GVK,
@@ -169,6 +170,7 @@ export {
   resourceVersionChanged,
   setOwnerReference,
   source,
+  wish,
 } from '@homeostat/controller-runtime';
 export type {
   BackoffOptions,
@@ -181,6 +183,7 @@ export type {
   Duration,
   EventRecorder,
   EventType,
+  FieldChange,
   HttpClientOptions,
   Informer,
   InformerHandler,
@@ -189,6 +192,8 @@ export type {
   ListOptions,
   MapFunction,
   MappedKeys,
+  OwnOptions,
+  OwnResult,
   Patch,
   Predicate,
   ReconcileContext,
@@ -197,4 +202,7 @@ export type {
   ReconcileResult,
   SourceContext,
   WatchSource,
+  Wish,
+  WishOptions,
+  WishState,
 } from '@homeostat/controller-runtime';

@@ -1,16 +1,7 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:https';
-import type { Server } from 'node:https';
-import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { CryptoKey, JWK, JWTHeaderParameters, JWTPayload } from 'jose';
-
-interface Key {
-  readonly kid: string;
-  readonly privateKey: CryptoKey;
-  readonly publicJwk: JWK;
-}
+import type { JWTHeaderParameters } from 'jose';
 
 /** Key and certificate in one text of PEM, and the authority of the certificate. */
 export interface IssuerCertificate {
@@ -18,68 +9,114 @@ export interface IssuerCertificate {
   readonly ca: string;
 }
 
-/** An issuer of tokens by OpenID Connect, at its own HTTPS address. */
+/** What the issuer sends instead of its documents. */
+export type IssuerFault =
+  'silent' | 'of another issuer' | 'no JSON' | 'null' | 'keys in the clear' | 'a redirect' | 'an error' | 'without end';
+
+/** What the process of an issuer is told. */
+export type IssuerOrder = { readonly id: number } & Order;
+
+type Order =
+  | { readonly do: 'sign'; readonly claims: object; readonly header: object }
+  | { readonly do: 'rotate'; readonly kid: string; readonly alg: string }
+  | { readonly do: 'keep keys'; readonly from: number; readonly to: number | undefined }
+  | { readonly do: 'publish'; readonly more: readonly unknown[] }
+  | { readonly do: 'fail'; readonly fault: IssuerFault | undefined }
+  | { readonly do: 'asked' }
+  | {
+      readonly do: 'expect';
+      readonly person: object;
+      readonly client: { readonly id: string; readonly secret: string };
+    };
+
+/** What it responds. */
+export interface IssuerReply {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+/** An issuer of tokens by OpenID Connect, in its own process. */
 export class TokenIssuer {
   readonly ca: string;
-  /** The requested paths. */
-  readonly asked: string[] = [];
-  /** Responses that replace the documents. */
-  instead: ((response: ServerResponse, path: string) => void) | undefined;
-  keys: readonly Key[] = [];
-  /** Published beside the keys. */
-  more: readonly unknown[] = [];
-  readonly #server: Server;
+  readonly url: string;
+  readonly #child: ChildProcess;
+  #orders = 0;
 
-  private constructor({ pem, ca }: IssuerCertificate) {
+  private constructor(child: ChildProcess, url: string, ca: string) {
+    this.#child = child;
+    this.url = url;
     this.ca = ca;
-    this.#server = createServer({ key: pem, cert: pem }, (request, response) =>
-      this.#answer(request.url ?? '', response),
-    );
+    child.setMaxListeners(100);
   }
 
-  static async start(certificate: IssuerCertificate): Promise<TokenIssuer> {
-    const issuer = new TokenIssuer(certificate);
-    issuer.#server.listen(0, '127.0.0.1');
-    await once(issuer.#server, 'listening');
+  /** With one key. */
+  static async start({ pem, ca }: IssuerCertificate): Promise<TokenIssuer> {
+    const child = fork(new URL('./issuer-process.js', import.meta.url), [pem], { serialization: 'advanced' });
+    const [first] = (await once(child, 'message')) as [IssuerReply];
+    const issuer = new TokenIssuer(child, String(first.value), ca);
     await issuer.rotate('first');
     return issuer;
   }
 
+  /** SIGKILL: its connections break. */
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  get url(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
   }
 
   /** Signs with another key from now on; the keys before stay published. */
-  async rotate(kid: string, alg = 'RS256'): Promise<Key> {
-    const { privateKey, publicKey } = await generateKeyPair(alg);
-    const key = { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg } };
-    this.keys = [...this.keys, key];
-    return key;
+  async rotate(kid: string, alg = 'RS256'): Promise<void> {
+    await this.#order({ do: 'rotate', kid, alg });
   }
 
   /** A token by the latest key. A claim that is undefined is left out. */
-  sign(claims: object, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
-    const key = this.keys.at(-1)!;
-    const payload = JSON.parse(JSON.stringify({ iss: this.url, ...claims })) as JWTPayload;
-    const alg = key.publicJwk.alg!;
-    return new SignJWT(payload).setProtectedHeader({ alg, kid: key.kid, ...header }).sign(key.privateKey);
+  async sign(claims: object, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
+    return String(await this.#order({ do: 'sign', claims, header }));
   }
 
-  #answer(path: string, response: ServerResponse): void {
-    this.asked.push(path);
-    if (this.instead !== undefined) return this.instead(response, path);
-    const documents: Readonly<Record<string, object>> = {
-      '/.well-known/openid-configuration': { issuer: this.url, jwks_uri: `${this.url}/keys` },
-      '/keys': { keys: [...this.keys.map(({ publicJwk }) => publicJwk), ...this.more] },
-    };
-    const document = documents[path];
-    response.statusCode = document === undefined ? 404 : 200;
-    response.end(JSON.stringify(document ?? {}));
+  /** Takes back the keys before `from`, and those from `to` on. */
+  async keepKeys(from: number, to?: number): Promise<void> {
+    await this.#order({ do: 'keep keys', from, to });
+  }
+
+  /** Publishes this beside the keys. */
+  async publish(more: readonly unknown[]): Promise<void> {
+    await this.#order({ do: 'publish', more });
+  }
+
+  /** Fails like this from now on; undefined: no more. */
+  async fail(fault: IssuerFault | undefined): Promise<void> {
+    await this.#order({ do: 'fail', fault });
+  }
+
+  /** The paths that were asked for. */
+  async asked(): Promise<readonly string[]> {
+    return (await this.#order({ do: 'asked' })) as readonly string[];
+  }
+
+  /** Each browser that comes is this person's, whose ID token has these claims; with `alg` among them, it is not signed. */
+  async expect(person: object, client = { id: 'homeostat', secret: '' }): Promise<void> {
+    await this.#order({ do: 'expect', person, client });
+  }
+
+  async #order(order: Order): Promise<unknown> {
+    this.#orders += 1;
+    const id = this.#orders;
+    const reply = new Promise<IssuerReply>((resolve, reject) => {
+      const listen = (message: IssuerReply): void => {
+        if (message.id !== id) return;
+        this.#child.off('message', listen).off('exit', fail);
+        resolve(message);
+      };
+      const fail = (): void => reject(new Error('the issuer has ended'));
+      this.#child.on('message', listen).once('exit', fail);
+    });
+    this.#child.send({ ...order, id });
+    const { value, error } = await reply;
+    if (error !== undefined) throw new Error(error);
+    return value;
   }
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
-import { readContentType } from '../../decode/content-type.ts';
+import { readContentType } from '../../decode/read-body.ts';
 import { readLines } from './body-lines.ts';
 import type { BodyLine } from './body-lines.ts';
 import { bodyCheck } from './body-schema.ts';

@@ -1,3 +1,5 @@
+import { issuerPath } from './issuer-path.ts';
+
 /** A check of one part that has to work. */
 export interface HealthCheck {
   readonly name: string;
@@ -22,12 +24,13 @@ const openPaths: ReadonlySet<string> = new Set([
 
 /** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
 export function isOpenPath(path: string): boolean {
-  return openPaths.has(withoutTrailingSlash(path));
+  const plain = withoutTrailingSlash(path);
+  return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
 /** One trailing slash is ignored. */
 export function withoutTrailingSlash(path: string): string {
-  return path.replace(/(.)\/$/, '$1');
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 /** What a health report shows. */

@@ -4,32 +4,56 @@ export interface LoginPageState {
   readonly next: string;
   /** Why the last attempt failed. */
   readonly problem?: string;
+  /** The issuers at which a person can log in. */
+  readonly providers: readonly { readonly name: string; readonly displayName: string }[];
+}
+
+/** The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be allowed. */
+export function loginPage({ next, problem, providers }: LoginPageState): string {
+  const head = '\n    <script src="/login/login.js" defer></script>';
+  return page(
+    { title: 'Log in – Homeostat', head },
+    `<form method="post" action="/login">${problem === undefined ? '' : `\n        <p role="alert">${escapeHtml(problem)}</p>`}
+        <label>User <input name="user" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+        <input name="next" type="hidden" value="${escapeHtml(next)}">
+        <button>Log in</button>
+      </form>${providers.map((provider) => link(provider, next)).join('')}`,
+  );
+}
+
+/** A link, not a button of the form: the policy of the page lets forms go to this server only, redirects of theirs, too. */
+function link({ name, displayName }: LoginPageState['providers'][number], next: string): string {
+  const href = `/login/oidc/${name}?next=${encodeURIComponent(next)}`;
+  return `\n      <a class="provider" href="${escapeHtml(href)}">Log in with ${escapeHtml(displayName)}</a>`;
 }
 
 /**
- * The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be
- * allowed.
+ * The page that leads on after a login at an issuer. A redirect would not do: it belongs to the navigation that the issuer's
+ * page began, and browsers do not send the session's cookie with that.
  */
-export function loginPage({ next, problem }: LoginPageState): string {
+export function continuePage(next: string): string {
+  const head = `\n    <meta http-equiv="refresh" content="0;url=${escapeHtml(next)}">`;
+  return page(
+    { title: 'Logged in – Homeostat', head },
+    `<a class="provider" href="${escapeHtml(next)}">You are logged in. Go on</a>`,
+  );
+}
+
+function page({ title, head }: { readonly title: string; readonly head: string }, content: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Log in – Homeostat</title>
+    <title>${title}</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/login/login.css">
-    <script src="/login/login.js" defer></script>
+    <link rel="stylesheet" href="/login/login.css">${head}
   </head>
   <body>
     <main>
       <h1>Homeostat</h1>
-      <form method="post" action="/login">${problem === undefined ? '' : `\n        <p role="alert">${escapeHtml(problem)}</p>`}
-        <label>User <input name="user" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
-        <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-        <input name="next" type="hidden" value="${escapeHtml(next)}">
-        <button>Log in</button>
-      </form>
+      ${content}
     </main>
   </body>
 </html>
@@ -44,12 +68,18 @@ form { display: grid; gap: 1rem; }
 label { display: grid; gap: 0.3rem; }
 input, button { font: inherit; padding: 0.5rem; border: 1px solid GrayText; border-radius: 0.3rem; }
 button { cursor: pointer; font-weight: 600; }
+.provider { display: block; margin-top: 1rem; padding: 0.5rem; border: 1px solid GrayText; border-radius: 0.3rem; color: inherit; text-align: center; text-decoration: none; }
 p { margin: 0; padding: 0.5rem; border-left: 0.3rem solid crimson; }
 `;
 
 /** Browsers send no fragment, so the page adds it to the path that the person wanted. */
 export const loginScript = `const next = document.querySelector('input[name=next]');
 if (location.hash !== '' && !next.value.includes('#')) next.value += location.hash;
+for (const link of document.querySelectorAll('a.provider')) {
+  const url = new URL(link.href);
+  url.searchParams.set('next', next.value);
+  link.href = url.href;
+}
 `;
 
 export const loginPolicy: string = [

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
+import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import type { BodyMemory } from '../../decode/body-memory.ts';
 import { discardRest, readBody } from '../../decode/read-body.ts';
@@ -14,6 +15,7 @@ import type { RefusalLog } from '../request/refusal-log.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { sendCacheable } from '../response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './health.ts';
+import { answerIssuerLogin } from './issuer-login-routes.ts';
 import { loginPolicy, loginScript, loginStyle } from './login-page.ts';
 import { localPath, sendLoginPage } from './send-login-page.ts';
 
@@ -22,6 +24,7 @@ export interface LoginParts {
   readonly proxies: TrustedProxies;
   readonly refusals: RefusalLog;
   readonly bodies: { readonly memory: BodyMemory };
+  readonly logger: Logger;
 }
 
 /** These bodies come from unknown clients, so they must be small. */
@@ -47,6 +50,8 @@ export function loginRoutes(parts: LoginParts): Middleware {
     if (file !== undefined) return sendFile(context, file);
     if (path === '/login') return answerLoginPath(context, parts);
     if (path === '/logout') return logOut(context, parts);
+    const answer = answerIssuerLogin(context, parts);
+    if (answer !== undefined) return answer;
     await next();
     return undefined;
   };
@@ -66,11 +71,13 @@ async function answerLoginPath(context: Context, parts: LoginParts): Promise<voi
   }
   requireReadOr(context, ['POST']);
   const { next } = context.query;
-  sendLoginPage(context, 200, { next: localPath(typeof next === 'string' ? next : '') });
+  const providers = parts.people.issuers.offers();
+  sendLoginPage(context, 200, { next: localPath(typeof next === 'string' ? next : ''), providers });
 }
 
 async function logIn(context: Context, parts: LoginParts): Promise<void> {
   const { people, proxies, refusals } = parts;
+  const providers = people.issuers.offers();
   const isForm = mediaTypeOf(context) === formType;
   const { user, password, next } = await readLogin(context, parts, isForm);
   noteForAudit(context, { claimedUser: { username: user, groups: [] } });
@@ -81,7 +88,7 @@ async function logIn(context: Context, parts: LoginParts): Promise<void> {
     else await noteUser(context, people, secret);
     if (secret !== undefined)
       succeed(context, { secret, isForm, next, isSecure: proxies.schemeOf(context) === 'https' });
-    else if (isForm) sendLoginPage(context, 401, { next, problem: 'User or password is wrong.' });
+    else if (isForm) sendLoginPage(context, 401, { next, providers, problem: 'User or password is wrong.' });
     else throw new ApiError('Unauthorized', wrong);
   } catch (error) {
     if (!(error instanceof TooManyLogins)) throw error;
@@ -89,7 +96,7 @@ async function logIn(context: Context, parts: LoginParts): Promise<void> {
     if (!isForm) throw new ApiError('TooManyRequests', message, { retryAfterSeconds });
     context.set('Retry-After', String(retryAfterSeconds));
     const problem = `Too many logins failed. Try again in ${retryAfterSeconds} s.`;
-    sendLoginPage(context, 429, { next, problem });
+    sendLoginPage(context, 429, { next, providers, problem });
   }
 }
 

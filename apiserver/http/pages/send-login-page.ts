@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { loginPage, loginPolicy } from './login-page.ts';
+import { continuePage, loginPage, loginPolicy } from './login-page.ts';
 import type { LoginPageState } from './login-page.ts';
 
 /** The longest path to which a person comes back after the login. */
@@ -7,13 +7,22 @@ const maxNextLength = 2000;
 
 /** Responds with the login page. */
 export function sendLoginPage(context: Context, status: number, state: LoginPageState): void {
+  sendPage(context, status, loginPage(state));
+}
+
+/** Responds with the page that leads on to a path of this server. */
+export function sendContinuePage(context: Context, next: string): void {
+  sendPage(context, 200, continuePage(next));
+}
+
+function sendPage(context: Context, status: number, html: string): void {
   context.status = status;
   context.set('Content-Type', 'text/html; charset=utf-8');
   context.set('Cache-Control', 'no-store');
   context.set('Content-Security-Policy', loginPolicy);
   // Not no-referrer: with it, browsers send `Origin: null` with the form.
   context.set('Referrer-Policy', 'same-origin');
-  context.body = Buffer.from(loginPage(state));
+  context.body = Buffer.from(html);
 }
 
 /** True for a request that a person in a browser made, and not a script: its response is shown. */

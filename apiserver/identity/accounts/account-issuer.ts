@@ -1,7 +1,8 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { jwtVerify, SignJWT } from 'jose';
 import type { JWTPayload } from 'jose';
-import type { JwtIssuer, SentToken, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import type { JwtIssuer, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import type { SentToken } from '../jwt/sent-token.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 import { readClaims, userNameOf, writeClaims } from './account-claims.ts';

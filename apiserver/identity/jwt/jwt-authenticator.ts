@@ -1,20 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { TokenAuthenticator } from '../authenticator.ts';
 import type { UserInfo } from '../user-info.ts';
+import { readUnverified } from './sent-token.ts';
+import type { SentToken } from './sent-token.ts';
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
-
-/** A token whose issuer is known by name. It is not verified yet. */
-export interface SentToken {
-  readonly text: string;
-  readonly alg: string;
-  readonly kid: string | undefined;
-  readonly claims: JWTPayload;
-}
 
 /** A token whose signature and claims have been verified. */
 export interface VerifiedToken {
@@ -35,14 +27,8 @@ export interface JwtIssuer {
 
 const maxVerified = 10_000;
 
-/** All headers of a request have 16 KiB. */
-const maxLength = 16_384;
-
 /** The start of every JSON object in base64. */
 const beginning = 'eyJ';
-
-/** A signed token in compact form. */
-const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
 
 /**
  * Accepts signed tokens (JWT) of known issuers. The signature is verified once: the result is kept by the token's digest until
@@ -95,16 +81,5 @@ export class JwtAuthenticator implements TokenAuthenticator {
     // The issuer may have been replaced while the token was verified.
     if (this.#issuers.get(issuer.name) === issuer) this.#verified.set(digest, verified);
     return verified.userFor(audience);
-  }
-}
-
-function readUnverified(text: string): SentToken | undefined {
-  if (text.length > maxLength || !form.test(text)) return undefined;
-  try {
-    const { alg, kid, crit } = decodeProtectedHeader(text);
-    const isPlain = typeof alg === 'string' && crit === undefined && (kid === undefined || typeof kid === 'string');
-    return isPlain ? { text, alg, kid, claims: decodeJwt(text) } : undefined;
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { dirname, resolve } from 'node:path';
 import type { Fields } from '../../settings/fields.ts';
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
@@ -7,6 +8,18 @@ import type { SettingsText } from '../../settings/settings-file.ts';
 export interface ClaimMapping {
   readonly claim: string;
   readonly prefix: string;
+}
+
+/** How people log in at an issuer with a browser: this server is a client of it. */
+export interface LoginConfig {
+  /** A part of the paths of the login. */
+  readonly name: string;
+  /** What the login page shows. */
+  readonly displayName: string;
+  readonly clientId: string;
+  /** undefined: a public client, which has no secret. */
+  readonly clientSecretFile: string | undefined;
+  readonly scopes: readonly string[];
 }
 
 /** A foreign issuer of tokens, and how its claims become users. */
@@ -21,6 +34,8 @@ export interface IssuerConfig {
   readonly groups: ClaimMapping | undefined;
   readonly uid: string | undefined;
   readonly required: readonly { readonly claim: string; readonly value: string }[];
+  /** undefined: the issuer is not on the login page. */
+  readonly login: LoginConfig | undefined;
 }
 
 /** Kubernetes' limit. */
@@ -42,16 +57,21 @@ export function parseAuthenticationConfig(file: SettingsText, ownIssuer: string)
   const items = config.items('jwt');
   if (items.length > maxIssuers) throw config.mistake('jwt', `must have at most ${maxIssuers} issuers`);
   const seen = new Set([ownIssuer]);
+  const names = new Set<string>();
   return items.map((item, index) => {
-    const issuer = readIssuer(item);
+    const issuer = readIssuer(item, file.path);
     if (seen.has(issuer.url)) throw config.mistake(`jwt[${index}].issuer.url`, 'is taken by another issuer');
     seen.add(issuer.url);
+    const name = issuer.login?.name;
+    if (name === undefined) return issuer;
+    if (names.has(name)) throw config.mistake(`jwt[${index}].browserLogin.name`, 'is taken by another issuer');
+    names.add(name);
     return issuer;
   });
 }
 
-function readIssuer(item: Fields): IssuerConfig {
-  item.withKeys(['issuer', 'claimValidationRules', 'claimMappings']);
+function readIssuer(item: Fields, path: string): IssuerConfig {
+  item.withKeys(['issuer', 'claimValidationRules', 'claimMappings', 'browserLogin']);
   const issuer = required(item, 'issuer');
   issuer.withKeys(['url', 'discoveryURL', 'certificateAuthority', 'audiences', 'audienceMatchPolicy']);
   const audiences = issuer.texts('audiences');
@@ -74,7 +94,41 @@ function readIssuer(item: Fields): IssuerConfig {
       rule.withKeys(['claim', 'requiredValue']);
       return { claim: rule.text('claim'), value: rule.text('requiredValue') };
     }),
+    login: readLogin(item.child('browserLogin'), path),
   };
+}
+
+/** A name is a part of a path, and people register the path at the issuer. */
+const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** A scope token of RFC 6749, 3.3. */
+const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
+
+/** This part is not Kubernetes', whose server has no pages. */
+function readLogin(login: Fields | undefined, path: string): LoginConfig | undefined {
+  if (login === undefined) return undefined;
+  login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);
+  const name = login.text('name');
+  if (!nameForm.test(name)) throw login.mistake('name', 'must have 1 to 63 characters of a-z, 0-9 and -');
+  const displayName = shortText(login, 'displayName', login.optionalText('displayName') ?? name);
+  const clientId = shortText(login, 'clientID', login.text('clientID'));
+  const secret = login.optionalText('clientSecretFile');
+  if (secret === '') throw login.mistake('clientSecretFile', 'must be the path of a file');
+  const scopes = login.has('scopes') ? login.texts('scopes') : ['profile', 'email'];
+  const wrong = scopes.findIndex((scope) => !scopeForm.test(scope));
+  if (wrong !== -1) throw login.mistake(`scopes[${wrong}]`, 'must be a scope, without spaces and quotes');
+  return {
+    name,
+    displayName,
+    clientId,
+    clientSecretFile: secret === undefined ? undefined : resolve(dirname(path), secret),
+    scopes: [...new Set(['openid', ...scopes])],
+  };
+}
+
+function shortText(fields: Fields, name: string, text: string): string {
+  if (text.length > 0 && text.length <= 200 && !/\p{C}/u.test(text)) return text;
+  throw fields.mistake(name, 'must have 1 to 200 characters, no control characters among them');
 }
 
 function readMapping(mapping: Fields): ClaimMapping {

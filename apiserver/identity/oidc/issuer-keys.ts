@@ -2,7 +2,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { JWK } from 'jose';
 import type { IssuerConfig } from './authentication-config.ts';
-import { fetchJson } from './fetch-json.ts';
+import { fetchJson } from './https-request.ts';
 
 /** A key that the issuer has withdrawn is refused after at most this time. */
 const refreshMs = 5 * 60_000;
@@ -18,14 +18,18 @@ export interface IssuerKeysOptions {
   readonly logger: Logger;
 }
 
+/** The discovery document of an issuer (OpenID Connect Discovery 1.0, 3), whose issuer and keys have been checked. */
+export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issuer: string };
+
 /**
- * The public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
+ * The discovery document and the public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
  * 10 s of the fetch before. Known keys stay in use while the issuer cannot be reached.
  */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   readonly #ended = new AbortController();
   #keys: ReadonlyMap<string, JWK> = new Map();
+  #metadata: IssuerMetadata | undefined;
   #fetching: Promise<void> | undefined;
   #fetchedMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -46,6 +50,7 @@ export class IssuerKeys {
   async stop(): Promise<void> {
     this.#ended.abort();
     this.#keys = new Map();
+    this.#metadata = undefined;
     this.#options.clock.clearTimeout(this.#timer);
     await this.#fetching;
   }
@@ -60,10 +65,25 @@ export class IssuerKeys {
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
-    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
-    if (this.#fetching === undefined && isTooSoon) return undefined;
-    await this.#fetch();
+    await this.#fetchUnlessTooSoon();
     return this.known(kid);
+  }
+
+  /** The same for a token that the issuer itself has just sent: its key is worth another fetch at any time. */
+  async findNow(kid: string | undefined): Promise<JWK | undefined> {
+    if (this.known(kid) === undefined) await this.#fetch();
+    return this.known(kid);
+  }
+
+  /** Returns the discovery document; undefined while it cannot be fetched. Never rejects. */
+  async metadata(): Promise<IssuerMetadata | undefined> {
+    if (this.#metadata === undefined) await this.#fetchUnlessTooSoon();
+    return this.#metadata;
+  }
+
+  async #fetchUnlessTooSoon(): Promise<void> {
+    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
+    if (this.#fetching !== undefined || !isTooSoon) await this.#fetch();
   }
 
   #fetch(): Promise<void> {
@@ -95,6 +115,7 @@ export class IssuerKeys {
     if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
       throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);
     const jwks = await fetchJson(jwksUri, options);
+    this.#metadata = { ...discovery, issuer: config.url };
     const keys: unknown = isJsonObject(jwks) ? jwks['keys'] : undefined;
     if (!Array.isArray(keys)) throw new Error(`${jwksUri}: holds no list of keys`);
     if (keys.length > maxKeys) throw new Error(`${jwksUri}: holds more than ${maxKeys} keys`);

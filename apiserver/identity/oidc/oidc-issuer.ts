@@ -1,7 +1,9 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { importJWK, jwtVerify } from 'jose';
 import type { JWK, JWTPayload } from 'jose';
-import type { JwtIssuer, SentToken, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import type { JwtIssuer, VerifiedToken } from '../jwt/jwt-authenticator.ts';
+import { readUnverified } from '../jwt/sent-token.ts';
+import type { SentToken } from '../jwt/sent-token.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { ClaimMapping, IssuerConfig } from './authentication-config.ts';
@@ -38,12 +40,11 @@ export class OidcIssuer implements JwtIssuer {
 
   async verify(sent: SentToken): Promise<VerifiedToken | undefined> {
     const { config, keys, clock } = this.#options;
-    if (!algorithms.includes(sent.alg)) return undefined;
     // Tokens that are not for this server need no key.
-    if (!isFor(sent.claims, config.audiences)) return undefined;
+    if (!algorithms.includes(sent.alg) || !isFor(sent.claims, config.audiences)) return undefined;
     const jwk = await keys.find(sent.kid);
     if (jwk === undefined) return undefined;
-    const payload = await this.#payloadOf(sent, jwk);
+    const payload = await this.#payloadOf(sent, jwk, config.audiences);
     const found = payload === undefined ? undefined : userOf(payload, config);
     if (payload?.exp === undefined || found === undefined) return undefined;
     const expiresMs = payload.exp * 1000;
@@ -56,7 +57,20 @@ export class OidcIssuer implements JwtIssuer {
     };
   }
 
-  async #payloadOf({ text, alg }: SentToken, jwk: JWK): Promise<JWTPayload | undefined> {
+  /**
+   * Resolves with the user of an ID token that the issuer has just sent to its client; undefined when the token is not valid,
+   * or its claims make no user.
+   */
+  async userOfIdToken(text: string, clientId: string): Promise<UserInfo | undefined> {
+    const { config, keys } = this.#options;
+    const sent = readUnverified(text);
+    if (sent === undefined || !algorithms.includes(sent.alg)) return undefined;
+    const jwk = await keys.findNow(sent.kid);
+    const payload = jwk === undefined ? undefined : await this.#payloadOf(sent, jwk, [clientId]);
+    return payload === undefined ? undefined : userOf(payload, config);
+  }
+
+  async #payloadOf({ text, alg }: SentToken, jwk: JWK, audiences: readonly string[]): Promise<JWTPayload | undefined> {
     const { config, clock } = this.#options;
     const nowMs = clock.now();
     if (jwk.alg !== undefined && jwk.alg !== alg) return undefined;
@@ -64,7 +78,7 @@ export class OidcIssuer implements JwtIssuer {
       const { payload } = await jwtVerify(text, await importJWK(jwk, alg), {
         algorithms: [alg],
         issuer: config.url,
-        audience: [...config.audiences],
+        audience: [...audiences],
         requiredClaims: ['exp'],
         clockTolerance: skewSeconds,
         currentDate: new Date(nowMs),

@@ -1,8 +1,10 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { LoginProvider } from '../login-provider.ts';
 import type { JwtIssuer } from '../jwt/jwt-authenticator.ts';
 import type { Followed } from '../../settings/followed-file.ts';
 import type { IssuerConfig } from './authentication-config.ts';
 import { IssuerKeys } from './issuer-keys.ts';
+import { IssuerLogin } from './issuer-login.ts';
 import { OidcIssuer } from './oidc-issuer.ts';
 
 export interface OidcIssuersOptions {
@@ -15,6 +17,7 @@ export class OidcIssuers implements Followed {
   readonly #options: OidcIssuersOptions;
   #keys: readonly IssuerKeys[] = [];
   #left: readonly Promise<void>[] = [];
+  #logins: readonly IssuerLogin[] = [];
   #isStarted = false;
 
   constructor(options: OidcIssuersOptions) {
@@ -28,7 +31,22 @@ export class OidcIssuers implements Followed {
     const parts = configs.map((config) => ({ config, keys: new IssuerKeys({ config, clock, logger }) }));
     this.#keys = parts.map(({ keys }) => keys);
     if (this.#isStarted) this.start();
-    return parts.map((part) => new OidcIssuer({ ...part, clock }));
+    const issuers = parts.map((part) => ({ ...part, issuer: new OidcIssuer({ ...part, clock }) }));
+    this.#logins = issuers.flatMap((part) => {
+      const { login } = part.config;
+      return login === undefined ? [] : [new IssuerLogin({ ...part, login, clock })];
+    });
+    return issuers.map(({ issuer }) => issuer);
+  }
+
+  /** The issuers at which people log in with a browser. */
+  get logins(): readonly LoginProvider[] {
+    return this.#logins;
+  }
+
+  /** Rejects with SettingsFileError when the file of a client secret cannot be used. */
+  async checkSecrets(): Promise<void> {
+    for (const login of this.#logins) await login.checkSecret();
   }
 
   start(): void {

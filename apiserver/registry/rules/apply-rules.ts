@@ -3,7 +3,7 @@ import type { ApiObject, FieldCause } from '@homeostat/controller-runtime/api';
 import { applyFields, withoutContested } from '../../apply/apply-fields.ts';
 import type { AppliedWrite } from '../../apply/apply-fields.ts';
 import { applyConflict, conflictCauses } from '../../apply/conflict-error.ts';
-import { contentOf } from '../../apply/content.ts';
+import { contentOf } from '../../apply/fields-of.ts';
 import { isEmptySet } from '../../apply/field-set.ts';
 import type { Fields } from '../../apply/field-type.ts';
 import { appliedFieldsOf } from '../../apply/fields-of.ts';

@@ -1,8 +1,9 @@
-import type { ApiObject, Logger, Model, ObjectKey } from '../../api/index.ts';
+import type { ApiObject, Clock, Condition, Logger, Model, ObjectKey } from '../../api/index.ts';
 import type { Client, DeepPartial, Desired, StatusOf } from '../../client/client.ts';
 import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
 import type { Reason } from '../../queue/reason.ts';
 import type { Duration } from './parse-duration.ts';
+import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
 /**
  * What a run asks for next. Nothing: done until something changes. `after` (or `requeueAfter`): done, and again after
@@ -19,8 +20,15 @@ export interface ReconcileRequest {
   readonly namespace?: string;
   /** Bound to the run: its requests end with the run, and the next run sees its writes. */
   readonly client: Client;
-  /** Aborts when the run outlasts its timeout, and when the grace of a stop is over. */
+  /**
+   * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop `client` goes on until the
+   * grace is over, so that the run can store how far it came.
+   */
   readonly signal: AbortSignal;
+  /** The controller's clock; a test moves it. */
+  readonly clock: Clock;
+  /** The time by `clock` when it is read: RFC 3339 in UTC, whole seconds. */
+  readonly now: string;
   /** Why the key was enqueued; at most eight. */
   readonly reasons: readonly Reason[];
   /** Adds controller, key and reconcileID to each line. */
@@ -31,18 +39,70 @@ export interface ReconcileRequest {
   readonly reconcileID: string;
 }
 
+/** Records events of the run's object. */
+export interface ObjectEvents {
+  /** {@link EventRecorder.event} of this object. */
+  (type: EventType, reason: string, message: string): void;
+  /**
+   * Records an event with the reason and message of a condition, if the status of the condition changes when this run
+   * writes it. Throws TypeError when the run has not stated the condition.
+   */
+  onTransition(this: void, type: EventType, conditionType: string): void;
+}
+
+/** Why a condition has its status. */
+export interface ConditionReason {
+  /** For programs: one CamelCase word. */
+  readonly reason: string;
+  /** For people. Default empty. */
+  readonly message?: string;
+}
+
+/** States conditions of the run's object. */
+export interface StateCondition {
+  /**
+   * States a condition in `status.conditions`. It is written with the next `status()`, or at the end of the run, also when
+   * the run throws; all conditions of a run in one write. `lastTransitionTime` changes only when the status does;
+   * `observedGeneration` is the generation of `object`. Throws TypeError for a reason that is not one CamelCase word, and
+   * when the schema of the status has no `conditions` (see `conditionsSchema`).
+   */
+  (type: string, status: Condition['status'], reason: ConditionReason): void;
+  /**
+   * States a condition that is True when all `of` are True, else what the first False one of them says, else what the first one says that
+   * is Unknown or absent. Computed when it is written.
+   */
+  summary(this: void, type: string, of: readonly string[]): void;
+}
+
 /** The context of a run of a `reconcile` or `cleanup` function: the object, and verbs for it. */
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
   /** From the cache: frozen and shared. Never older than what this controller wrote. */
   readonly object: T;
-  /** {@link EventRecorder.event} of this object. */
-  event(this: void, type: EventType, reason: string, message: string): void;
+  readonly event: ObjectEvents;
+  readonly condition: StateCondition;
+  /**
+   * Returns the objects of an owned kind whose controller owner is this object, by uid, sorted by key. From the cache,
+   * without a request, and never older than what this controller wrote. Throws TypeError when `owns` does not list the kind.
+   */
+  children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
+  /**
+   * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key. From the
+   * cache, like `children`. Throws TypeError when the controller does not follow the kind, RangeError for an unknown index.
+   */
+  related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**
    * Creates a dependent, or merges `desired` into it (RFC 7396), and makes this object its controller owner. A name
    * alone is taken in this object's namespace. Writes nothing when nothing differs; a lost race is tried again.
    * Rejects when another object controls it.
    */
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
+  /**
+   * Makes the dependents of this object those that are wished, by server-side apply: creates and changes them in the order of
+   * `after`, and deletes those of the owned kinds that an earlier run wished and this one does not. Objects that others made are neither
+   * changed nor deleted. Call it once a run, with all wishes. Sends no request when nothing changes. Rejects for an object
+   * of a wished name that this object does not control, and with TypeError for wishes that contradict each other.
+   */
+  own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
    * Merges into the object's status (RFC 7396: null removes) and returns the object as it then is. Adds
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a

@@ -1,4 +1,5 @@
-import { descriptorOf, formatKey, type ApiObject, type Model, type ObjectKey } from '../../api/index.ts';
+import { descriptorOf, formatKey, keyOf, type ApiObject, type Model, type ObjectKey } from '../../api/index.ts';
+import type { IndexFunction } from '../../cache/cache-indexes.ts';
 import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
@@ -18,6 +19,12 @@ interface Written {
   readonly uid: string;
   /** The revision of the state that was written; for a deleted object, the last known one. */
   readonly revision: string;
+}
+
+/** An index of a cache. */
+export interface ViewIndex {
+  readonly name: string;
+  readonly valuesOf: IndexFunction<ApiObject>;
 }
 
 /** Records that the cache has caught up with are dropped when their key is read, or when there are more than this. */
@@ -65,6 +72,21 @@ export class CacheView {
   newest<T extends ApiObject>(object: T): T {
     const found = this.read(targetOf(object));
     return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
+  }
+
+  /** Returns the objects under a value of an index of a cache, each in the newest state known. The cache must have the index. */
+  byIndex(cacheId: string, index: ViewIndex, value: string): readonly ApiObject[] {
+    const cached = this.#informers.get(cacheId)?.byIndex(index.name, value) ?? [];
+    if (this.#written.size === 0) return cached;
+    const found = new Map(cached.map((object) => [formatKey(keyOf(object)), object]));
+    for (const written of this.#written.values()) {
+      if (written.target.cacheId !== cacheId || this.#hasCaughtUp(written)) continue;
+      const key = formatKey(written.target.key);
+      if (written.object !== undefined && index.valuesOf(written.object).includes(value))
+        found.set(key, written.object);
+      else found.delete(key);
+    }
+    return [...found.values()];
   }
 
   /** Remembers the result of a write, until the cache has it. */

@@ -58,7 +58,8 @@ export async function ensureDependent<O extends ApiObject>(
   }
 }
 
-function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
+/** Returns the key of a dependent: a name alone is in the namespace of its owner. Throws when the owner cannot own it there. */
+export function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
   const key = typeof given === 'string' ? parseKey(given) : given;
   const ownerNamespace = owner.metadata.namespace;
   if (model.scope === 'Cluster') {

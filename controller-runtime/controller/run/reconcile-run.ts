@@ -4,15 +4,16 @@ import type { EventWriter } from '../../events/event-recorder.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
-import { ensureDependent } from './ensure-dependent.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
 import { addFinalizer, removeFinalizer } from './finalizers.ts';
+import { formatTime } from '../../clock/format-time.ts';
 import type { HotLoopDetector } from './hot-loop.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../definition/reconciler.ts';
+import type { RelatedObjects } from './related-objects.ts';
 import { RunClient } from './run-client.ts';
-import { writeStatus } from './write-status.ts';
+import { RunVerbs } from './run-verbs.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
@@ -21,6 +22,7 @@ export interface RunParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly view: CacheView;
+  readonly related: RelatedObjects;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
   readonly hotLoop: HotLoopDetector;
@@ -42,9 +44,12 @@ export class ReconcileRun {
   readonly #options: RunOptions;
   readonly #client: RunClient;
   /**
-   * Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
+   * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
    */
   readonly #abort = new AbortController();
+  /** Tells the author's code to end; aborts at a stop, when the requests still go on. */
+  readonly #stop = new AbortController();
+  #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
   #timeout: Error | undefined;
   #toldToEnd: Error | undefined;
@@ -67,7 +72,7 @@ export class ReconcileRun {
     const { clock, definition } = this.#parts;
     this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
-      const outcome = outcomeOfResult(await this.#reconcile());
+      const outcome = outcomeOfResult(await this.#reconcileAndWrite());
       const writes = this.#client.end(this);
       if (writes !== undefined) await this.#awaitForgotten(writes);
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
@@ -76,10 +81,16 @@ export class ReconcileRun {
       // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
+      if (this.#isStopping(error)) return { kind: 'requeue' };
       return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
       clock.clearTimeout(this.#timer);
     }
+  }
+
+  /** Tells the run that the controller stops. Its requests go on. */
+  stop(reason: Error): void {
+    this.#stop.abort(reason);
   }
 
   /** Aborts the run, and clears its timer. */
@@ -108,6 +119,7 @@ export class ReconcileRun {
 
   #tellToEnd(reason: Error): void {
     this.#toldToEnd = reason;
+    this.#stop.abort(reason);
     this.#abort.abort(reason);
     void this.#client.end(this);
   }
@@ -115,6 +127,30 @@ export class ReconcileRun {
   #awaitForgotten(writes: Promise<void>): Promise<void> {
     this.#options.logger.warn({}, 'a run returned before its writes had ended: is an await missing?');
     return writes;
+  }
+
+  /** The conditions that a failed run stated tell why it failed: they are written all the same. */
+  async #reconcileAndWrite(): Promise<ReconcileResult> {
+    try {
+      const result = await this.#reconcile();
+      await this.#verbs?.writeConditions();
+      return result;
+    } catch (error) {
+      await this.#verbs?.writeConditions().catch((err: unknown) => {
+        this.#options.logger.warn({ err }, 'the conditions of a failed run could not be written');
+      });
+      throw error;
+    }
+  }
+
+  /** The error is how the author's code ends when its signal aborts at a stop. */
+  #isStopping(error: unknown): boolean {
+    const { signal } = this.#stop;
+    if (!signal.aborted) return false;
+    return (
+      error === signal.reason ||
+      (error instanceof Error && (error.name === 'AbortError' || error.cause === signal.reason))
+    );
   }
 
   async #reconcile(): Promise<ReconcileResult> {
@@ -158,7 +194,7 @@ export class ReconcileRun {
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
     // A run whose signal is aborted must not report a cleanup that may have been cut short.
-    this.#abort.signal.throwIfAborted();
+    this.#stop.signal.throwIfAborted();
     await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
     return undefined;
   }
@@ -173,17 +209,22 @@ export class ReconcileRun {
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
-    const abort = this.#abort;
+    const { clock, events } = this.#parts;
+    const stop = this.#stop;
     const key = parseKey(item.key);
     const request = {
       key,
       name: key.name,
       client: this.#client,
+      clock,
+      get now() {
+        return formatTime(clock.now());
+      },
       get signal() {
-        return abort.signal;
+        return stop.signal;
       },
       reasons: item.reasons,
-      recorder: this.#parts.events.ofRun(reconcileID),
+      recorder: events.ofRun(reconcileID),
       logger,
       reconcileID,
     };
@@ -191,14 +232,10 @@ export class ReconcileRun {
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
-    const { definition, view } = this.#parts;
+    const { definition, view, related } = this.#parts;
     const client = this.#client;
-    const verbs: Pick<ReconcileContext, 'object' | 'event' | 'ensure' | 'status'> = {
-      object,
-      event: (type, reason, message) => request.recorder.event(object, type, reason, message),
-      ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
-      status: (partial) => writeStatus({ client, view, model: definition.model, object }, partial),
-    };
-    return Object.assign(request, verbs);
+    const { model, finalizer: manager } = definition;
+    this.#verbs = new RunVerbs({ client, view, related, model, manager, object, request });
+    return Object.assign(request, this.#verbs.bound());
   }
 }

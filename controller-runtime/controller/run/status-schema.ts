@@ -32,12 +32,9 @@ function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchem
   return [...parts];
 }
 
-/** True when the model's status schema has a property `observedGeneration`. */
-export function hasObservedGeneration(model: ModelDescriptor): boolean {
-  return (
-    propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), 'observedGeneration') !==
-    undefined
-  );
+/** True when the model's status schema has a property. */
+export function hasStatusField(model: ModelDescriptor, field: 'observedGeneration' | 'conditions'): boolean {
+  return propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), field) !== undefined;
 }
 
 function propertyOf(model: ModelDescriptor, schema: JsonSchema | undefined, name: string): JsonSchema | undefined {

@@ -1,7 +1,8 @@
-import { applyMergePatch, deepEqual, isJsonObject, type ApiObject, type ModelDescriptor } from '../../api/index.ts';
+import { applyMergePatch, deepEqual, type ApiObject, type Condition, type ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { CacheView } from './cache-view.ts';
-import { hasObservedGeneration, hasStatus } from './status-schema.ts';
+import type { RunConditions } from './run-conditions.ts';
+import { hasStatus, hasStatusField } from './status-schema.ts';
 import { toJson } from './to-json.ts';
 
 export interface StatusParts {
@@ -10,26 +11,42 @@ export interface StatusParts {
   readonly model: ModelDescriptor;
   /** The object that the run received: its generation is the observed one. */
   readonly object: ApiObject;
+  /** What the run states with `condition()`; written along. Absent: the run stated none. */
+  readonly conditions?: RunConditions | undefined;
+}
+
+interface Status {
+  readonly conditions?: readonly Condition[];
 }
 
 /**
  * Merges into the object's status: one write, none when nothing differs. An `observedGeneration` that the author
- * states is kept, null included.
+ * states is kept, null included. With conditions the revision is a precondition, because the list is written whole.
  */
-export async function writeStatus({ client, view, model, object }: StatusParts, partial: unknown): Promise<ApiObject> {
+export async function writeStatus(parts: StatusParts, partial: unknown): Promise<ApiObject> {
+  const { client, view, model, object, conditions } = parts;
   if (!hasStatus(model)) {
     const { kind } = model;
     throw new TypeError(`${kind} has no status: add a property "status" to its schema, or do not call status()`);
   }
-  const observed = hasObservedGeneration(model) ? { observedGeneration: object.metadata.generation } : {};
-  const stated = toJson(partial);
-  const status = { ...observed, ...(isJsonObject(stated) ? stated : {}) };
+  const observed = hasStatusField(model, 'observedGeneration')
+    ? { observedGeneration: object.metadata.generation }
+    : {};
   const { name, namespace, uid } = object.metadata;
   // The newest state may be of another object with this name. Then the write must fail with a Conflict.
   const present = view.newest(object);
-  const before: unknown = Reflect.get(present, 'status') ?? {};
-  if (deepEqual(applyMergePatch(before, status), before)) return present;
-  const scope = namespace === undefined ? {} : { namespace };
-  const options = { subresource: 'status', preconditions: { uid }, ...scope } as const;
-  return client.patch(model, name, { type: 'merge', patch: { status } }, options);
+  const before = (Reflect.get(present, 'status') ?? {}) as Status;
+  const stated = { ...observed, ...(toJson(partial) as Status) };
+  const listed = conditions?.appliedTo(stated.conditions ?? before.conditions);
+  const status = listed === undefined ? stated : { ...stated, conditions: listed };
+  let written = present;
+  if (!deepEqual(applyMergePatch(before, status), before)) {
+    const { resourceVersion } = present.metadata;
+    const preconditions = listed === undefined ? { uid } : { uid, resourceVersion };
+    const scope = namespace === undefined ? {} : { namespace };
+    const options = { subresource: 'status', preconditions, ...scope } as const;
+    written = await client.patch(model, name, { type: 'merge', patch: { status } }, options);
+  }
+  if (listed !== undefined) conditions?.written(before.conditions, listed);
+  return written;
 }

@@ -119,13 +119,16 @@ export class EventSource {
     const { definition, queue } = this.#parts;
     const { model } = definition;
     const reason = reasonFor('owner', change);
+    const keys = new Set<string>();
     for (const object of statesOf(change)) {
       const owner = controllerOf(object);
       if (owner?.kind !== model.kind || groupOf(owner.apiVersion) !== model.group) continue;
       const { namespace } = object.metadata;
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
-      queue.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }), { priority, reason });
+      keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
+    // Added twice, a key whose first run has begun would run again.
+    for (const key of keys) queue.add(key, { priority, reason });
   }
 
   #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {

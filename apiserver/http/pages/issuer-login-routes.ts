@@ -1,0 +1,105 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import { LoginFailure } from '../../identity/login-provider.ts';
+import type { LoginFailureReason } from '../../identity/login-provider.ts';
+import { readLoginCookie, loginCookie } from '../../people/login-cookie.ts';
+import { TooManyLogins } from '../../people/login-throttle.ts';
+import type { People } from '../../people/people.ts';
+import { sessionCookie } from '../../people/session-cookie.ts';
+import { addressBlock } from '../request/address-block.ts';
+import { setCaller } from '../request/caller.ts';
+import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
+import type { RefusalLog } from '../request/refusal-log.ts';
+import type { TrustedProxies } from '../request/trusted-proxies.ts';
+import { withoutTrailingSlash } from './health.ts';
+import { issuerPath } from './issuer-path.ts';
+import type { IssuerPath } from './issuer-path.ts';
+import { localPath, sendContinuePage, sendLoginPage } from './send-login-page.ts';
+
+export interface IssuerLoginParts {
+  readonly people: People;
+  readonly proxies: TrustedProxies;
+  readonly refusals: RefusalLog;
+  readonly logger: Logger;
+}
+
+/** What a person reads. */
+const problems: Readonly<Record<LoginFailureReason, string>> = {
+  refused: 'The provider refused the login.',
+  invalid: 'The login did not succeed: it took too long, was used before, or began in another browser. Try again.',
+  'no user': 'The provider knows you, but this server does not accept that account.',
+  unavailable: 'The provider does not respond as it should. Try again later.',
+};
+
+/**
+ * `/login/oidc/<name>` leads a browser to the page of an issuer, and `/login/oidc/<name>/callback` is where it comes back:
+ * returns undefined for other paths. Both need no credential.
+ */
+export function answerIssuerLogin(context: Context, parts: IssuerLoginParts): Promise<void> | undefined {
+  const path = issuerPath(withoutTrailingSlash(context.path));
+  if (path === undefined) return undefined;
+  if (context.method !== 'GET') refuseMethod(context, ['GET']);
+  if (!parts.people.issuers.has(path.provider)) throw pathNotFound();
+  return path.isCallback ? comeBack(context, parts, path) : begin(context, parts, path);
+}
+
+async function begin(context: Context, parts: IssuerLoginParts, { provider }: IssuerPath): Promise<void> {
+  const { people, proxies } = parts;
+  const next = nextOf(context);
+  const scheme = proxies.schemeOf(context);
+  const redirectUri = `${scheme}://${context.get('Host').toLowerCase()}/login/oidc/${provider}/callback`;
+  try {
+    const { location, sealed } = await people.issuers.begin({ provider, redirectUri, next });
+    context.set('Set-Cookie', loginCookie(sealed, scheme === 'https'));
+    context.set('Cache-Control', 'no-store');
+    context.set('Location', location);
+    context.status = 303;
+    context.body = '';
+  } catch (error) {
+    refuse(context, parts, { error, next });
+  }
+}
+
+async function comeBack(context: Context, parts: IssuerLoginParts, { provider }: IssuerPath): Promise<void> {
+  const { people, proxies } = parts;
+  const isSecure = proxies.schemeOf(context) === 'https';
+  const sealed = readLoginCookie(context.get('Cookie'), isSecure);
+  const address = addressBlock(proxies.addressOf(context));
+  const { querystring } = context;
+  // Whatever comes of it, this login is over.
+  if (sealed !== undefined) context.set('Set-Cookie', loginCookie('', isSecure));
+  try {
+    const { secret, next } = await people.issuers.finish({ provider, querystring, sealed, address });
+    const user = await people.ofSession(secret);
+    if (user !== undefined) setCaller(context, user);
+    context.append('Set-Cookie', sessionCookie(secret, isSecure));
+    sendContinuePage(context, next);
+  } catch (error) {
+    refuse(context, parts, { error, next: '/docs' });
+  }
+}
+
+function nextOf({ query: { next } }: Context): string {
+  return localPath(typeof next === 'string' ? next : '');
+}
+
+/** Shows the login page with the reason, in words of this server alone: what the issuer or the browser sent is not repeated. */
+function refuse(
+  context: Context,
+  { refusals, logger, people }: IssuerLoginParts,
+  { error, next }: { readonly error: unknown; readonly next: string },
+): void {
+  const page = { next, providers: people.issuers.offers() };
+  if (error instanceof TooManyLogins) {
+    const { retryAfterSeconds } = error;
+    context.set('Retry-After', String(retryAfterSeconds));
+    const problem = `Too many logins failed. Try again in ${retryAfterSeconds} s.`;
+    sendLoginPage(context, 429, { ...page, problem });
+    return;
+  }
+  if (!(error instanceof LoginFailure)) throw error;
+  const { reason, message } = error;
+  if (reason === 'unavailable') logger.error({ problem: message }, 'a login at an issuer failed');
+  else refusals.note(context, `a login at an issuer was refused: ${message}`);
+  sendLoginPage(context, reason === 'unavailable' ? 503 : 401, { ...page, problem: problems[reason] });
+}

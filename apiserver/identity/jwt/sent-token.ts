@@ -1,0 +1,28 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { JWTPayload } from 'jose';
+
+/** All headers of a request have 16 KiB. */
+const maxLength = 16_384;
+
+/** A signed token in compact form. */
+const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
+
+/** A token whose issuer is known by name. Nothing of it is verified yet. */
+export interface SentToken {
+  readonly text: string;
+  readonly alg: string;
+  readonly kid: string | undefined;
+  readonly claims: JWTPayload;
+}
+
+/** Returns undefined for what is no signed token. */
+export function readUnverified(text: string): SentToken | undefined {
+  if (text.length > maxLength || !form.test(text)) return undefined;
+  try {
+    const { alg, kid, crit } = decodeProtectedHeader(text);
+    const isPlain = typeof alg === 'string' && crit === undefined && (kid === undefined || typeof kid === 'string');
+    return isPlain ? { text, alg, kid, claims: decodeJwt(text) } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { Clock, JsonObject } from '@homeostat/controller-runtime/api';
+import * as client from 'openid-client';
+import { LoginFailure } from '../login-provider.ts';
+import type { BegunLogin, LoginProvider, ReturnedLogin } from '../login-provider.ts';
+import { readSecret } from '../../settings/settings-file.ts';
+import type { UserInfo } from '../user-info.ts';
+import type { IssuerConfig, LoginConfig } from './authentication-config.ts';
+import { sendHttps } from './https-request.ts';
+import type { IssuerKeys, IssuerMetadata } from './issuer-keys.ts';
+import type { OidcIssuer } from './oidc-issuer.ts';
+
+/** A text that is no longer than this, and names an error of RFC 6749, may be logged. */
+const codeForm = /^[a-z_]{1,40}$/;
+
+/** What openid-client says when an endpoint works badly, whatever the browser sends. */
+const brokenEndpoint: ReadonlySet<string> = new Set([
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+]);
+
+export interface IssuerLoginParts {
+  readonly config: IssuerConfig;
+  readonly login: LoginConfig;
+  readonly issuer: OidcIssuer;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+}
+
+/**
+ * The authorization code flow of OpenID Connect, with PKCE, state and nonce. openid-client checks the responses; the signature
+ * and the times of the ID token are checked as those of bearer tokens are.
+ */
+export class IssuerLogin implements LoginProvider {
+  readonly #parts: IssuerLoginParts;
+  readonly settingsId: string;
+
+  constructor(parts: IssuerLoginParts) {
+    this.#parts = parts;
+    const { config, login } = parts;
+    const settings = { ...config, login: { ...login, displayName: undefined } };
+    this.settingsId = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
+  }
+
+  get name(): string {
+    return this.#parts.login.name;
+  }
+
+  get displayName(): string {
+    return this.#parts.login.displayName;
+  }
+
+  /** Rejects with SettingsFileError when the file of the client secret cannot be used. */
+  async checkSecret(): Promise<void> {
+    const { clientSecretFile } = this.#parts.login;
+    if (clientSecretFile !== undefined) await readSecret(clientSecretFile);
+  }
+
+  async begin(redirectUri: string): Promise<BegunLogin> {
+    const configuration = await this.#configure();
+    const verifier = client.randomPKCECodeVerifier();
+    const secrets = { state: client.randomState(), nonce: client.randomNonce(), verifier };
+    const { state, nonce } = secrets;
+    const parameters = {
+      redirect_uri: redirectUri,
+      scope: this.#parts.login.scopes.join(' '),
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+    };
+    try {
+      return { location: client.buildAuthorizationUrl(configuration, parameters).href, secrets };
+    } catch (error) {
+      throw this.#failureOf(error);
+    }
+  }
+
+  async finish({ redirectUri, querystring, secrets }: ReturnedLogin): Promise<UserInfo> {
+    const configuration = await this.#configure();
+    const { state, nonce, verifier } = secrets;
+    const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+    const url = new URL(`${redirectUri}?${querystring}`);
+    const tokens = await client.authorizationCodeGrant(configuration, url, checks).catch((error: unknown) => {
+      throw this.#failureOf(error);
+    });
+    const { issuer, login } = this.#parts;
+    const user = await issuer.userOfIdToken(tokens.id_token ?? '', login.clientId);
+    if (user === undefined) throw this.#failure('no user', 'the ID token is not valid, or its claims make no user');
+    return user;
+  }
+
+  async #configure(): Promise<client.Configuration> {
+    const { config, keys, login, clock } = this.#parts;
+    const metadata = await keys.metadata();
+    if (metadata === undefined) throw this.#failure('unavailable', 'the discovery document cannot be fetched');
+    const settings = { [client.clockTolerance]: Number.MAX_SAFE_INTEGER };
+    const secret = login.clientSecretFile === undefined ? undefined : await this.#readSecret(login.clientSecretFile);
+    const authentication = authenticationBy(secret, metadata);
+    const configuration = new client.Configuration(
+      metadata as client.ServerMetadata,
+      login.clientId,
+      settings,
+      authentication,
+    );
+    // The request has a limit of its own.
+    configuration.timeout = undefined;
+    configuration[client.customFetch] = async (url, { method, headers, body }) => {
+      if (body !== undefined && body !== null && !(body instanceof URLSearchParams) && typeof body !== 'string')
+        throw new TypeError('the body of a request to an issuer must be a form');
+      const message = { method, headers, ...(body === undefined || body === null ? {} : { body: body.toString() }) };
+      const options = { clock, ca: config.certificateAuthority };
+      const { status, type, text } = await sendHttps(url, options, message);
+      return new Response(text, { status, headers: { 'content-type': type } });
+    };
+    return configuration;
+  }
+
+  /** The file is read at each login: a new secret needs no restart. */
+  async #readSecret(path: string): Promise<string> {
+    try {
+      return await readSecret(path);
+    } catch (error) {
+      throw this.#failure('unavailable', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Errors of openid-client may quote what was sent, secrets too: of their texts, only fixed ones are kept. */
+  #failureOf(error: unknown): LoginFailure {
+    if (error instanceof client.AuthorizationResponseError)
+      return this.#failure('refused', `the issuer responded with the error ${codeOf(error.error)}`);
+    if (error instanceof client.ResponseBodyError) {
+      const reason = error.error === 'invalid_grant' ? 'invalid' : 'unavailable';
+      return this.#failure(reason, `the token endpoint responded with the error ${codeOf(error.error)}`);
+    }
+    const { code, cause }: JsonObject = isJsonObject(error) ? error : {};
+    const causeCode = isJsonObject(cause) ? cause['code'] : undefined;
+    if (typeof code === 'string' && !brokenEndpoint.has(code))
+      return this.#failure('invalid', `the response of the issuer is wrong: ${code}`);
+    const problem = [code, causeCode].find((each) => typeof each === 'string') ?? 'no response';
+    return this.#failure('unavailable', `the issuer cannot be asked: ${problem}`);
+  }
+
+  #failure(reason: LoginFailure['reason'], problem: string): LoginFailure {
+    return new LoginFailure(`${this.#parts.config.url}: ${problem}`, reason);
+  }
+}
+
+function codeOf(code: string): string {
+  return codeForm.test(code) ? code : '(unknown)';
+}
+
+/** The default of OpenID Connect is HTTP's Basic authentication; an issuer may say that it takes the secret in the form only. */
+function authenticationBy(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
+  if (secret === undefined) return client.None();
+  const methods: unknown = metadata['token_endpoint_auth_methods_supported'];
+  const isPostOnly =
+    Array.isArray(methods) && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+  return isPostOnly ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
+}

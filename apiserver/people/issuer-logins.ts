@@ -1,0 +1,126 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import { LoginFailure } from '../identity/login-provider.ts';
+import type { LoginProvider } from '../identity/login-provider.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+import type { Vault } from '../vault/vault.ts';
+import { BegunLogins } from './begun-logins.ts';
+import type { KeptLogin } from './begun-logins.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface IssuerLoginsParts {
+  /** The issuers at which people log in. */
+  readonly providers: () => readonly LoginProvider[];
+  readonly sessions: Sessions;
+  readonly throttle: LoginThrottle;
+  readonly vault: Vault;
+  readonly clock: Clock;
+}
+
+/** What a person who wants to log in at an issuer asks for. */
+export interface WantedLogin {
+  /** The name of the provider. */
+  readonly provider: string;
+  readonly redirectUri: string;
+  /** The path that the person wanted. */
+  readonly next: string;
+}
+
+/** A person who comes back from an issuer. */
+export interface Return {
+  /** The name of the provider, by the path. */
+  readonly provider: string;
+  readonly querystring: string;
+  /** What {@link IssuerLogins.begin} gave to the browser. */
+  readonly sealed: string | undefined;
+  /** The client's address, or the block that counts as one client. */
+  readonly address: string;
+}
+
+/** Logins with a browser at foreign issuers. */
+export class IssuerLogins {
+  readonly #parts: IssuerLoginsParts;
+  readonly #begun: BegunLogins;
+
+  constructor(parts: IssuerLoginsParts) {
+    this.#parts = parts;
+    this.#begun = new BegunLogins(parts.vault, parts.clock);
+  }
+
+  /** What the login page offers. */
+  offers(): readonly Pick<LoginProvider, 'name' | 'displayName'>[] {
+    return this.#parts.providers();
+  }
+
+  has(name: string): boolean {
+    return this.#find(name) !== undefined;
+  }
+
+  /** True while the settings that began a session are in use. */
+  isInUse(settingsId: string): boolean {
+    return this.#parts.providers().some((provider) => provider.settingsId === settingsId);
+  }
+
+  /** Resolves with the issuer's page, and with what the browser has to keep until it comes back. @throws LoginFailure */
+  async begin({
+    provider,
+    redirectUri,
+    next,
+  }: WantedLogin): Promise<{ readonly location: string; readonly sealed: string }> {
+    const { location, secrets } = await this.#known(provider).begin(redirectUri);
+    return { location, sealed: await this.#begun.seal({ provider, redirectUri, next, secrets }) };
+  }
+
+  /**
+   * Resolves with the secret of a new session. The login counts as failed until it succeeds, except when the issuer cannot be
+   * reached. @throws LoginFailure, TooManyLogins
+   */
+  async finish(returned: Return): Promise<{ readonly secret: string; readonly next: string }> {
+    const { throttle, sessions } = this.#parts;
+    const attempt = { address: returned.address };
+    throttle.begin(attempt);
+    try {
+      const provider = this.#known(returned.provider);
+      const { redirectUri, next, secrets } = await this.#unseal(returned);
+      const info = await provider.finish({ redirectUri, querystring: returned.querystring, secrets });
+      const user = infoOf(info);
+      const secret = await sessions.begin({ user: user.username, settingsId: provider.settingsId, info: user });
+      throttle.succeed(attempt);
+      return { secret, next };
+    } catch (error) {
+      if (error instanceof LoginFailure && error.reason === 'unavailable') throttle.succeed(attempt);
+      throw error;
+    }
+  }
+
+  /** Forgets logins that have been used, and are too old by now. */
+  async sweep(): Promise<void> {
+    await this.#begun.sweep();
+  }
+
+  /** A login comes back once, with the state that went out, to the path of the provider at which it began. */
+  async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
+    const login = sealed === undefined ? undefined : await this.#begun.open(sealed);
+    if (login === undefined) throw new LoginFailure('this browser has begun no login, or it took too long', 'invalid');
+    const states = new URLSearchParams(querystring).getAll('state');
+    if (login.provider !== provider || states.length !== 1 || states[0] !== login.secrets.state)
+      throw new LoginFailure('the browser came back from another login', 'invalid');
+    if (!(await this.#begun.use(login.secrets))) throw new LoginFailure('the browser came back twice', 'invalid');
+    return login;
+  }
+
+  #known(name: string): LoginProvider {
+    const provider = this.#find(name);
+    if (provider === undefined) throw new LoginFailure('there is no such provider', 'invalid');
+    return provider;
+  }
+
+  #find(name: string): LoginProvider | undefined {
+    return this.#parts.providers().find((provider) => provider.name === name);
+  }
+}
+
+/** What is stored of a user. */
+function infoOf({ username, uid, groups, extra }: UserInfo): UserInfo {
+  return { username, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
+}

@@ -1,0 +1,15 @@
+import { maxLoginMs } from './begun-logins.ts';
+import { readCookie, setCookie } from './cookies.ts';
+
+/** Lax, because the issuer's page leads the person back. */
+const login = { name: 'homeostat-login', sameSite: 'Lax', maxAgeSeconds: maxLoginMs / 1000 } as const;
+
+/** Returns the login that a browser has begun, encrypted; over TLS, only that of the cookie for TLS. */
+export function readLoginCookie(header: string, isSecure: boolean): string | undefined {
+  return readCookie(header, login, isSecure);
+}
+
+/** Returns the Set-Cookie header that keeps a login until the person comes back; '' takes it away. */
+export function loginCookie(sealed: string, isSecure: boolean): string {
+  return setCookie(login, sealed, isSecure);
+}

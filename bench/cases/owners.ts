@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import { median } from '../figures.ts';
+import type { Row } from '../result-table.ts';
+
+const childrenOfOne = 10;
+const unchangedRuns = 20_000;
+const mostUs = 30;
+
+const manyParents = 100_000;
+const childrenOfMany = 3;
+const mostSeconds = 60;
+const mostGrowth = 1.2;
+
+/** What does a run cost whose ten dependents are as they should be, and how long does a start take with 100,000 owners? */
+export async function owners({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  return [await unchanged(settings.rounds), ...(await manyOwners(folder))];
+}
+
+async function unchanged(rounds: number): Promise<Row> {
+  await using child = new Child('owners');
+  await child.call('serve', 'memory:');
+  await child.call('fill', { count: 1, size: childrenOfOne });
+  await child.call('reconcileAll', 1);
+  const costs: number[] = [];
+  for (let round = 0; round < rounds; round += 1) costs.push(await child.call<number>('runUnchanged', unchangedRuns));
+  const us = median(costs);
+  return {
+    name: `run with ${childrenOfOne.toString()} dependents that changes nothing`,
+    target: { text: `${us.toFixed(1)} us <= ${mostUs.toString()} us`, isMet: us <= mostUs },
+    note: 'processor time of the whole process for a run, in process; no request is sent',
+  };
+}
+
+/** The first start creates the dependents; the second one finds them. */
+async function manyOwners(folder: string): Promise<readonly Row[]> {
+  await using child = new Child('owners', ['--expose-gc', '--max-old-space-size=8192']);
+  await child.call('serve', `sqlite:${join(folder, 'owners.db')}`);
+  await child.call('fill', { count: manyParents, size: childrenOfMany });
+  const firstMs = await child.call<number>('reconcileAll', manyParents);
+  const before = await child.call<number>('heldBytes');
+  const againMs = await child.call<number>('reconcileAll', manyParents);
+  const growth = (await child.call<number>('heldBytes')) / before;
+  const name = `start with ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()}`;
+  const row = (what: string, ms: number): Row => ({
+    name: `${name}, ${what}`,
+    target: {
+      text: `${(ms / 1000).toFixed(1)} s <= ${mostSeconds.toString()} s`,
+      isMet: ms <= mostSeconds * 1000,
+    },
+  });
+  return [
+    row('all dependents to be created', firstMs),
+    row('all dependents there', againMs),
+    {
+      name: `${name}, memory`,
+      target: { text: `${growth.toFixed(2)} x <= ${mostGrowth.toString()} x`, isMet: growth <= mostGrowth },
+      note: 'heapUsed + external after garbage collection, after the second start beside before it',
+    },
+  ];
+}

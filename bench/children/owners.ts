@@ -1,0 +1,140 @@
+// Ours: one controller whose objects own others, at a server in this process.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startApiServer } from '@homeostat/apiserver';
+import { controller, createManager, wish } from '@homeostat/controller-runtime';
+import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
+import { defineModel } from '@homeostat/controller-runtime/api';
+import { answerCalls } from '../answer-calls.ts';
+import { runInFlight } from '../in-flight.ts';
+
+const Site = defineModel({
+  gvk: 'bench.example.com/v1/Site',
+  plural: 'sites',
+  schema: {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { size: { type: 'integer' } }, required: ['size'] } },
+    required: ['spec'],
+  } as const,
+});
+
+const Page = defineModel({
+  gvk: 'bench.example.com/v1/Page',
+  plural: 'pages',
+  schema: {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: { title: { type: 'string' }, path: { type: 'string' }, views: { type: 'integer' } },
+      },
+    },
+    required: ['spec'],
+  } as const,
+});
+
+let client: Client;
+
+interface Running {
+  /** Settles when all of it has stopped. */
+  stop(): Promise<void>;
+}
+
+function start(definition: ControllerDefinition): Running {
+  const aborting = new AbortController();
+  const stopped = createManager({ client, controllers: [definition] }).run(aborting.signal);
+  return {
+    stop: async () => {
+      aborting.abort();
+      await stopped;
+    },
+  };
+}
+
+/** Calls back after each run; a run asks for the next one of its key as long as that returns true. */
+function sites(onRun: () => boolean): ControllerDefinition {
+  return controller(Site, {
+    owns: [Page],
+    hotLoopRunsPerMinute: Number.MAX_SAFE_INTEGER,
+    async reconcile({ object, own }) {
+      const { name } = object.metadata;
+      await own(
+        Array.from({ length: object.spec.size }, (_, index) => {
+          const spec = { title: `Page ${index.toString()}`, path: `/${name}/${index.toString()}`, views: index };
+          return wish(Page, { metadata: { name: `${name}-${index.toString()}` }, spec });
+        }),
+      );
+      return onRun() ? { after: 0 } : undefined;
+    },
+  });
+}
+
+/** Resolves with the milliseconds until a controller has reconciled `count` sites. */
+async function reconcileAll(count: number): Promise<number> {
+  let runs = 0;
+  let onEnd = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (onEnd = resolve));
+  const startMs = performance.now();
+  const running = start(
+    sites(() => {
+      runs += 1;
+      if (runs === count) onEnd();
+      return false;
+    }),
+  );
+  await ended;
+  const elapsedMs = performance.now() - startMs;
+  await running.stop();
+  return elapsedMs;
+}
+
+/** Resolves with the microseconds of processor time that a run takes which changes nothing. */
+async function runUnchanged(count: number): Promise<number> {
+  let runs = 0;
+  let before = process.cpuUsage();
+  let onEnd = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (onEnd = resolve));
+  const running = start(
+    sites(() => {
+      runs += 1;
+      // The first runs warm up.
+      if (runs === count) before = process.cpuUsage();
+      if (runs === count * 2) onEnd();
+      return runs < count * 2;
+    }),
+  );
+  await ended;
+  const { user, system } = process.cpuUsage(before);
+  await running.stop();
+  return (user + system) / count;
+}
+
+async function fill({ count, size }: { readonly count: number; readonly size: number }): Promise<void> {
+  let created = 0;
+  const operation = (): Promise<unknown> => {
+    const name = `s-${(created++).toString()}`;
+    return client.create(Site, { metadata: { name }, spec: { size } });
+  };
+  await runInFlight({ count, width: 256, operation });
+}
+
+/** Bytes that the process holds after garbage collection. */
+async function heldBytes(): Promise<number> {
+  await nextTurn();
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+answerCalls({
+  serve: async (database: string) => {
+    const server = await startApiServer({ database, port: 0 });
+    server.schemeManager.register(Site);
+    server.schemeManager.register(Page);
+    await Promise.all([server.whenReady(Site), server.whenReady(Page)]);
+    client = server.client;
+  },
+  fill,
+  reconcileAll,
+  runUnchanged,
+  heldBytes,
+});

@@ -1,0 +1,95 @@
+import {
+  descriptorOf,
+  unknownKeyOf,
+  type ApiObject,
+  type Condition,
+  type Model,
+  type ModelDescriptor,
+} from '../../api/index.ts';
+import type { AppliedObject } from '../../client/client.ts';
+
+export interface WishOptions<O extends ApiObject = ApiObject> {
+  /** Names the wish in `after` and in messages. Default `<Kind>/<name>`. */
+  readonly id?: string;
+  /** Ids of wishes that must be ready before this object is created or changed. Default none. */
+  readonly after?: readonly string[];
+  /** Whether the object does what it is there for. Default: its condition Ready is True if it has one, otherwise it is there. */
+  ready?(this: void, object: O): boolean;
+  /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
+  readonly adopt?: boolean;
+}
+
+/** An object that a controller wants to be there. Made by {@link wish}. Frozen. */
+export interface Wish<O extends ApiObject = ApiObject> {
+  readonly id: string;
+  readonly model: ModelDescriptor<O>;
+  readonly object: AppliedObject<O>;
+  readonly after: readonly string[];
+  readonly adopt: boolean;
+  isReady(this: void, object: O): boolean;
+}
+
+/** What became of a wish. */
+export interface WishState<O extends ApiObject = ApiObject> {
+  readonly id: string;
+  /** `waiting`: for wishes that are not ready, or for the deletion of an object of this name; `waitsFor` names them. */
+  readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
+  /** The object does what it is there for, as the wish's `ready` says. */
+  readonly ready: boolean;
+  /** The newest state known; absent when the object is not there. */
+  readonly object?: O;
+  readonly waitsFor?: readonly string[];
+  /** Fields that a dry run would change. Absent unless `dryRun`. */
+  readonly changes?: readonly FieldChange[];
+}
+
+/** One field of an object before and after a change. */
+export interface FieldChange {
+  /** Such as `spec.replicas` or `spec.items[0].name`. */
+  readonly path: string;
+  /** Absent when the field is new. */
+  readonly from?: unknown;
+  /** Absent when the field goes. */
+  readonly to?: unknown;
+}
+
+export interface OwnOptions {
+  /** Writes nothing, and returns what would change. Default false. */
+  readonly dryRun?: boolean;
+}
+
+export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
+  /** All wishes are ready, and nothing waits. */
+  readonly ready: boolean;
+  /** The state of each wish, in the order of the wishes. */
+  readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };
+  /** Objects that were deleted, or would be, because they are no longer wished. */
+  readonly pruned: readonly ApiObject[];
+}
+
+const wishKeys: readonly string[] = ['id', 'after', 'ready', 'adopt'] satisfies readonly (keyof WishOptions)[];
+
+/**
+ * Declares an object for `own`: the fields that it should have, by server-side apply. The name alone is enough of its
+ * metadata: namespace and owner come from the run. Throws TypeError for an object without a name and for an unknown option.
+ */
+export function wish<O extends ApiObject>(
+  model: Model<O>,
+  object: AppliedObject<O>,
+  options: WishOptions<O> = {},
+): Wish<O> {
+  const descriptor = descriptorOf(model);
+  const { name } = object.metadata;
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError(`wish(${descriptor.kind}): metadata.name is missing`);
+  const { id = `${descriptor.kind}/${name}`, after = [], adopt = false, ready = isReadyByCondition } = options;
+  const unknown = unknownKeyOf(options, wishKeys);
+  if (unknown !== undefined) throw new TypeError(`wish ${id}: ${unknown}`);
+  return Object.freeze({ id, model: descriptor, object, after, adopt, isReady: ready });
+}
+
+function isReadyByCondition(object: ApiObject): boolean {
+  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready === undefined || ready.status === 'True';
+}

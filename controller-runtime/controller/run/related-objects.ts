@@ -1,0 +1,140 @@
+import {
+  compareCodePoints,
+  descriptorOf,
+  formatKey,
+  keyOf,
+  nearestKey,
+  type ApiObject,
+  type IndexAttribute,
+  type Model,
+  type ModelDescriptor,
+} from '../../api/index.ts';
+import type { Informer } from '../../client/informer.ts';
+import { cacheIdOf } from '../definition/kind-id.ts';
+import { controllerOf } from '../definition/owner-references.ts';
+import type { CacheView, ViewIndex } from './cache-view.ts';
+
+/** Finds dependents by the uid of their controller owner. One function for all controllers, which share caches. */
+const byController: ViewIndex = {
+  name: 'homeostat/controller-uid',
+  valuesOf(object: ApiObject): readonly string[] {
+    const owner = controllerOf(object);
+    return owner === undefined ? [] : [owner.uid];
+  },
+};
+
+export interface RelatedObjectsParts {
+  /** Name of the controller, for messages. */
+  readonly controller: string;
+  /** The kinds that the controller owns. */
+  readonly owns: readonly ModelDescriptor[];
+  /** By cache id: the caches of all kinds that the controller follows. */
+  readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly view: CacheView;
+}
+
+/** A dependent, and the kind that it is of. */
+export interface Child {
+  readonly model: ModelDescriptor;
+  readonly cacheId: string;
+  readonly object: ApiObject;
+}
+
+/** Reads objects from the caches of a controller by index, as new as its own writes. Sends no request. */
+export class RelatedObjects {
+  readonly #parts: RelatedObjectsParts;
+  readonly #owned: ReadonlyMap<string, ModelDescriptor>;
+  /** Indexes that models declare, by cache id and name; a cache gets one when it is first used. */
+  readonly #declared = new Map<string, ViewIndex>();
+
+  /** Adds the index of owners to the caches of the owned kinds, before they are filled. */
+  constructor(parts: RelatedObjectsParts) {
+    this.#parts = parts;
+    this.#owned = new Map(parts.owns.map((model) => [cacheIdOf(model), model]));
+    for (const cacheId of this.#owned.keys())
+      parts.informers.get(cacheId)?.addIndex(byController.name, byController.valuesOf);
+  }
+
+  /** Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that is not owned. */
+  children<O extends ApiObject>(model: Model<O>, owner: ApiObject): readonly O[] {
+    const descriptor = descriptorOf(model);
+    const cacheId = cacheIdOf(descriptor);
+    if (!this.#owned.has(cacheId)) {
+      const { kind } = descriptor;
+      throw new TypeError(`controller "${this.#parts.controller}" does not own ${kind}: add ${kind} to its "owns"`);
+    }
+    return this.#find<O>(cacheId, byController, owner.metadata.uid);
+  }
+
+  /** Returns the objects of all owned kinds whose controller owner is `owner`, in no particular order. */
+  allChildren(owner: ApiObject): readonly Child[] {
+    const children: Child[] = [];
+    for (const [cacheId, model] of this.#owned) {
+      for (const object of this.#parts.view.byIndex(cacheId, byController, owner.metadata.uid)) {
+        children.push({ model, cacheId, object });
+      }
+    }
+    return children;
+  }
+
+  /**
+   * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
+   * Throws TypeError for a kind that is not followed, and RangeError for an unknown index.
+   */
+  related<O extends ApiObject>(model: Model<O>, index: string, value: string): readonly O[] {
+    const descriptor = descriptorOf(model);
+    const cacheId = cacheIdOf(descriptor);
+    return this.#find<O>(cacheId, this.#declaredIndex(descriptor, cacheId, index), value);
+  }
+
+  #find<O extends ApiObject>(cacheId: string, index: ViewIndex, value: string): readonly O[] {
+    const found = this.#parts.view.byIndex(cacheId, index, value) as readonly O[];
+    return found.length < 2 ? found : found.toSorted(compareKeys);
+  }
+
+  #declaredIndex(model: ModelDescriptor, cacheId: string, name: string): ViewIndex {
+    const id = `${cacheId} ${name}`;
+    const known = this.#declared.get(id);
+    if (known !== undefined) return known;
+    const informer = this.#parts.informers.get(cacheId);
+    const { kind, indexes } = model;
+    if (informer === undefined) {
+      throw new TypeError(
+        `controller "${this.#parts.controller}" does not follow ${kind}: add it to "owns", or on(${kind}, …) to "watches"`,
+      );
+    }
+    const declared = indexes.find((each) => each.name === name);
+    if (declared === undefined)
+      throw new RangeError(
+        unknownIndex(
+          kind,
+          name,
+          indexes.map((each) => each.name),
+        ),
+      );
+    const index = { name: `declared/${name}`, valuesOf: functionOf(declared.indexFunc) };
+    informer.addIndex(index.name, index.valuesOf);
+    this.#declared.set(id, index);
+    return index;
+  }
+}
+
+const functions = new WeakMap<IndexAttribute, ViewIndex['valuesOf']>();
+
+/** One function for each attribute: controllers that share a cache share its indexes. */
+function functionOf(attribute: IndexAttribute): ViewIndex['valuesOf'] {
+  let found = functions.get(attribute);
+  if (found === undefined) functions.set(attribute, (found = (object) => attribute.valuesOf(object)));
+  return found;
+}
+
+function compareKeys(a: ApiObject, b: ApiObject): number {
+  return compareCodePoints(formatKey(keyOf(a)), formatKey(keyOf(b)));
+}
+
+function unknownIndex(kind: string, name: string, known: readonly string[]): string {
+  const near = nearestKey(name, known);
+  const cure = known.length === 0 ? 'it declares none' : `its indexes are ${known.join(', ')}`;
+  const hint = near === undefined ? cure : `did you mean "${near}"?`;
+  return `${kind} declares no index ${JSON.stringify(name)}: ${hint}`;
+}

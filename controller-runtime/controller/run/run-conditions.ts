@@ -1,0 +1,119 @@
+import { deepEqual, setCondition, type ApiObject, type Condition, type ModelDescriptor } from '../../api/index.ts';
+import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
+import type { ConditionReason } from '../definition/reconciler.ts';
+import { hasStatusField } from './status-schema.ts';
+
+/** A condition that the run states, or a summary of others, which is computed when it is written. */
+type Stated =
+  Pick<Condition, 'type' | 'status' | 'reason' | 'message'> | { readonly type: string; readonly of: readonly string[] };
+
+export interface RunConditionsParts {
+  readonly model: ModelDescriptor;
+  /** The object as the run got it: its generation is the observed one. */
+  readonly object: ApiObject;
+  readonly recorder: EventRecorder;
+  /** RFC 3339. */
+  readonly now: () => string;
+}
+
+const reasonPattern = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
+const statuses: readonly string[] = ['True', 'False', 'Unknown'];
+
+/** The conditions that one run states, from the call until they are written, and the events that their transitions record. */
+export class RunConditions {
+  readonly #parts: RunConditionsParts;
+  readonly #stated = new Map<string, Stated>();
+  readonly #eventTypes = new Map<string, EventType>();
+  #isWritten = true;
+
+  constructor(parts: RunConditionsParts) {
+    this.#parts = parts;
+  }
+
+  /** A condition was stated that is not written yet. */
+  get isPending(): boolean {
+    return !this.#isWritten;
+  }
+
+  state(type: string, status: Condition['status'], { reason, message = '' }: ConditionReason): void {
+    if (!statuses.includes(status)) {
+      throw new TypeError(
+        `condition ${type}: the status must be "True", "False" or "Unknown", not ${JSON.stringify(status)}`,
+      );
+    }
+    if (!reasonPattern.test(reason)) {
+      throw new TypeError(`condition ${type}: the reason must be one CamelCase word, not ${JSON.stringify(reason)}`);
+    }
+    this.#add({ type, status, reason, message });
+  }
+
+  summarise(type: string, of: readonly string[]): void {
+    if (of.length === 0) throw new TypeError(`condition ${type}: a summary needs the types of other conditions`);
+    this.#add({ type, of });
+  }
+
+  recordTransition(eventType: EventType, type: string): void {
+    if (!this.#stated.has(type)) {
+      throw new TypeError(
+        `event.onTransition: this run has not stated the condition ${JSON.stringify(type)}: call condition() first`,
+      );
+    }
+    this.#eventTypes.set(type, eventType);
+  }
+
+  /** Returns the list with what the run states. The list given is not changed; absent stands for empty. */
+  appliedTo(present: readonly Condition[] | undefined): readonly Condition[] {
+    let conditions = present ?? [];
+    for (const stated of this.#stated.values()) {
+      const { generation: observedGeneration } = this.#parts.object.metadata;
+      const found = 'of' in stated ? summaryOf(stated.type, stated.of, conditions) : stated;
+      const now = this.#parts.now();
+      conditions = setCondition(conditions, { ...found, observedGeneration }, now);
+    }
+    return conditions;
+  }
+
+  /** Records the events of transitions between two states of the list. Called after the write. */
+  written(before: readonly Condition[] | undefined, after: readonly Condition[]): void {
+    this.#isWritten = true;
+    for (const [type, eventType] of this.#eventTypes) {
+      const { status: previous } = before?.find((each) => each.type === type) ?? {};
+      const condition = after.find((each) => each.type === type);
+      if (condition === undefined || condition.status === previous) continue;
+      this.#eventTypes.delete(type);
+      this.#parts.recorder.event(this.#parts.object, eventType, condition.reason, condition.message);
+    }
+  }
+
+  #add(stated: Stated): void {
+    const { model } = this.#parts;
+    if (!hasStatusField(model, 'conditions')) {
+      throw new TypeError(
+        `${model.kind} has no status.conditions: add "conditions: conditionsSchema" to the schema of its status`,
+      );
+    }
+    if (deepEqual(this.#stated.get(stated.type), stated)) return;
+    // A summary that is stated again is computed after the conditions stated meanwhile.
+    this.#stated.delete(stated.type);
+    this.#stated.set(stated.type, stated);
+    this.#isWritten = false;
+  }
+}
+
+/** True if all are; otherwise the first one that is False; otherwise the first one that is unknown or not there. */
+function summaryOf(
+  type: string,
+  of: readonly string[],
+  conditions: readonly Condition[],
+): Pick<Condition, 'type' | 'status' | 'reason' | 'message'> {
+  const parts = of.map((each) => ({ each, condition: conditions.find((condition) => condition.type === each) }));
+  const worst =
+    parts.find(({ condition }) => condition?.status === 'False') ??
+    parts.find(({ condition }) => condition?.status !== 'True');
+  if (worst === undefined) return { type, status: 'True', reason: 'Ready', message: '' };
+  const { each, condition } = worst;
+  if (condition === undefined)
+    return { type, status: 'Unknown', reason: 'NotStated', message: `${each} is not known yet` };
+  const { status, reason, message } = condition;
+  return { type, status, reason, message: message === '' ? each : `${each}: ${message}` };
+}

@@ -1,0 +1,90 @@
+import type { ApiObject, ModelDescriptor } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventType } from '../../events/event-recorder.ts';
+import type { ObjectEvents, ReconcileContext, ReconcileRequest, StateCondition } from '../definition/reconciler.ts';
+import type { OwnOptions, OwnResult, Wish } from '../definition/wish.ts';
+import type { CacheView } from './cache-view.ts';
+import { ensureDependent } from './ensure-dependent.ts';
+import { ownWishes } from './own-wishes.ts';
+import type { RelatedObjects } from './related-objects.ts';
+import { RunConditions } from './run-conditions.ts';
+import { writeStatus } from './write-status.ts';
+
+export interface RunVerbsParts {
+  readonly client: Client;
+  readonly view: CacheView;
+  readonly related: RelatedObjects;
+  readonly model: ModelDescriptor;
+  /** The field manager of what the run applies. */
+  readonly manager: string;
+  readonly object: ApiObject;
+  readonly request: ReconcileRequest;
+}
+
+type Verbs = Omit<ReconcileContext, keyof ReconcileRequest>;
+
+/** The verbs of one run, which know its object. */
+export class RunVerbs {
+  readonly #parts: RunVerbsParts;
+  #conditions: RunConditions | undefined;
+  #hasOwned = false;
+
+  constructor(parts: RunVerbsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the verbs as functions that need no `this`. */
+  bound(): Verbs {
+    const { client, view, related, object, request } = this.#parts;
+    const event = (type: EventType, reason: string, message: string): void =>
+      request.recorder.event(object, type, reason, message);
+    return {
+      object,
+      event: withMethod<ObjectEvents, 'onTransition'>(event, 'onTransition', (type, condition) =>
+        this.#stated().recordTransition(type, condition),
+      ),
+      condition: withMethod<StateCondition, 'summary'>(
+        (type, status, reason) => this.#stated().state(type, status, reason),
+        'summary',
+        (type, of) => this.#stated().summarise(type, of),
+      ),
+      children: (model) => related.children(model, object),
+      related: (model, index, value) => related.related(model, index, value),
+      ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
+      own: (wishes, options) => this.#own(wishes, options) as Promise<never>,
+      status: (partial) => this.#writeStatus(partial),
+    };
+  }
+
+  /** Writes the conditions that are stated and not written yet, if any. */
+  async writeConditions(): Promise<void> {
+    if (this.#conditions?.isPending === true) await this.#writeStatus({});
+  }
+
+  /** A second list of wishes would delete what the first one made. */
+  async #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
+    if (this.#hasOwned && options?.dryRun !== true)
+      throw new Error('own() was called twice in a run: give it all wishes in one list');
+    this.#hasOwned ||= options?.dryRun !== true;
+    return ownWishes({ ...this.#parts, owner: this.#parts.object }, wishes, options);
+  }
+
+  #writeStatus(partial: unknown): Promise<ApiObject> {
+    return writeStatus({ ...this.#parts, conditions: this.#conditions }, partial);
+  }
+
+  #stated(): RunConditions {
+    const { model, object, request } = this.#parts;
+    const { recorder } = request;
+    return (this.#conditions ??= new RunConditions({ model, object, recorder, now: () => request.now }));
+  }
+}
+
+/** A function that has one method. */
+function withMethod<F extends (...given: never[]) => unknown, K extends keyof F>(
+  call: (...given: Parameters<F>) => ReturnType<F>,
+  name: K,
+  method: F[K],
+): F {
+  return Object.assign(call, { [name]: method }) as unknown as F;
+}

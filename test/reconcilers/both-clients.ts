@@ -1,0 +1,57 @@
+import { createClient } from 'homeostat';
+import type { Client, ControllerDefinition, Model } from 'homeostat';
+import { createFaultyClient, createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
+import type { FaultyClient, TestKit } from 'homeostat/testing';
+
+/** Controllers at a server, their requests, and a clock that only the test moves. */
+export interface Running {
+  /** Meets no faults, and is not in the list of requests. */
+  readonly client: Client;
+  readonly faulty: FaultyClient;
+  readonly clock: FakeClock;
+  /** Returns the number of requests that runs made. */
+  requestsOfRuns(): number;
+  settle(): Promise<void>;
+  /** Starts the controllers again, with new caches and queues. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly models: readonly Model[];
+  readonly controllers: readonly ControllerDefinition[];
+  /** Called with the scenario's client before the controllers run. */
+  readonly before?: (client: Client) => Promise<unknown>;
+}
+
+/** The two ways in which controllers reach a server. */
+export const transports: readonly Transport[] = ['in process', 'over HTTP'];
+
+export type Transport = 'in process' | 'over HTTP';
+
+/** Starts a server with the models, and the controllers at it. */
+export async function runControllers(transport: Transport, options: RunOptions): Promise<Running> {
+  const { models, controllers, before } = options;
+  const clock = new FakeClock();
+  const server = await startTestServer({ clock, models });
+  const client = transport === 'in process' ? server.client : createClient(server.url, { clock });
+  await before?.(server.client);
+  const faulty = createFaultyClient(client, { clock });
+  const start = (): TestKit => createTestKit({ client: faulty.client, controllers, clock });
+  let kit = start();
+  return {
+    client: server.client,
+    faulty,
+    clock,
+    requestsOfRuns: () => faulty.requests.filter(({ reconcileID }) => reconcileID !== undefined).length,
+    settle: () => kit.settle(),
+    restart: async () => {
+      await kit.stop();
+      kit = start();
+    },
+    stop: async () => {
+      await kit.stop();
+      await server.stop();
+    },
+  };
+}

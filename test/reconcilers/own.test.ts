@@ -1,0 +1,308 @@
+import { conditionsSchema, controller, defineModel, wish } from 'homeostat';
+import type { OwnResult, ReconcileContext, Wish } from 'homeostat';
+import { checkConvergence } from 'homeostat/testing';
+import { expect } from 'chai';
+import type { FromModel } from './from-model.ts';
+import { runControllers, transports } from './both-clients.ts';
+import type { Running, Transport } from './both-clients.ts';
+import { Team, Worker } from './models.ts';
+
+type TeamRun = ReconcileContext<FromModel<typeof Team>>;
+
+/** A kind with a keyed list, a set, and a default. */
+const Desk = defineModel({
+  gvk: 'work.example.com/v1/Desk',
+  plural: 'desks',
+  schema: {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: {
+          height: { type: 'integer', default: 72 },
+          colour: { type: 'string' },
+          drawers: {
+            type: 'array',
+            items: {
+              type: 'object',
+              properties: { name: { type: 'string' }, lock: { type: 'boolean' } },
+              required: ['name'],
+            },
+            'x-kubernetes-list-type': 'map',
+            'x-kubernetes-list-map-keys': ['name'],
+          },
+          tags: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+        },
+      },
+      status: { type: 'object', properties: { conditions: conditionsSchema } },
+    },
+  } as const,
+});
+
+const models = [Team, Worker, Desk];
+
+/** A worker for each of the team's size, and a desk that comes after the first of them. */
+function wishesOf({ object, now }: TeamRun): readonly Wish[] {
+  const { name } = object.metadata;
+  const workers = Array.from({ length: object.spec.size }, (_, index) =>
+    wish(Worker, {
+      metadata: { name: `${name}-${index}`, labels: { 'work.example.com/team': name } },
+      spec: { task: 'dig' },
+    }),
+  );
+  const desk = wish(
+    Desk,
+    {
+      metadata: { name },
+      spec: { colour: 'red', drawers: [{ name: 'a' }, { name: 'b', lock: true }], tags: ['new', now.slice(0, 4)] },
+    },
+    { id: 'desk', after: workers.slice(0, 1).map(({ id }) => id) },
+  );
+  return [...workers, desk];
+}
+
+for (const transport of transports) {
+  describe(`the dependents that a run owns, ${transport}`, () => {
+    it('are created, changed, and deleted when they are no longer wished; others of the owner stay', async () => {
+      const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
+      expect(await namesOf(at)).to.deep.equal(['red-0', 'red-1']);
+      const { metadata } = await at.client.get(Team, 'red');
+      const owner = {
+        apiVersion: 'work.example.com/v1',
+        kind: 'Team',
+        name: 'red',
+        uid: metadata.uid,
+        controller: true,
+      };
+      await at.client.create(Worker, { metadata: { name: 'guest', ownerReferences: [owner] }, spec: { task: 'look' } });
+      await resize(at, 1);
+      expect(await namesOf(at)).to.deep.equal(['guest', 'red-0']);
+      await resize(at, 2);
+      expect(await namesOf(at)).to.deep.equal(['guest', 'red-0', 'red-1']);
+      await at.stop();
+    });
+
+    it('cost no request when nothing changes: not in the same process, not in the next one, and not when a status changes', async () => {
+      const results: OwnResult[] = [];
+      const reconcile = async (run: TeamRun): Promise<void> => void results.push(await run.own(wishesOf(run)));
+      const at = await runTeam(transport, reconcile);
+      const requests = at.requestsOfRuns();
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { metadata: { labels: { again: 'yes' } } } });
+      await at.client.patch(
+        Worker,
+        'red-0',
+        { type: 'merge', patch: { status: { busy: true } } },
+        { subresource: 'status' },
+      );
+      const runs = results.length;
+      await at.settle();
+      expect(results.length).to.be.above(runs);
+      await at.restart();
+      await at.settle();
+      expect(at.requestsOfRuns()).to.equal(requests);
+      expect(results.at(-1)?.states.map(({ state }) => state)).to.deep.equal(['unchanged', 'unchanged', 'unchanged']);
+      await at.stop();
+    });
+
+    it('get back the fields that others changed, and keep the fields that only others set', async () => {
+      const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
+      await at.client.patch(Desk, 'red', { type: 'merge', patch: { spec: { colour: 'blue', height: 80 } } });
+      await at.settle();
+      expect((await at.client.get(Desk, 'red')).spec).to.include({ colour: 'red', height: 80 });
+      await at.client.patch(Worker, 'red-0', {
+        type: 'merge',
+        patch: { metadata: { labels: { 'work.example.com/team': null, 'example.com/own': 'x' } } },
+      });
+      await at.settle();
+      expect((await at.client.get(Worker, 'red-0')).metadata.labels).to.deep.equal({
+        'work.example.com/team': 'red',
+        'example.com/own': 'x',
+      });
+      await at.stop();
+    });
+
+    it('lose a field that is no longer wished', async () => {
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const colour = object.spec.size > 2 ? {} : { colour: 'red' };
+        await own([wish(Desk, { metadata: { name: 'red' }, spec: { ...colour, height: 70 } })]);
+      });
+      expect((await at.client.get(Desk, 'red')).spec).to.deep.equal({ colour: 'red', height: 70 });
+      await resize(at, 3);
+      expect((await at.client.get(Desk, 'red')).spec).to.deep.equal({ height: 70 });
+      await at.stop();
+    });
+
+    it('wait for those that they come after, and say for which', async () => {
+      let last: OwnResult | undefined;
+      const at = await runTeam(transport, async ({ own }) => {
+        const worker = wish(
+          Worker,
+          { metadata: { name: 'first' }, spec: { task: 'dig' } },
+          { id: 'first', ready: ({ status }) => status?.busy === true },
+        );
+        last = await own([wish(Desk, { metadata: { name: 'red' } }, { after: ['first'] }), worker]);
+      });
+      expect(last?.ready).to.equal(false);
+      expect(last?.states[0]).to.deep.equal({ id: 'Desk/red', state: 'waiting', ready: false, waitsFor: ['first'] });
+      await at.client.patch(
+        Worker,
+        'first',
+        { type: 'merge', patch: { status: { busy: true } } },
+        { subresource: 'status' },
+      );
+      await at.settle();
+      expect(last?.ready).to.equal(true);
+      expect(await at.client.get(Desk, 'red')).to.be.an('object');
+      await at.stop();
+    });
+
+    it('are ready when their condition Ready is True, if they have one', async () => {
+      const ready: boolean[] = [];
+      const at = await runTeam(transport, async ({ own }) => {
+        ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
+      });
+      const condition = { type: 'Ready', reason: 'Why', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' };
+      for (const status of ['False', 'True']) {
+        const patch = { status: { conditions: [{ ...condition, status }] } };
+        await at.client.patch(Desk, 'red', { type: 'merge', patch }, { subresource: 'status' });
+        await at.settle();
+      }
+      // Each change of the desk leads to one run.
+      expect(ready.slice(-3)).to.deep.equal([true, false, true]);
+      await at.stop();
+    });
+
+    it('are shown by a dry run, which writes nothing', async () => {
+      let dry: OwnResult | undefined;
+      const at = await runTeam(transport, async (run) => {
+        if (run.object.spec.size < 3) return void (await run.own(wishesOf(run)));
+        const [first, , desk] = wishesOf(run);
+        const added = wish(Worker, { metadata: { name: 'new' }, spec: { task: 'rest' } });
+        const changed = wish(Worker, { metadata: { name: 'red-0' }, spec: { task: 'rest' } });
+        dry = await run.own([changed, added, desk ?? first ?? changed].slice(0, 2), { dryRun: true });
+      });
+      const before = await at.client.list(Worker);
+      await resize(at, 3);
+      expect(await at.client.list(Worker)).to.have.deep.property('items', before.items);
+      const [changed, added] = dry?.states ?? [];
+      expect(changed).to.deep.include({ id: 'Worker/red-0', state: 'updated' });
+      expect(changed?.changes).to.deep.equal([
+        { path: 'metadata.labels', from: { 'work.example.com/team': 'red' } },
+        { path: 'spec.task', from: 'dig', to: 'rest' },
+      ]);
+      expect(added).to.deep.include({ id: 'Worker/new', state: 'created' });
+      expect(dry?.pruned.map(({ metadata }) => metadata.name)).to.have.members(['red', 'red-1']);
+      await at.stop();
+    });
+  });
+}
+
+describe('the dependents that a run owns', () => {
+  it('are not taken over from others: the error says who controls the object, and how to take over one that nothing controls', async () => {
+    const errors: string[] = [];
+    const adopt = { value: false };
+    const at = await runTeam(
+      'in process',
+      async ({ own, name }) => {
+        try {
+          await own([wish(Worker, { metadata: { name: 'free' }, spec: { task: 'dig' } }, { adopt: adopt.value })]);
+        } catch (error) {
+          errors.push(`${name}: ${(error as Error).message}`);
+        }
+      },
+      async (client) => {
+        await client.create(Worker, { metadata: { name: 'free' }, spec: { task: 'rest' } });
+      },
+    );
+    expect(errors).to.deep.equal([
+      'red: own: Worker "free" exists, and Team "red" does not control it: delete it, or take it over by the option "adopt" of the wish',
+    ]);
+    adopt.value = true;
+    await resize(at, 1);
+    expect((await at.client.get(Worker, 'free')).spec.task).to.equal('dig');
+    await at.client.create(Team, { metadata: { name: 'blue' }, spec: { size: 1 } });
+    await at.settle();
+    expect(errors.at(-1)).to.equal('blue: own: Worker "free" is controlled by Team "red"');
+    await at.stop();
+  });
+
+  it('are refused when the wishes contradict each other', async () => {
+    const messages: string[] = [];
+    const worker = (name: string, options: object = {}): Wish =>
+      wish(Worker, { metadata: { name }, spec: { task: '' } }, options);
+    const lists: readonly (readonly Wish[])[] = [
+      [worker('a'), worker('a')],
+      [worker('a'), worker('a', { id: 'other' })],
+      [worker('a', { after: ['Worker/c'] }), worker('b')],
+      [worker('a', { after: ['Worker/b'] }), worker('b', { after: ['Worker/a'] })],
+    ];
+    const at = await runTeam('in process', async ({ own }) => {
+      for (const wishes of lists) {
+        await own(wishes, { dryRun: true }).catch((error: unknown) => messages.push((error as Error).message));
+      }
+      await own([]);
+      await own([]).catch((error: unknown) => messages.push((error as Error).message));
+    });
+    await at.stop();
+    expect(messages).to.deep.equal([
+      'own: two wishes have the id "Worker/a"; give one of them another "id"',
+      'own: Worker "a" is wished twice',
+      'own: wish Worker/a comes after "Worker/c", which is no wish: did you mean "Worker/a"?',
+      'own: these wishes wait for each other: Worker/a, Worker/b',
+      'own() was called twice in a run: give it all wishes in one list',
+    ]);
+    expect(() => wish(Worker, { metadata: { name: '' }, spec: { task: '' } })).to.throw(
+      'wish(Worker): metadata.name is missing',
+    );
+    expect(() => worker('a', { afer: [] })).to.throw('wish Worker/a: unknown key "afer". Did you mean "after"?');
+  });
+
+  it('come to the same end whatever fault meets their requests', async () => {
+    await checkConvergence({
+      models,
+      controllers: () => [teams(async (run) => void (await run.own(wishesOf(run))))],
+      async scenario({ client, settle }) {
+        await client.create(Team, { metadata: { name: 'red' }, spec: { size: 2 } });
+        await settle();
+        await client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 1 } } });
+        await client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 3 } } });
+        await settle();
+        await client.patch(Worker, 'red-1', { type: 'merge', patch: { spec: { task: 'sleep' } } });
+        await client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+      },
+      seeds: 3,
+    });
+  });
+});
+
+function teams(reconcile: (run: TeamRun) => Promise<void>): ReturnType<typeof controller<FromModel<typeof Team>>> {
+  return controller(Team, { owns: [Worker, Desk], reconcile });
+}
+
+/** Runs a controller of one team, of size 2, until it has nothing to do. */
+async function runTeam(
+  transport: Transport,
+  reconcile: (run: TeamRun) => Promise<void>,
+  before: (client: Running['client']) => Promise<void> = async () => {},
+): Promise<Running> {
+  const at = await runControllers(transport, {
+    models,
+    controllers: [teams(reconcile)],
+    before: async (client) => {
+      await before(client);
+      await client.create(Team, { metadata: { name: 'red' }, spec: { size: 2 } });
+    },
+  });
+  await at.settle();
+  return at;
+}
+
+async function resize(at: Running, size: number): Promise<void> {
+  await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size } } });
+  await at.settle();
+}
+
+async function namesOf(at: Running): Promise<readonly string[]> {
+  const { items } = await at.client.list(Worker);
+  return items.map(({ metadata }) => metadata.name).toSorted();
+}

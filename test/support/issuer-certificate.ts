@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startApiServer } from '@homeostat/apiserver';
+import type { IssuerCertificate } from './token-issuer.ts';
+
+/** A certificate for issuers of a test, of the authority that a server makes in the folder. */
+export async function issuerCertificate(folder: string): Promise<IssuerCertificate> {
+  const directory = join(folder, 'tls');
+  await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
+  const [pem, ca] = await Promise.all(
+    ['server.pem', 'ca.crt'].map(async (name) => readFile(join(directory, name), 'utf8')),
+  );
+  return { pem: pem ?? '', ca: ca ?? '' };
+}
+
+/** The file of `--authentication-config` with entries of `jwt`, in YAML. */
+export function authenticationConfiguration(...entries: readonly string[]): string {
+  return `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
+}
+
+/** A text in PEM, as far to the right as an entry needs it. */
+export function indented(text: string): string {
+  return text.trim().replaceAll(/^/gm, '      ');
+}
