@@ -89,7 +89,7 @@ export class SortedIndex {
     if (this.#buckets.length === 0) return this.load([value], [slot]);
     const found = this.#search({ value, tie: slot });
     const number = Math.min(found.bucket, this.#buckets.length - 1);
-    const bucket = this.#bucket(number);
+    const bucket = inBounds(this.#buckets[number]);
     const at = found.bucket === number ? found.at : bucket.values.length;
     bucket.values.splice(at, 0, value);
     bucket.slots.splice(at, 0, slot);
@@ -103,7 +103,7 @@ export class SortedIndex {
   remove(value: string, slot: Slot): boolean {
     const found = this.#find(value, slot);
     if (found === undefined) return false;
-    const bucket = this.#bucket(found.bucket);
+    const bucket = inBounds(this.#buckets[found.bucket]);
     bucket.values.splice(found.at, 1);
     bucket.slots.splice(found.at, 1);
     this.#size--;
@@ -130,13 +130,13 @@ export class SortedIndex {
   /** The value at a rank below size. */
   valueAt(rank: number): string {
     const { bucket, at } = this.#locate(rank);
-    return inBounds(this.#bucket(bucket).values[at]);
+    return inBounds(inBounds(this.#buckets[bucket]).values[at]);
   }
 
   /** The entry at a rank below size. */
   entryAt(rank: number): Entry {
     const { bucket, at } = this.#locate(rank);
-    return inBounds(this.#bucket(bucket).slots[at]).entry;
+    return inBounds(inBounds(this.#buckets[bucket]).slots[at]).entry;
   }
 
   /** Visits the ranks from..to-1 upwards; O(log n) to reach the first. Returns false when the visitor ended it. */
@@ -145,7 +145,7 @@ export class SortedIndex {
     if (left <= 0) return true;
     let { bucket: number, at } = this.#locate(from);
     for (; left > 0; number++, at = 0) {
-      const { values, slots } = this.#bucket(number);
+      const { values, slots } = inBounds(this.#buckets[number]);
       const end = Math.min(values.length, at + left);
       left -= end - at;
       for (; at < end; at++) {
@@ -178,10 +178,6 @@ export class SortedIndex {
     return true;
   }
 
-  #bucket(number: number): Bucket {
-    return inBounds(this.#buckets[number]);
-  }
-
   /** The first position whose item is not before the probe. */
   #search(probe: Probe): Position {
     let low = 0;
@@ -191,7 +187,7 @@ export class SortedIndex {
       if (this.#isBefore(this.#outline, middle, probe)) low = middle + 1;
       else high = middle;
     }
-    return { bucket: low, at: low === this.#buckets.length ? 0 : this.#searchIn(this.#bucket(low), probe) };
+    return { bucket: low, at: low === this.#buckets.length ? 0 : this.#searchIn(inBounds(this.#buckets[low]), probe) };
   }
 
   #searchIn(bucket: Bucket, probe: Probe): number {
@@ -256,7 +252,7 @@ export class SortedIndex {
 
   /** Updates the outline of a bucket. */
   #note(number: number): void {
-    const { values, slots } = this.#bucket(number);
+    const { values, slots } = inBounds(this.#buckets[number]);
     const last = values.length - 1;
     this.#outline.values[number] = inBounds(values[last]);
     this.#outline.slots[number] = inBounds(slots[last]);
@@ -274,7 +270,7 @@ export class SortedIndex {
   }
 
   #split(number: number): void {
-    const { values, slots } = this.#bucket(number);
+    const { values, slots } = inBounds(this.#buckets[number]);
     const half = values.length >>> 1;
     const lower = { values: values.slice(0, half), slots: slots.slice(0, half) };
     const upper = { values: values.slice(half), slots: slots.slice(half) };
