@@ -134,7 +134,9 @@ export class KindIndex {
   /** The index function's result: distinct, in code point order. Throws IndexValueError. */
   compute(object: ApiObject): readonly string[] {
     const values = this.#call(object);
-    const distinct = values.length < 2 ? [...values] : [...new Set(values)].sort(compareCodePoints);
+    // Most functions sort already, and sorting 20,000 labels again takes 10 ms.
+    const distinct =
+      values.length < 2 || isDistinctSorted(values) ? [...values] : [...new Set(values)].sort(compareCodePoints);
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
@@ -201,6 +203,10 @@ function lastOf(values: readonly string[]): readonly string[] {
 
 function sameValues(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
+}
+
+function isDistinctSorted(values: readonly string[]): boolean {
+  return values.every((value, at) => at === 0 || compareCodePoints(values[at - 1] as string, value) < 0);
 }
 
 function isStringList(value: unknown): value is readonly string[] {
