@@ -206,7 +206,7 @@ function sameValues(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function isDistinctSorted(values: readonly string[]): boolean {
-  return values.every((value, at) => at === 0 || compareCodePoints(values[at - 1] as string, value) < 0);
+  return values.every((value, at) => at === 0 || compareCodePoints(inBounds(values[at - 1]), value) < 0);
 }
 
 function isStringList(value: unknown): value is readonly string[] {
