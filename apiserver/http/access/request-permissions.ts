@@ -26,6 +26,12 @@ interface Grant {
 
 const grantsKey = 'grants';
 
+declare module 'koa' {
+  interface DefaultState {
+    grants?: readonly Grant[];
+  }
+}
+
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
   readonly grants: readonly Grant[];
@@ -170,7 +176,7 @@ export class RequestPermissions {
 
 /** Returns all permissions that a request has used; it needs all of them. */
 function grantsOf({ state }: Context): readonly Grant[] {
-  return (state[grantsKey] as readonly Grant[] | undefined) ?? [];
+  return state[grantsKey] ?? [];
 }
 
 /** An authenticator that cannot respond has not refused the credential. */
