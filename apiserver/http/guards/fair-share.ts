@@ -30,6 +30,8 @@ const lease: Work = { level: 'system', cost: 1 };
 const endpoint: Work = { level: 'endpoints', cost: 1 };
 const wholeStore: Work = { level: 'bulk', cost: maxCost };
 
+const exportPaths: ReadonlySet<string> = new Set(['/export', '/export/decrypted']);
+
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
 /**
@@ -90,7 +92,7 @@ function identityOf(context: Context, { proxies, onKnown }: FairShareParts): str
 
 function workOf(context: Context, { sizeOf }: FairShareParts): Work {
   const asked = askedOf(context);
-  if (!asked.isResource) return withoutTrailingSlash(asked.path) === '/export' ? wholeStore : endpoint;
+  if (!asked.isResource) return exportPaths.has(withoutTrailingSlash(asked.path)) ? wholeStore : endpoint;
   if (isLease(asked)) return lease;
   const size = sizeOf(asked);
   if (size === undefined) return endpoint;
