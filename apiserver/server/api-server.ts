@@ -48,7 +48,7 @@ import type { ApiServerOptions, Settings } from './api-server-options.ts';
 import { Clients } from '../client/clients.ts';
 import { createAccess } from './create-access.ts';
 import type { Access } from './create-access.ts';
-import { createAdmission, createGuard, quotaAdmission } from './create-admission.ts';
+import { quotaAdmission, writeRules } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { createCopies, createHandlers, createListener } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
@@ -177,11 +177,9 @@ async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
-  const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
-  const guard = createGuard(access.authorizer);
   const reserve = quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry });
-  const rules = { requiredClaims: createAdmission(table), leaders: leaderRules(table), guard, hooksOf, reserve };
+  const rules = { ...writeRules(table, access.authorizer), leaders: leaderRules(table), hooks: admissions, reserve };
   const registry: Registry = new Registry({
     ...settings,
     ...rules,

@@ -24,6 +24,12 @@ interface AuditedRequest {
   readonly sinceMs: number;
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    auditedRequest?: AuditedRequest;
+  }
+}
+
 /**
  * Records requests, except health checks and the files of the login page, in two middlewares: one around all others,
  * one after authentication.
@@ -39,8 +45,8 @@ export class RequestAuditor {
 
   /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
   responses(): Middleware {
-    return async (context, next): Promise<void> => {
-      if (!isAudited(context)) return next() as Promise<void>;
+    return async (context, next: () => Promise<void>) => {
+      if (!isAudited(context)) return next();
       const { clock } = this.#trail;
       const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
       context.state[key] = request;
@@ -56,28 +62,21 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival, if the policy requires it; belongs after authentication. If entries are required, a write
-   * continues only once this entry is written.
+   * Records the arrival of a request, if the policy requires it; called after authentication. If entries are required, returns
+   * a promise for a write, which continues only once this entry is written.
    */
-  arrivals(): Middleware {
-    return (context, next): Promise<void> => {
-      const request = context.state[key] as AuditedRequest | undefined;
-      if (request === undefined) return next() as Promise<void>;
-      const decision = this.#decide(context);
-      if (decision.level === 'None') return next() as Promise<void>;
-      const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
-      const isOmitted = decision.omitStages.includes('RequestReceived');
-      if (isOmitted && !isNeeded) return next() as Promise<void>;
-      const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
-      if (isNeeded) return this.#recordFirst(moment, next);
-      this.#trail.record(moment);
-      return next() as Promise<void>;
-    };
-  }
-
-  async #recordFirst(moment: AuditMoment, next: () => Promise<unknown>): Promise<void> {
-    await this.#trail.recordNow(moment);
-    await next();
+  recordArrival(context: Context): Promise<void> | undefined {
+    const request = context.state[key];
+    if (request === undefined) return undefined;
+    const decision = this.#decide(context);
+    if (decision.level === 'None') return undefined;
+    const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
+    const isOmitted = decision.omitStages.includes('RequestReceived');
+    if (isOmitted && !isNeeded) return undefined;
+    const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
+    if (isNeeded) return this.#trail.recordNow(moment);
+    this.#trail.record(moment);
+    return undefined;
   }
 
   /** Records the beginning and the end of a stream, such as a watch. */
