@@ -83,6 +83,11 @@ export class RequestPermissions {
     state[grantsKey] = [...grantsOf(context), { user, attributes }];
   }
 
+  /** Returns whether the caller may do something besides; it changes nothing about the request. */
+  allows(context: Context, attributes: Attributes): boolean {
+    return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
+  }
+
   /**
    * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a
    * credential is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
