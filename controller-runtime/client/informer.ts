@@ -62,7 +62,7 @@ export interface Informer<T extends ApiObject> {
   /**
    * Keeps an index: under which values an object is found. Throws RangeError when another function has that name. A
    * function that throws is reported, and its object is found under no value. An index that comes while the informer runs is filled
-   * in several turns of the event loop, and completed at once by the first {@link byIndex}.
+   * in several turns of the event loop, and completed at once by the first `byIndex`.
    */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
   /** The objects under a value of an index, at a cost of their number alone. RangeError when there is no such index. */

@@ -1,5 +1,5 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../../periodic/periodic-task.ts';
+import { PeriodicTask } from '../../base/periodic-task.ts';
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
