@@ -64,7 +64,8 @@ export async function ownWishes(
 /** Returns the dependents that are there, by cache and key. */
 function childrenById({ related, owner }: OwnParts): Map<string, Child> {
   const children = new Map<string, Child>();
-  for (const child of related.allChildren(owner)) children.set(`${child.cacheId} ${formatKey(keyOf(child.object))}`, child);
+  for (const child of related.allChildren(owner))
+    children.set(`${child.cacheId} ${formatKey(keyOf(child.object))}`, child);
   return children;
 }
 
