@@ -1,4 +1,5 @@
 import { grantGuard } from '../authorization/rbac/guard-grants.ts';
+import { groupGuard } from '../authorization/rbac/guard-groups.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
@@ -55,7 +56,7 @@ export function createAdmission(table: ResourceTable): NonNullable<RegistryOptio
 
 /** Refuses writes that give the writer, or other users, more permissions than the writer has. */
 export function createGuard(authorizer: RbacAuthorizer): WriteGuard {
-  const guards = [grantGuard(authorizer), mastersGuard];
+  const guards = [grantGuard(authorizer), mastersGuard, groupGuard(authorizer)];
   return {
     covers: (resource) => guards.some((guard) => guard.covers(resource)),
     check(resource, write) {
