@@ -1,9 +1,8 @@
 import { grantGuard } from '../authorization/rbac/guard-grants.ts';
-import { groupGuard } from '../authorization/rbac/guard-groups.ts';
+import { userGuard } from '../authorization/rbac/guard-users.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
-import { mastersGuard } from '../people/guard-masters.ts';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
 import { takeOverQuota } from '../quota/quota-controller.ts';
 import { QuotaLedger } from '../quota/quota-ledger.ts';
@@ -56,7 +55,7 @@ export function createAdmission(table: ResourceTable): NonNullable<RegistryOptio
 
 /** Refuses writes that give the writer, or other users, more permissions than the writer has. */
 export function createGuard(authorizer: RbacAuthorizer): WriteGuard {
-  const guards = [grantGuard(authorizer), mastersGuard, groupGuard(authorizer)];
+  const guards = [grantGuard(authorizer), userGuard(authorizer)];
   return {
     covers: (resource) => guards.some((guard) => guard.covers(resource)),
     check(resource, write) {

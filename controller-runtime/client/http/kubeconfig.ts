@@ -79,7 +79,7 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   };
 }
 
-/** As in kubectl, data in the file comes before the path of another one. */
+/** Returns the client certificate and its key. As in kubectl, data in the file comes before the path of another one. */
 function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAccess, 'cert' | 'key'> {
   const cert = file.data(user, 'client-certificate-data') ?? file.content(user, 'client-certificate');
   const key = file.data(user, 'client-key-data') ?? file.content(user, 'client-key');
