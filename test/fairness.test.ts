@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
+import { Person, person, persons } from './support/models.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -78,6 +78,13 @@ describe('users who share a server', () => {
       const lease = { metadata: { generateName: 'lease-' }, spec: { holderIdentity: 'me' } };
       expect((await server.post(leases, lease, { headers: { authorization: credential } })).status).to.equal(201);
     }
+  });
+
+  it('do not delay plugins in the process, which need no seat', async () => {
+    await flood(40);
+    const client = server.api.createPluginClient('shop');
+    await client.create(Person, { metadata: { name: 'of-a-plugin' }, spec: { name: 'P' } });
+    expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(32);
   });
 
   it('get 429 for a watch too many, and may have another one once one has ended', async () => {

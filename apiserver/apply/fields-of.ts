@@ -1,3 +1,4 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import type { Pace } from '../turns/pace.ts';
 import type { Steps } from '../turns/steps.ts';
@@ -8,6 +9,17 @@ import type { Fields } from './field-type.ts';
 import { fieldElement } from './path-element.ts';
 
 type Nodes = Record<string, FieldSet>;
+
+/** The fields of metadata that managers can own; the others belong to the server, or name the object. */
+const ownedMetadata = ['generateName', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
+
+/** Returns the part of an object whose fields have owners. */
+export function contentOf(object: ApiObject): Fields {
+  const { apiVersion: _version, kind: _kind, metadata, ...rest } = object;
+  const owned: Record<string, unknown> = {};
+  for (const field of ownedMetadata) if (metadata[field] !== undefined) owned[field] = metadata[field];
+  return { metadata: owned, ...rest };
+}
 
 /** Returns the node of a new value: every field of it, including the objects and lists that hold others. */
 export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {

@@ -5,7 +5,7 @@ import type { Steps } from '../turns/steps.ts';
 import { compareFields } from './compare-fields.ts';
 import type { FieldChanges } from './compare-fields.ts';
 import { compareSteps, newFieldsSteps } from './compare-steps.ts';
-import { contentOf } from './content.ts';
+import { contentOf } from './fields-of.ts';
 import { differenceSteps, unionSteps } from './field-set-steps.ts';
 import { isEmptySet, union } from './field-set.ts';
 import { newFieldsOf } from './fields-of.ts';

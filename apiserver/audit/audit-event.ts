@@ -1,3 +1,4 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Attributes } from '../authorization/attributes.ts';
 import type { Decision } from '../authorization/authorizer.ts';
 import type { UserInfo } from '../identity/user-info.ts';
@@ -12,6 +13,12 @@ export interface AuditedResponse {
   readonly message?: string;
 }
 
+/** Returns how an entry shows a request that failed; the text of an error that is a bug is left out. */
+export function refusalOf(error: unknown): AuditedResponse {
+  if (!isApiError(error)) return { code: 500, reason: 'InternalError', message: 'Internal error occurred' };
+  return { code: error.code, reason: error.reason, message: error.message };
+}
+
 /** One moment of one request. */
 export interface AuditMoment {
   readonly level: AuditLevel;
@@ -19,7 +26,8 @@ export interface AuditMoment {
   readonly auditId: string;
   readonly uri: string;
   readonly userAgent: string;
-  readonly address: string;
+  /** undefined: the call of a client in the server's process, which comes from no address. */
+  readonly address: string | undefined;
   readonly attributes: Attributes;
   /** The name of an object that was created, which its path does not have. */
   readonly createdName?: string | undefined;
@@ -55,7 +63,7 @@ export function auditLine(moment: AuditMoment): string {
     `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${auditId}","stage":"${stage}"` +
     `,"requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(attributes.verb)},"user":${userJson(user)}` +
     (impersonatedUser === undefined ? '' : `,"impersonatedUser":${userJson(impersonatedUser)}`) +
-    `,"sourceIPs":[${JSON.stringify(address)}],"userAgent":${JSON.stringify(clipped(moment.userAgent, maxAgentLength))}` +
+    `,"sourceIPs":${address === undefined ? '[]' : JSON.stringify([address])},"userAgent":${JSON.stringify(clipped(moment.userAgent, maxAgentLength))}` +
     objectRef(attributes, moment.createdName) +
     (response === undefined ? '' : `,"responseStatus":${statusJson(response)}`) +
     (moment.requestObject === undefined ? '' : `,"requestObject":${moment.requestObject}`) +

@@ -3,7 +3,7 @@ import type { Attributes, ResourceAttributes } from './attributes.ts';
 import type { Authorizer, Decision } from './authorizer.ts';
 import { BindingTable } from './binding-table.ts';
 import { includesPermission } from './cover-rules.ts';
-import { fullAuthority, isMaster, mastersAuthorizer } from './masters-authorizer.ts';
+import { allowedToMasters, fullAuthority, isMaster } from './masters.ts';
 import type { PolicyRule, RoleRef } from '../builtin/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
@@ -33,7 +33,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   decide(user: UserInfo, attributes: Attributes): Decision {
-    if (isMaster(user)) return mastersAuthorizer.decide(user, attributes);
+    if (isMaster(user)) return allowedToMasters;
     if (attributes.isResource) return this.#decideResource(user, attributes);
     const { verb, path } = attributes;
     return this.#bindings.first(user, undefined, (grants) => grants.ofPath(verb, path)) ?? refused;

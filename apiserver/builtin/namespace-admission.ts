@@ -16,14 +16,16 @@ import { namespaceKind } from './namespace-kind.ts';
  */
 export function namespaceAdmission(table: ResourceTable): CreationRule {
   const getNamespaces = table.getterOf(namespaceKind);
-  return ({ model }, object) => {
-    if (model.scope !== 'Namespaced') return undefined;
-    const namespaces = getNamespaces();
-    if (namespaces === undefined) throw notReady(namespaceKind);
-    const { namespace = '' } = object.metadata;
-    const broken = namespaces.cache.broken.get(namespace);
-    if (broken !== undefined) throw brokenObject(namespaces.model, broken);
-    return liveClaim(namespaces, openNamespace(model, object, namespaces.cache.get(namespace)));
+  return {
+    covers: ({ model }) => model.scope === 'Namespaced',
+    claimOf({ model }, object) {
+      const namespaces = getNamespaces();
+      if (namespaces === undefined) throw notReady(namespaceKind);
+      const { namespace = '' } = object.metadata;
+      const broken = namespaces.cache.broken.get(namespace);
+      if (broken !== undefined) throw brokenObject(namespaces.model, broken);
+      return liveClaim(namespaces, openNamespace(model, object, namespaces.cache.get(namespace)));
+    },
   };
 }
 

@@ -1,11 +1,14 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { ResourceAttributes } from '../authorization/attributes.ts';
+import type { Decision } from '../authorization/authorizer.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 
 /** Decides about each call of a client in the server's process. */
 export interface ClientGuard {
   /** The user of its calls. */
   readonly user: UserInfo;
+  /** Returns the decision, with the rule that allows the call. */
+  decide(attributes: ResourceAttributes): Decision;
   /** @throws ApiError Forbidden */
   check(attributes: ResourceAttributes): void;
   /** Calls the listener after each change of what the user may do; returns a function that ends this. */

@@ -16,14 +16,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '@homeostat/controller-runtime';
-import {
-  ApiError,
-  apiVersionOf,
-  descriptorOf,
-  keyOf,
-  parseFieldSelector,
-  parseLabelSelector,
-} from '@homeostat/controller-runtime/api';
+import { ApiError, apiVersionOf, descriptorOf, keyOf, parseFieldSelector } from '@homeostat/controller-runtime/api';
 import type {
   ApiObject,
   Clock,
@@ -31,6 +24,7 @@ import type {
   GroupVersionKind,
   Logger,
   Model,
+  ModelDescriptor,
   NewObject,
   ObjectKey,
   ObjectList,
@@ -42,7 +36,7 @@ import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject, measuredCopy } from '../decode/json-copy.ts';
 import { checkFieldManager, requireFieldManager } from '../registry/rules/check-field-manager.ts';
 import type { Writer } from '../registry/object/label-keys.ts';
-import type { Lister, ListRequest } from '../registry/reads/lister.ts';
+import type { Lister } from '../registry/reads/lister.ts';
 import { readPropagationPolicy } from '../registry/rules/propagation-policy.ts';
 import type { Registry } from '../registry/registry.ts';
 import type {
@@ -54,10 +48,10 @@ import type { WriteResult } from '../registry/writes/write-result.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
-import { parseSort } from '../registry/object/sort-term.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import { attributesOf } from './client-guard.ts';
 import type { ClientGuard, GuardedCall } from './client-guard.ts';
+import { listRequest } from './list-request.ts';
 import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
@@ -291,6 +285,11 @@ export class LocalClient implements PluginClient {
     return this.#ready(descriptorOf(model));
   }
 
+  /** Resolves with the model of an object; rejects as a write of the object does when its kind is not served. */
+  async modelOf(object: ApiObject): Promise<ModelDescriptor> {
+    return (await this.#resourceOf(object)).model;
+  }
+
   #resourceOf(object: ApiObject): Promise<Resource> | Resource {
     const slash = object.apiVersion.indexOf('/');
     const group = slash < 0 ? '' : object.apiVersion.slice(0, slash);
@@ -366,32 +365,4 @@ function selected({
 
 function keyFor(name: string, { namespace }: NamespaceOptions): ObjectKey {
   return namespace === undefined ? { name } : { name, namespace };
-}
-
-function listRequest(options: ListOptions): ListRequest {
-  const { page, size, limit, sort = [], namespace, resourceVersion } = options;
-  const paged = page !== undefined || size !== undefined;
-  const chunked = limit !== undefined || options.continue !== undefined;
-  if (paged && chunked)
-    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
-  checkWhole('page', page, 1);
-  checkWhole('size', size, 0);
-  checkWhole('limit', limit, 0);
-  return {
-    labelSelector: parseLabelSelector(options.labelSelector ?? ''),
-    fieldSelector: parseFieldSelector(options.fieldSelector ?? ''),
-    sort: parseSort(typeof sort === 'string' ? [sort] : sort),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(paged ? { page: { page: page ?? 1, size: size ?? 0 } } : {}),
-    ...(chunked
-      ? { chunk: { limit: limit ?? 0, ...(options.continue === undefined ? {} : { token: options.continue }) } }
-      : {}),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...(options.resourceVersionMatch === 'Exact' ? { exact: true } : {}),
-  };
-}
-
-function checkWhole(name: string, value: number | undefined, least: number): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-  throw new ApiError('BadRequest', `${name}: Invalid value: ${value}: must be a whole number from ${least}`);
 }

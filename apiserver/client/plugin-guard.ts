@@ -1,5 +1,5 @@
 import type { ResourceAttributes } from '../authorization/attributes.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
+import type { Authorizer, Decision } from '../authorization/authorizer.ts';
 import { forbidden } from '../authorization/forbidden.ts';
 import type { ClientGuard } from './client-guard.ts';
 import { authenticatedGroup } from '../identity/user-info.ts';
@@ -16,14 +16,22 @@ export interface PluginPermits {
 /** The group of all plugins. */
 const pluginsGroup = 'system:plugins';
 
+/** Returns the user of a plugin's client. */
+export function pluginUser(name: string): UserInfo {
+  return { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
+}
+
 /** Allows a plugin's client what its manifest declares, and what roles grant to the user `system:plugin:<name>`. */
-export function pluginGuard(name: string, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
-  const user: UserInfo = { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
+export function pluginGuard(user: UserInfo, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
+  const decide = (attributes: ResourceAttributes): Decision =>
+    plugin.permits(attributes)
+      ? { allowed: true, reason: 'allowed by the permissions of the plugin' }
+      : authorizer.decide(user, attributes);
   return {
     user,
+    decide,
     check: (attributes) => {
-      if (plugin.permits(attributes) || authorizer.decide(user, attributes).allowed) return;
-      throw forbidden(user, attributes, plugin.cureOf(attributes));
+      if (!decide(attributes).allowed) throw forbidden(user, attributes, plugin.cureOf(attributes));
     },
     onChange: (listener) => authorizer.onChange(listener),
   };

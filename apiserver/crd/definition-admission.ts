@@ -12,14 +12,16 @@ import { definitionOf } from './served-definitions.ts';
  */
 export function definitionAdmission(table: ResourceTable): CreationRule {
   const getDefinitions = table.getterOf(definitionModel);
-  return ({ model, owner }) => {
-    const name = definitionOf(owner);
-    if (name === undefined) return undefined;
-    const definitions = getDefinitions();
-    const entry = definitions?.cache.get(name);
-    if (definitions === undefined || entry === undefined) throw notServed(model);
-    if (entry.deletion === undefined) return liveClaim(definitions, entry);
-    const message = `create not allowed while custom resource definition ${name} is terminating`;
-    throw new ApiError('MethodNotAllowed', message);
+  return {
+    covers: ({ owner }) => definitionOf(owner) !== undefined,
+    claimOf({ model, owner }) {
+      const name = definitionOf(owner) ?? '';
+      const definitions = getDefinitions();
+      const entry = definitions?.cache.get(name);
+      if (definitions === undefined || entry === undefined) throw notServed(model);
+      if (entry.deletion === undefined) return liveClaim(definitions, entry);
+      const message = `create not allowed while custom resource definition ${name} is terminating`;
+      throw new ApiError('MethodNotAllowed', message);
+    },
   };
 }

@@ -4,6 +4,7 @@ import { gunzip, inflate } from 'node:zlib';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
+import { toError } from '../base/to-error.ts';
 
 /** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
@@ -84,7 +85,7 @@ function collect({ req, res }: Exchange, { memory, length }: CollectOptions): Pr
       try {
         parts.add(chunk, length);
       } catch (error) {
-        fail(error as Error);
+        fail(toError(error));
       }
     };
     const onEnd = (): void => {
@@ -118,4 +119,15 @@ async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise
 
 function tooLarge(): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
+}
+
+/** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. @throws ApiError 415 for a charset other than UTF-8. */
+export function readContentType(header: string): string {
+  if (header === '' || header === 'application/json') return header;
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    throw new ApiError('UnsupportedMediaType', 'the body must be UTF-8');
+  }
+  return type.trim();
 }

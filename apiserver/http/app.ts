@@ -7,14 +7,13 @@ import type { AssetTable } from '../assets/asset-table.ts';
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
-import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { People } from '../people/people.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
 import { answerTogether } from './response/answer-together.ts';
 import { assetRoutes } from './pages/asset-routes.ts';
 import { RequestAuditor } from './guards/audit-requests.ts';
-import { authenticate } from './guards/authenticate.ts';
-import { authorize } from './guards/authorize.ts';
+import { guardRequests } from './guards/guard-requests.ts';
 import { requireRead } from './response/cacheable-answer.ts';
 import { debugRoutes } from './pages/debug-pages.ts';
 import type { DebugPage } from './pages/debug-page.ts';
@@ -32,13 +31,10 @@ import { issuerRoutes } from './pages/issuer-routes.ts';
 import { largeAnswers } from './response/large-answers.ts';
 import { metricsRoute, noteResourcePath, RequestObserver } from './observe-requests.ts';
 import { openApiRoutes } from './pages/open-api-routes.ts';
-import { originGuard } from './guards/origin-guard.ts';
 import { resourcePathOf } from './request/request-verb.ts';
-import { allOf, queryEncoding } from './request/query.ts';
+import { allOf } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
-import { fairShare } from './guards/fair-share.ts';
-import type { FairShareParts } from './guards/fair-share.ts';
-import { impersonate } from './guards/impersonation.ts';
+import type { Connections, FairShareParts } from './guards/fair-share.ts';
 import { releaseBodies } from './request/release-bodies.ts';
 import { pathNotFound, refuseMethod } from './request/path-errors.ts';
 import type { ReencryptHandler } from './objects/reencrypt-handler.ts';
@@ -48,12 +44,12 @@ import type { ResourcePath } from './request/resource-path.ts';
 import type { ReviewHandler } from './objects/review-handler.ts';
 
 export interface AppParts extends EndpointParts, FairShareParts {
+  readonly connections: Connections;
   readonly resources: ResourceHandler;
   readonly reviews: ReviewHandler;
   readonly exports: ExportHandler;
   readonly reencryption: ReencryptHandler;
-  /** The kind at a path, ready to serve; undefined when there is none. Throws ServiceUnavailable while it is indexed. */
-  readonly find: (group: string, version: string, plural: string) => Resource | undefined;
+  readonly table: ResourceTable;
   /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
   readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
@@ -74,7 +70,7 @@ export interface AppParts extends EndpointParts, FairShareParts {
   readonly metrics: Metrics;
 }
 
-/** All middleware, in order: errors, request id, sending of responses, metrics, authentication, authorization, routes. */
+/** All middleware, in order: errors, request id, sending of responses, metrics, guards (authentication, authorization), routes. */
 export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   app.use(errorResponses(parts.logger));
@@ -86,13 +82,11 @@ export function createApp(parts: AppParts): Koa {
   app.use(largeAnswers(parts.memory));
   app.use(releaseBodies(parts.bodies.memory, parts.proxies));
   const refusals = new RefusalLog(parts);
-  app.use(originGuard({ ...parts, refusals }));
-  app.use(authenticate({ ...parts, refusals, providers: () => parts.people.issuers.offers() }));
-  app.use(fairShare(parts));
-  app.use(impersonate(parts.permissions));
-  if (auditor !== undefined) app.use(auditor.arrivals());
-  app.use(authorize({ ...parts, isKind: (path) => isKind(parts, path) }));
-  app.use(queryEncoding());
+  const guarded = {
+    isKind: (path: ResourcePath) => isKind(parts, path),
+    providers: () => parts.people.issuers.offers(),
+  };
+  app.use(guardRequests({ ...parts, ...guarded, auditor, refusals }));
   app.use(resourceRoutes(parts));
   app.use(pageHeaders(parts.proxies));
   app.use(loginRoutes({ ...parts, refusals }));
@@ -134,8 +128,8 @@ function resourceRoutes(parts: AppParts): Middleware {
   return function routeResource(context, next) {
     const path = resourcePathOf(context);
     if (path === undefined) return next();
-    if (parts.stopping()) throw shuttingDown();
-    const resource = parts.find(path.group, path.version, path.plural);
+    if (parts.connections.isStopping) throw shuttingDown();
+    const resource = parts.table.find(path.group, path.version, path.plural);
     const model = resource?.model ?? parts.reviews.find(path);
     if (model === undefined) return next();
     noteResourcePath(context, path);
@@ -151,9 +145,9 @@ function resourceRoutes(parts: AppParts): Middleware {
 }
 
 /** True for the path of a kind, ready or not. */
-function isKind({ find, reviews }: AppParts, path: ResourcePath): boolean {
+function isKind({ table, reviews }: AppParts, path: ResourcePath): boolean {
   try {
-    return (find(path.group, path.version, path.plural) ?? reviews.find(path)) !== undefined;
+    return (table.find(path.group, path.version, path.plural) ?? reviews.find(path)) !== undefined;
   } catch {
     return true;
   }
@@ -170,29 +164,29 @@ function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';
 }
 
-function exportRoute({ exports, stopping }: AppParts): Middleware {
+function exportRoute({ exports, connections }: AppParts): Middleware {
   return function answerExport(context, next) {
     const path = withoutTrailingSlash(context.path);
     if (path !== '/export' && path !== '/export/decrypted') return next();
     if (context.method !== 'GET') refuseMethod(context, ['GET']);
-    if (stopping()) throw shuttingDown();
+    if (connections.isStopping) throw shuttingDown();
     return exports.handle(context, path === '/export/decrypted');
   };
 }
 
-function reencryptRoute({ reencryption, stopping }: AppParts): Middleware {
+function reencryptRoute({ reencryption, connections }: AppParts): Middleware {
   return function answerReencrypt(context, next) {
     if (withoutTrailingSlash(context.path) !== '/reencrypt') return next();
     if (context.method !== 'POST') refuseMethod(context, ['POST']);
-    if (stopping()) throw shuttingDown();
+    if (connections.isStopping) throw shuttingDown();
     return reencryption.handle(context);
   };
 }
 
-function healthRoutes({ live, ready, stopping, authenticator }: AppParts): Middleware {
+function healthRoutes({ live, ready, connections, authenticator }: AppParts): Middleware {
   const shutdown: HealthCheck = {
     name: 'shutdown',
-    check: () => (stopping() ? 'the server is shutting down' : undefined),
+    check: () => (connections.isStopping ? 'the server is shutting down' : undefined),
   };
   // Ready checks are added and removed while the server runs, so the list is read at each request.
   const checks: Readonly<Record<string, () => readonly HealthCheck[]>> = {

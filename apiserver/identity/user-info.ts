@@ -24,6 +24,9 @@ export const developer: UserInfo = { username: 'developer', groups: [mastersGrou
 /** The owner of the administrator's token. */
 export const administrator: UserInfo = { username: 'admin', groups: [mastersGroup, authenticatedGroup] };
 
+/** The user of the program that runs the server, as Kubernetes names its own client. */
+export const service: UserInfo = { username: 'system:apiserver', groups: [mastersGroup, authenticatedGroup] };
+
 /** The user of requests without a credential, on servers that accept them. */
 export const anonymous: UserInfo = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
@@ -31,4 +34,12 @@ export const anonymous: UserInfo = { username: 'system:anonymous', groups: ['sys
 export function authenticated(user: UserInfo): UserInfo {
   if (user.groups.includes(authenticatedGroup)) return user;
   return { ...user, groups: [...user.groups, authenticatedGroup] };
+}
+
+/**
+ * Returns true for a text that may name a user or a group: characters that are not visible would let one name look like
+ * another, in the audit log and in bindings.
+ */
+export function isVisibleName(text: string): boolean {
+  return text.length > 0 && !/\p{C}/u.test(text);
 }

@@ -1,7 +1,6 @@
 import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
-import { compareUnits } from './code-units.ts';
-import { propagationOf } from './propagation.ts';
+import { policyOf } from './propagation.ts';
 import type { PropagationPolicy } from './propagation.ts';
 
 /** Index values of one object: a list for each index of its kind, encoded, distinct, in code point order. */
@@ -46,22 +45,22 @@ export interface EntryParts {
 /** The entry of an object. */
 export function createEntry(object: ApiObject, parts: EntryParts): Entry {
   const key = keyOf(object);
+  const { uid, ownerReferences, deletionTimestamp, finalizers } = object.metadata;
   return {
     key: formatKey(key),
     name: key.name,
     namespace: key.namespace,
-    uid: object.metadata.uid,
+    uid,
     revision: parts.revision,
     bytes: parts.bytes,
     values: parts.values,
-    owners: linksOf(object.metadata.ownerReferences),
-    deletion: propagationOf(object.metadata),
+    owners: ownerReferences === undefined || ownerReferences.length === 0 ? undefined : ownerReferences.map(linkOf),
+    deletion: deletionTimestamp === undefined ? undefined : policyOf(finalizers),
   };
 }
 
-function linksOf(owners: readonly OwnerReference[] | undefined): Entry['owners'] {
-  if (owners === undefined || owners.length === 0) return undefined;
-  return owners.map(({ uid, blockOwnerDeletion = false }) => ({ uid, blocks: blockOwnerDeletion }));
+function linkOf({ uid, blockOwnerDeletion = false }: OwnerReference): OwnerLink {
+  return { uid, blocks: blockOwnerDeletion };
 }
 
 /**
@@ -86,4 +85,21 @@ export function compareNames(a: NameOrder, b: NameOrder): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   if (a.namespace === b.namespace) return 0;
   return compareUnits(a.namespace ?? '', b.namespace ?? '');
+}
+
+/** Compares two strings; negative, zero or positive, as for `Array.prototype.sort`. */
+export type CompareStrings = (a: string, b: string) => number;
+
+// Below the surrogates, the orders by code unit and by code point are equal.
+const wide = /[\ud800-\uffff]/;
+
+/** True when the string holds a code unit for which UTF-16 order may differ from code point order. */
+export function isWide(text: string): boolean {
+  return wide.test(text);
+}
+
+/** Compares by UTF-16 code unit, which equals code point order unless both strings are wide. */
+export function compareUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

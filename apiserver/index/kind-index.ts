@@ -1,7 +1,7 @@
 import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
-import type { CompareStrings } from './code-units.ts';
+import type { CompareStrings } from './entry.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { sortedIndexOf } from './index-items.ts';
@@ -9,7 +9,46 @@ import type { IndexItems } from './index-items.ts';
 import { LazyIndex } from './lazy-index.ts';
 import type { LazyIndexParts } from './lazy-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
-import { ValuePool } from './value-pool.ts';
+import { inBounds } from '../base/in-bounds.ts';
+
+// Enough for the values of a field that repeat; values of a field that are all different must not be kept alive.
+const maxPooled = 4096;
+// After this many overflows, the field's values do not repeat, and lookups only cost time.
+const maxOverflows = 4;
+const noValues: readonly string[] = Object.freeze([]);
+
+/**
+ * Returns the same string for equal values of one index, and the same list for equal lists of one value: with a handful
+ * of phases, each of 100,000 objects then costs a pointer. The pool is cleared when it is full, and disabled when that
+ * happens repeatedly: both lose sharing and nothing else.
+ */
+class ValuePool {
+  readonly #lists = new Map<string, readonly string[]>();
+  #overflows = 0;
+
+  /** An equal list, shared if possible. */
+  share(values: readonly string[]): readonly string[] {
+    const [first] = values;
+    if (first === undefined) return noValues;
+    if (this.#overflows >= maxOverflows) return values;
+    if (values.length === 1) return this.#list(first);
+    return values.map((value) => this.#list(value)[0] ?? value);
+  }
+
+  #list(value: string): readonly string[] {
+    const known = this.#lists.get(value);
+    if (known !== undefined) return known;
+    if (this.#lists.size >= maxPooled) this.#overflow();
+    const list = [value];
+    this.#lists.set(value, list);
+    return list;
+  }
+
+  #overflow(): void {
+    this.#lists.clear();
+    this.#overflows += 1;
+  }
+}
 
 /** The result of {@link KindIndex.remake}; undefined for a part that is built on demand. */
 export type MadeParts = readonly (SortedIndex | undefined)[];
@@ -89,13 +128,15 @@ export class KindIndex {
   }
 
   valuesOf(entry: Entry): readonly string[] {
-    return entry.values[this.position] as readonly string[];
+    return inBounds(entry.values[this.position]);
   }
 
   /** The index function's result: distinct, in code point order. Throws IndexValueError. */
   compute(object: ApiObject): readonly string[] {
     const values = this.#call(object);
-    const distinct = values.length < 2 ? [...values] : [...new Set(values)].sort(compareCodePoints);
+    // Most functions sort already, and sorting 20,000 labels again takes 10 ms.
+    const distinct =
+      values.length < 2 || isDistinctSorted(values) ? [...values] : [...new Set(values)].sort(compareCodePoints);
     return this.spec.unique ? distinct : this.#pool.share(distinct);
   }
 
@@ -162,6 +203,10 @@ function lastOf(values: readonly string[]): readonly string[] {
 
 function sameValues(a: readonly string[], b: readonly string[]): boolean {
   return a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
+}
+
+function isDistinctSorted(values: readonly string[]): boolean {
+  return values.every((value, at) => at === 0 || compareCodePoints(inBounds(values[at - 1]), value) < 0);
 }
 
 function isStringList(value: unknown): value is readonly string[] {

@@ -1,5 +1,3 @@
-import type { ObjectMeta } from '@homeostat/controller-runtime/api';
-
 /** What a deletion does to the objects that have the deleted one as an owner (Kubernetes' `propagationPolicy`). */
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
 
@@ -10,9 +8,4 @@ export const propagationFinalizers = { Foreground: 'foregroundDeletion', Orphan:
 export function policyOf(finalizers: readonly string[] = []): PropagationPolicy {
   if (finalizers.includes(propagationFinalizers.Foreground)) return 'Foreground';
   return finalizers.includes(propagationFinalizers.Orphan) ? 'Orphan' : 'Background';
-}
-
-/** The policy of a running deletion; undefined when the object is not marked for deletion. */
-export function propagationOf({ deletionTimestamp, finalizers }: ObjectMeta): PropagationPolicy | undefined {
-  return deletionTimestamp === undefined ? undefined : policyOf(finalizers);
 }

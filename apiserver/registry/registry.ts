@@ -172,7 +172,7 @@ export class Registry {
     const { request } = proposal;
     const key = formatKey(keyOf(proposal.object));
     const lock = resource.keyPrefix + key;
-    const hooks = this.#planner.hooksOf(resource);
+    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
     const asked = { resource, proposal, stored: undefined, options, warnings: request.warnings };
     const decided =
       hooks === undefined
@@ -229,7 +229,7 @@ export class Registry {
    * planned on everything that is acknowledged, since memory may be behind. So is a write that other objects allow.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
-    const isGuarded = this.#options.guard?.covers(resource) === true;
+    const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(plan);
       // A hook that did not respond has not decided anything.

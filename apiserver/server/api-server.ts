@@ -45,14 +45,14 @@ import type { SecureParts } from '../tls/open-tls.ts';
 import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
+import { Clients } from '../client/clients.ts';
 import { createAccess } from './create-access.ts';
 import type { Access } from './create-access.ts';
-import { createAdmission, createGuard, quotaAdmission } from './create-admission.ts';
+import { quotaAdmission, writeRules } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { createCopies, createHandlers, createListener } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
 import type { HttpListener } from './http-listener.ts';
-import { pluginGuard } from '../client/plugin-guard.ts';
 import type { PluginPermits } from '../client/plugin-guard.ts';
 import { openStorage } from './open-storage.ts';
 import { SchemaWatch } from './schema-watch.ts';
@@ -94,7 +94,7 @@ interface Parts {
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
-  readonly client: LocalClient;
+  readonly clients: Clients;
   readonly permissions: OpenRequests;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
@@ -177,11 +177,9 @@ async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
-  const hooksOf = (keyPrefix: string): ReturnType<AdmissionTable['hooksOf']> => admissions.hooksOf(keyPrefix);
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
-  const guard = createGuard(access.authorizer);
   const reserve = quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry });
-  const rules = { requiredClaims: createAdmission(table), leaders: leaderRules(table), guard, hooksOf, reserve };
+  const rules = { ...writeRules(table, access.authorizer), leaders: leaderRules(table), hooks: admissions, reserve };
   const registry: Registry = new Registry({
     ...settings,
     ...rules,
@@ -205,19 +203,20 @@ async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const reader = new ObjectReader();
   const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
-  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
   const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
   const copies = createCopies(settings, { store, storage: memory, table, permissions });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
   const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const clients = new Clients({ ...settings, ...access, client, audit });
   const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
   const quotas = new QuotaController({ registry, table, clock, logger });
   const controllers = { collector, namespaces, events, definitions, roles, quotas };
   const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
-  return { ...writing, permissions, ...shared, watches, schemes, admissions, client, listener, secure, access, audit };
+  return { ...writing, permissions, ...shared, watches, schemes, admissions, clients, listener, secure, access, audit };
 }
 
 /** A running API server. */
@@ -280,7 +279,7 @@ export class ApiServer {
 
   /** The client of the program that runs the server. Its writes count as the service's own. */
   get client(): Client {
-    return this.#parts.client;
+    return this.#parts.clients.own;
   }
 
   /**
@@ -289,9 +288,7 @@ export class ApiServer {
    * grant; without `permits`, everything.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
-    const { client, access } = this.#parts;
-    const guard = permits === undefined ? undefined : pluginGuard(name, access.authorizer, permits);
-    return client.as('plugin', `plugin:${name}`, guard);
+    return this.#parts.clients.ofPlugin(name, permits);
   }
 
   /**
@@ -363,7 +360,6 @@ export class ApiServer {
     await listener.close();
     await bodies.close();
     await secure?.renewal.stop();
-    await this.#parts.audit?.close();
     await Promise.all(access.followed.map(async (followed) => followed.stop()));
   }
 
@@ -389,6 +385,8 @@ export class ApiServer {
     await follower?.stop();
     await collected;
     await commits.close();
+    // Controllers of this process write until then.
+    await this.#parts.audit?.close();
     this.#stopMeasuring();
     await store.close();
     // A kind that is being opened may wait until then for changes that nothing reads any more.

@@ -28,6 +28,12 @@ export interface ConnectionLimits {
   readonly isProxy: (address: string) => boolean;
 }
 
+const noLimits: ConnectionLimits = {
+  maxConnections: Number.POSITIVE_INFINITY,
+  maxUnknownPerAddress: Number.POSITIVE_INFINITY,
+  isProxy: () => false,
+};
+
 /** The number of connections found in one scan, which visits and sorts all of them. */
 const foundAtOnce = 64;
 
@@ -39,6 +45,8 @@ const foundAtOnce = 64;
  * connection finds the table full.
  */
 export class ConnectionTable {
+  /** True once the server stops: each request is then the last one of its connection, and is refused. */
+  isStopping = false;
   readonly #limits: ConnectionLimits;
   /** Oldest first, by {@link keyOf}: TLS has another socket than the connection below it. */
   readonly #open = new Map<string, Connection>();
@@ -51,8 +59,9 @@ export class ConnectionTable {
   /** The number of unknown connections of each address. */
   readonly #unknown = new Map<string, number>();
 
-  constructor(limits: ConnectionLimits) {
-    this.#limits = limits;
+  /** @param limits default: none */
+  constructor(limits: Partial<ConnectionLimits> = {}) {
+    this.#limits = { ...noLimits, ...limits };
   }
 
   add(socket: Socket): void {

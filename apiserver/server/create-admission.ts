@@ -8,10 +8,9 @@ import { takeOverQuota } from '../quota/quota-controller.ts';
 import { QuotaLedger } from '../quota/quota-ledger.ts';
 import type { QuotaLedgerParts } from '../quota/quota-ledger.ts';
 import type { Registry } from '../registry/registry.ts';
-import type { RegistryOptions, WriteGuard } from '../registry/writes/registry-options.ts';
+import type { RegistryOptions } from '../registry/writes/registry-options.ts';
 import type { Settings } from './api-server-options.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
-import type { RequiredClaim } from '../store/store.ts';
 
 /**
  * Returns the rule that quotas add to creations. `registry` is called once writes begin, since the registry itself
@@ -39,27 +38,13 @@ interface QuotaAdmissionParts {
   readonly registry: () => Registry;
 }
 
-/** Checks the creation of an object beyond its kind's own rules: its definition and its namespace must exist. */
-export function createAdmission(table: ResourceTable): NonNullable<RegistryOptions['requiredClaims']> {
-  const byDefinition = definitionAdmission(table);
-  const byNamespace = namespaceAdmission(table);
-  return (resource, object) => {
-    const required: RequiredClaim[] = [];
-    const ofDefinition = byDefinition(resource, object);
-    if (ofDefinition !== undefined) required.push(ofDefinition);
-    const ofNamespace = byNamespace(resource, object);
-    if (ofNamespace !== undefined) required.push(ofNamespace);
-    return required;
-  };
-}
-
-/** Refuses writes that give the writer, or other users, more permissions than the writer has. */
-export function createGuard(authorizer: RbacAuthorizer): WriteGuard {
-  const guards = [grantGuard(authorizer), userGuard(authorizer)];
+/** The rules of writes that depend on other objects: definition and namespace must exist, and users grant only what they have. */
+export function writeRules(
+  table: ResourceTable,
+  authorizer: RbacAuthorizer,
+): Pick<RegistryOptions, 'creationRules' | 'guards'> {
   return {
-    covers: (resource) => guards.some((guard) => guard.covers(resource)),
-    check(resource, write) {
-      for (const guard of guards) if (guard.covers(resource)) guard.check(resource, write);
-    },
+    creationRules: [definitionAdmission(table), namespaceAdmission(table)],
+    guards: [grantGuard(authorizer), userGuard(authorizer)],
   };
 }

@@ -21,6 +21,7 @@ import { reviewKinds } from '../reviews/review-kinds.ts';
 import type { AbsentKinds } from './absent-kinds.ts';
 import type { Settings } from './api-server-options.ts';
 import type { Access } from './create-access.ts';
+import { ConnectionTable } from './connection-table.ts';
 import type { ConnectionLimits } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 import type { KeyPair } from './http-listener.ts';
@@ -65,20 +66,18 @@ export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
 export function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, clock, logger, uuid } = settings;
   const { bodies, table, absent, reader, added, access } = served;
-  const listener: HttpListener = new HttpListener(
+  const connections = new ConnectionTable(limitsOf(settings, served.proxies));
+  return new HttpListener(
     createApp({
       ...served,
       ...served.copies,
       reviews: new ReviewHandler(access, bodies),
-      find: (group, version, plural) => table.find(group, version, plural),
-      sizeOf: ({ group, version, resource }) => table.sizeOf(group, version, resource),
       refusalOf: (kind) => absent.refusalOf(kind),
       models: () => [...table.models(), ...reviewKinds],
       ...added,
       storedBytes: (object) => reader.bytesOf(object),
       fairness: new Fairness({ clock, metrics: served.metrics }),
-      onKnown: (socket) => listener.know(socket),
-      stopping: () => listener.stopping,
+      connections,
       hostNames: [host, ...hostNames],
       serviceDomain: settings.serviceDomain,
       ...access,
@@ -86,9 +85,8 @@ export function createListener(settings: Settings, served: Served, keyPair: KeyP
       logger,
       uuid,
     }).callback(),
-    { keyPair, clock, limits: limitsOf(settings, served.proxies) },
+    { keyPair, clock, connections },
   );
-  return listener;
 }
 
 function limitsOf(settings: Settings, proxies: TrustedProxies): Partial<ConnectionLimits> {

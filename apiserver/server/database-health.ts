@@ -1,6 +1,9 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
+import type { Counter, Histogram, Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
+import type { Store } from '../store/store.ts';
+import { toError } from '../base/to-error.ts';
 
 /** A failure is remembered for this long, or until the next success: only another attempt can show that it is over. */
 const memoryMs = 10_000;
@@ -30,11 +33,14 @@ export class DatabaseHealth implements HealthCheck {
    * Reports the result of a use; `error` undefined: success. Errors that only the request itself causes are ignored.
    */
   report(what: Use, error: unknown): void {
+    if (error === undefined) {
+      this.#failures.delete(what);
+      return;
+    }
     const code = storeErrorCodeOf(error);
-    if (error === undefined) this.#failures.delete(what);
-    if (error === undefined || code === undefined || code === 'refused' || code === 'closed') return;
-    if (code === 'newer') this.#becomeOutdated(error as Error);
-    const problem = `cannot ${what}: ${(error as Error).message}`;
+    if (code === undefined || code === 'refused' || code === 'closed') return;
+    if (code === 'newer') this.#becomeOutdated(toError(error));
+    const problem = `cannot ${what}: ${toError(error).message}`;
     this.#failures.set(what, { problem, atMs: this.#clock.monotonicMs(), isLasting: lasting.has(code) });
   }
 
@@ -49,4 +55,57 @@ export class DatabaseHealth implements HealthCheck {
     const check = (): string | undefined => [...this.#failures.values()].find(({ isLasting }) => isLasting)?.problem;
     return { name: this.name, check };
   }
+}
+
+/** Upper bounds in seconds. An fsync takes from a tenth of a millisecond to tens of milliseconds. */
+const commitBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+interface CommitMetrics {
+  readonly committed: Counter;
+  readonly failed: Counter;
+  readonly operations: Counter;
+  readonly duration: Histogram;
+}
+
+function commitMetrics(metrics: Metrics): CommitMetrics {
+  const commits = metrics.counter({ name: 'homeostat_store_commits_total', help: 'Commits.', labels: ['result'] });
+  const help = 'Operations in commits: one for each object that is written.';
+  const durations = metrics.histogram({
+    name: 'homeostat_store_commit_duration_seconds',
+    help: 'How long commits took, until they were durable.',
+    buckets: commitBuckets,
+  });
+  return {
+    committed: commits.of('committed'),
+    failed: commits.of('failed'),
+    operations: metrics.counter({ name: 'homeostat_store_operations_total', help }).of(),
+    duration: durations.of(),
+  };
+}
+
+/** Wraps the store so that its commits are counted and measured, and their failures reported. */
+export function measureCommits(
+  store: Store,
+  { metrics, clock, health }: { readonly metrics: Metrics; readonly clock: Clock; readonly health: DatabaseHealth },
+): Pick<Store, 'commit' | 'isShared'> {
+  const { committed, failed, operations, duration } = commitMetrics(metrics);
+  return {
+    isShared: store.isShared,
+    async commit(batch) {
+      const sinceMs = clock.monotonicMs();
+      operations.inc(batch.length);
+      try {
+        const outcome = await store.commit(batch);
+        committed.inc();
+        health.report('write', undefined);
+        return outcome;
+      } catch (error) {
+        failed.inc();
+        health.report('write', error);
+        throw error;
+      } finally {
+        duration.observe((clock.monotonicMs() - sinceMs) / 1000);
+      }
+    },
+  };
 }

@@ -6,6 +6,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
+import { ConnectionTable } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 
 /** Real time, as Node keeps it. */
@@ -21,7 +22,10 @@ describe('connections of a server', () => {
   async function start(maxConnections = Number.POSITIVE_INFINITY): Promise<void> {
     clock = new FakeClock();
     sockets = [];
-    listener = new HttpListener((_request, response) => response.end('ok'), { clock, limits: { maxConnections } });
+    listener = new HttpListener((_request, response) => response.end('ok'), {
+      clock,
+      connections: new ConnectionTable({ maxConnections }),
+    });
     await listener.listen(address);
   }
 
@@ -90,7 +94,7 @@ describe('connections of a server', () => {
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
       clock,
-      limits: { maxConnections: 2 },
+      connections: new ConnectionTable({ maxConnections: 2 }),
     });
     await listener.listen(address);
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
@@ -142,7 +146,7 @@ describe('connections of a server', () => {
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {
       clock: (clock = new FakeClock()),
-      limits: { maxConnections: 1 },
+      connections: new ConnectionTable({ maxConnections: 1 }),
     });
     sockets = [];
     await listener.listen(address);
@@ -157,7 +161,7 @@ describe('connections of a server', () => {
     let asked = 0;
     listener = new HttpListener(() => (asked += 1), {
       clock: (clock = new FakeClock()),
-      limits: { maxConnections: 2 },
+      connections: new ConnectionTable({ maxConnections: 2 }),
     });
     sockets = [];
     await listener.listen(address);

@@ -2,21 +2,19 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TlsOptions as TlsServerOptions } from 'node:tls';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { ConnectionTable } from './connection-table.ts';
-import type { ConnectionLimits } from './connection-table.ts';
 import { answerMalformed, malformedResponse } from './malformed-requests.ts';
 import { refusePlainHttp } from './plain-http-refusal.ts';
-import { toOriginForm } from './request-target.ts';
 import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
@@ -57,8 +55,8 @@ export interface ListenerOptions {
   /** HTTPS if given, otherwise plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
-  /** Default: no limits. */
-  readonly limits?: Partial<ConnectionLimits> | undefined;
+  /** Default: one without limits. */
+  readonly connections?: ConnectionTable;
   /** Default 10 s for headers, 60 s for a whole request. */
   readonly times?: ConnectionTimes;
 }
@@ -74,15 +72,14 @@ export class HttpListener {
   readonly #stalled: StalledReaders;
   readonly #looks: PeriodicTask;
   #url = '';
-  #stopping = false;
 
   constructor(handler: Handler, options: ListenerOptions) {
-    const { keyPair, clock, limits, times = connectionTimes } = options;
+    const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = options;
     const answer = this.#inTurn(handler);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#looks = new PeriodicTask({ clock, intervalMs: lookMs, run: () => this.#lookAtConnections() });
     this.#stalled = new StalledReaders(this.#sockets, clock);
-    this.#connections = new ConnectionTable({ ...noLimits, ...limits });
+    this.#connections = connections;
     this.#tls = keyPair === undefined ? undefined : createHttpsServer(answer, keyPair, httpOptions);
     this.#server = this.#tls ?? createServer(httpOptions, answer);
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
@@ -97,12 +94,13 @@ export class HttpListener {
   #inTurn(handler: Handler): Handler {
     const turns = new RequestTurns();
     const begin: Handler = (request, response) => {
-      if (this.#stopping) response.shouldKeepAlive = false;
+      if (this.#connections.isStopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
     return (request, response) => {
       if (!this.#connections.hear(response)) return refuseUnknown(response);
-      toOriginForm(request);
+      const { url = '' } = request;
+      if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
       response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket, the response is queued behind another one of the connection.
       if (response.socket !== null) return begin(request, response);
@@ -110,17 +108,8 @@ export class HttpListener {
     };
   }
 
-  /** Called when a request with a valid credential has arrived on a connection. */
-  know(socket: Socket): void {
-    this.#connections.know(socket);
-  }
-
   get url(): string {
     return this.#url;
-  }
-
-  get stopping(): boolean {
-    return this.#stopping;
   }
 
   /** Rejects when the address is taken, or when it is no loopback address and plain HTTP lacks `insecure`. */
@@ -138,7 +127,8 @@ export class HttpListener {
       });
     });
     this.#looks.start();
-    const address = this.#server.address() as AddressInfo;
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
     this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
   }
 
@@ -155,7 +145,7 @@ export class HttpListener {
 
   /** Responds to requests with 503 from now on, each as the last one of its connection. */
   refuse(): void {
-    this.#stopping = true;
+    this.#connections.isStopping = true;
   }
 
   /** Accepts no more connections, and resolves when the last one is closed; those that stay open are cut off. */
@@ -171,12 +161,6 @@ export class HttpListener {
     await this.#looks.stop();
   }
 }
-
-const noLimits: ConnectionLimits = {
-  maxConnections: Number.POSITIVE_INFINITY,
-  maxUnknownPerAddress: Number.POSITIVE_INFINITY,
-  isProxy: () => false,
-};
 
 /** Refuses the request of an address that has too many connections without a credential, and ends its connection. */
 function refuseUnknown(response: ServerResponse): void {
@@ -240,4 +224,17 @@ function createHttpsServer(answer: Handler, keyPair: KeyPair, options: ServerOpt
   // has.
   refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock: systemClock });
   return server;
+}
+
+const slash = 0x2f;
+
+/**
+ * Brings an absolute target (`GET http://host/path`, as to a proxy) into the form `/path?query`, and moves its host into the Host
+ * header (RFC 9112, 3.2.2). A target that is no URL leaves an empty Host, which is refused.
+ */
+function toOriginForm(request: IncomingMessage, target: string): void {
+  const [, host = '', path = ''] = /^https?:\/\/([^/?#@\\]+)([/?].*)?$/i.exec(target) ?? [];
+  const isUrl = host !== '' && URL.canParse(target);
+  request.headers.host = isUrl ? host : '';
+  request.url = isUrl ? `/${path.replace(/^\//, '')}` : '/';
 }

@@ -10,8 +10,8 @@ import { UnservedLog } from '../registry/kinds/unserved-log.ts';
 import { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
 import { StoreVault } from '../registry/vault/store-vault.ts';
+import { measureCommits } from './database-health.ts';
 import type { DatabaseHealth } from './database-health.ts';
-import { measureCommits } from './server-metrics.ts';
 
 export interface StorageParts {
   readonly store: Store;
@@ -77,7 +77,6 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   };
   const commits: GroupCommit = new GroupCommit(measureCommits(store, parts), {
     onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
-    onEnd: (error) => health.report('write', error),
     ...(store.isShared && { follow: async (before) => follower?.reach(before), onIdle: () => follower?.resume() }),
   });
   const follower = store.isShared

@@ -19,8 +19,6 @@ export interface GroupCommitOptions {
   readonly follow?: (before: number) => Promise<void>;
   /** Called when nothing is queued or running any more. */
   readonly onIdle?: () => void;
-  /** Called at the end of each batch; without an error when it is committed. */
-  readonly onEnd?: (error: unknown) => void;
 }
 
 /** The number of operations that need not wait for the end of the turn, with a store that starts a batch at no cost. */
@@ -219,8 +217,7 @@ export class GroupCommit {
 
   #onCommitted(batch: readonly Entry[], committed: Committed): void {
     this.#inFlight = 0;
-    const { follow, onEnd } = this.#options;
-    onEnd?.(undefined);
+    const { follow } = this.#options;
     // The writes that follow a few responses wait for the end of the turn by themselves.
     const isSmall = batch.length < enough && !this.#hasReady() && this.#unanswered === 0;
     if (isSmall && follow === undefined) return this.#answer(batch, committed.outcomes);
@@ -247,7 +244,6 @@ export class GroupCommit {
   async #onFailed(batch: readonly Entry[], error: unknown): Promise<void> {
     // Waits for the batches before it, which may still wait for their turn: revisions are applied in order.
     await this.#answered;
-    this.#options.onEnd?.(error);
     await this.#fail(batch, error);
     this.#inFlight = 0;
     this.#goOn();

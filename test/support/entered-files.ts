@@ -68,10 +68,11 @@ function common(all: readonly Map<string, Set<string>>[]): [file: string, functi
 
 const folder = await mkdtemp(join(tmpdir(), 'homeostat-entered-'));
 const server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
+const { url } = server;
 try {
   server.schemeManager.register(Person);
   await server.whenReady(descriptorOf(Person));
-  await post(server.url, 'first');
+  await post(url, 'first');
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
@@ -79,7 +80,7 @@ try {
   const all: Map<string, Set<string>>[] = [];
   for (let count = 0; count < creations; count += 1) {
     await entered(session);
-    await post(server.url, `person-${String(count)}`);
+    await post(url, `person-${String(count)}`);
     all.push(await entered(session));
   }
   session.disconnect();

@@ -1,5 +1,5 @@
 import type { PolicyRule, RoleRef, Subject } from '../../builtin/rbac-objects.ts';
-import { fullAuthority } from '../masters-authorizer.ts';
+import { fullAuthority } from '../masters.ts';
 
 /** A ClusterRole that every server has. */
 export interface DefaultRole {

@@ -11,14 +11,26 @@ import { callerOf, noteForAudit } from '../request/caller.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
-import { addGrants, grantsOf } from './grant.ts';
-import type { Grant } from './grant.ts';
 
 /** The interval at which credentials are checked. */
 const checkMs = 2000;
 
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
+
+/** Something that a user was allowed to do. */
+interface Grant {
+  readonly user: UserInfo;
+  readonly attributes: Attributes;
+}
+
+const grantsKey = 'grants';
+
+declare module 'koa' {
+  interface DefaultState {
+    grants?: readonly Grant[];
+  }
+}
 
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
@@ -67,7 +79,13 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    addGrants(context, [{ user, attributes }]);
+    const { state } = context;
+    state[grantsKey] = [...grantsOf(context), { user, attributes }];
+  }
+
+  /** Returns whether the caller may do something besides; it changes nothing about the request. */
+  allows(context: Context, attributes: Attributes): boolean {
+    return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
 
   /**
@@ -159,6 +177,11 @@ export class RequestPermissions {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+/** Returns all permissions that a request has used; it needs all of them. */
+function grantsOf({ state }: Context): readonly Grant[] {
+  return state[grantsKey] ?? [];
 }
 
 /** An authenticator that cannot respond has not refused the credential. */

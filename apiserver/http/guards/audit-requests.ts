@@ -1,5 +1,5 @@
-import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
+import { refusalOf } from '../../audit/audit-event.ts';
 import type { AuditedResponse, AuditMoment } from '../../audit/audit-event.ts';
 import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
 import type { AuditTrail } from '../../audit/audit-trail.ts';
@@ -10,7 +10,7 @@ import { askedOf } from '../request/request-verb.ts';
 import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
 import type { AuditNotes } from '../request/caller.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
-import { recordedBodies } from './audit-bodies.ts';
+import { bodiesOf } from './audit-bodies.ts';
 
 /** The verbs that change nothing. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
@@ -22,6 +22,12 @@ interface AuditedRequest {
   readonly notes: AuditNotes;
   readonly receivedMs: number;
   readonly sinceMs: number;
+}
+
+declare module 'koa' {
+  interface DefaultState {
+    auditedRequest?: AuditedRequest;
+  }
 }
 
 /**
@@ -39,8 +45,8 @@ export class RequestAuditor {
 
   /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
   responses(): Middleware {
-    return async (context, next): Promise<void> => {
-      if (!isAudited(context)) return next() as Promise<void>;
+    return async (context, next: () => Promise<void>) => {
+      if (!isAudited(context)) return next();
       const { clock } = this.#trail;
       const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
       context.state[key] = request;
@@ -56,28 +62,21 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival, if the policy requires it; belongs after authentication. If entries are required, a write
-   * continues only once this entry is written.
+   * Records the arrival of a request, if the policy requires it; called after authentication. If entries are required, returns
+   * a promise for a write, which continues only once this entry is written.
    */
-  arrivals(): Middleware {
-    return (context, next): Promise<void> => {
-      const request = context.state[key] as AuditedRequest | undefined;
-      if (request === undefined) return next() as Promise<void>;
-      const decision = this.#decide(context);
-      if (decision.level === 'None') return next() as Promise<void>;
-      const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
-      const isOmitted = decision.omitStages.includes('RequestReceived');
-      if (isOmitted && !isNeeded) return next() as Promise<void>;
-      const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
-      if (isNeeded) return this.#recordFirst(moment, next);
-      this.#trail.record(moment);
-      return next() as Promise<void>;
-    };
-  }
-
-  async #recordFirst(moment: AuditMoment, next: () => Promise<unknown>): Promise<void> {
-    await this.#trail.recordNow(moment);
-    await next();
+  recordArrival(context: Context): Promise<void> | undefined {
+    const request = context.state[key];
+    if (request === undefined) return undefined;
+    const decision = this.#decide(context);
+    if (decision.level === 'None') return undefined;
+    const isNeeded = this.#trail.isRequired && !readVerbs.has(askedOf(context).verb);
+    const isOmitted = decision.omitStages.includes('RequestReceived');
+    if (isOmitted && !isNeeded) return undefined;
+    const moment = this.#momentOf(context, request, { decision, stage: 'RequestReceived' });
+    if (isNeeded) return this.#trail.recordNow(moment);
+    this.#trail.record(moment);
+    return undefined;
   }
 
   /** Records the beginning and the end of a stream, such as a watch. */
@@ -111,9 +110,7 @@ export class RequestAuditor {
     const attributes = askedOf(context);
     const isReceived = stage === 'RequestReceived';
     const hasBodies = !isReceived && decision.level !== 'Metadata';
-    const bodies = hasBodies
-      ? recordedBodies(context, { attributes, decision, body: notes.body, response })
-      : undefined;
+    const bodies = hasBodies ? bodiesOf(context, { attributes, decision, body: notes.body, response }) : undefined;
     return {
       level: decision.level,
       stage,
@@ -157,11 +154,6 @@ function usersOf(context: Context, notes: AuditNotes): Pick<AuditMoment, 'user' 
   return impersonator === undefined
     ? { user: caller ?? notes.claimedUser }
     : { user: impersonator, impersonatedUser: caller };
-}
-
-function refusalOf(error: unknown): AuditedResponse {
-  if (!isApiError(error)) return { code: 500, reason: 'InternalError', message: 'Internal error occurred' };
-  return { code: error.code, reason: error.reason, message: error.message };
 }
 
 /** The path of a creation does not have the name; its response does. */

@@ -1,13 +1,11 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import type { ResourceAttributes } from '../../authorization/attributes.ts';
-import { discardRest } from '../../decode/read-body.ts';
 import { anonymous, authenticatedGroup } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import { isOpenPath } from '../pages/health.ts';
 import { callerOf, setImpersonated } from '../request/caller.ts';
 
 /** Node gives header names in lower case. */
@@ -27,32 +25,19 @@ interface Wanted {
 
 /**
  * Lets a request run as another user (`kubectl --as`), when its own may `impersonate` that user, each group, the uid and
- * each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
+ * each extra value; otherwise it gets 403. Returns undefined for the many requests that do not ask for it. The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-export function impersonate(permissions: RequestPermissions): Middleware {
-  return function checkHeaders(context, next): Promise<void> {
-    if (isOpenPath(context.path) || !hasHeaders(context.req)) return next();
-    const reached = permissions.reach(context);
-    return reached === undefined ? change(context, next) : reached.then(() => change(context, next));
-  };
-
-  function change(context: Context, next: () => Promise<void>): Promise<void> {
-    try {
-      const wanted = readHeaders(context.req);
-      for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
-      setImpersonated(context, userOf(wanted, callerOf(context)));
-    } catch (error) {
-      discardRest(context.req);
-      throw error;
-    }
-    return next();
-  }
+export function impersonate(context: Context, permissions: RequestPermissions): Promise<void> | undefined {
+  for (const name in context.req.headers) if (name.startsWith(prefix)) return runAsOther(context, permissions);
+  return undefined;
 }
 
-function hasHeaders({ headers }: IncomingMessage): boolean {
-  for (const name in headers) if (name.startsWith(prefix)) return true;
-  return false;
+async function runAsOther(context: Context, permissions: RequestPermissions): Promise<void> {
+  await permissions.reach(context);
+  const wanted = readHeaders(context.req);
+  for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
+  setImpersonated(context, userOf(wanted, callerOf(context)));
 }
 
 /** @throws ApiError BadRequest for headers without a user, and for unknown ones, which might have meant fewer rights */

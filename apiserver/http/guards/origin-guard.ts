@@ -1,6 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Context, Middleware } from 'koa';
-import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
 import { isIPv6 } from 'node:net';
 import type { RefusalLog } from '../request/refusal-log.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
@@ -21,32 +20,35 @@ export interface OriginGuardParts {
 }
 
 /**
- * Responds only to known Host names, and refuses writes sent by another site's page: a page in a user's browser must
+ * Accepts only known Host names, and refuses writes sent by another site's page: a page in a user's browser must
  * not be able to write to 127.0.0.1, nor to read from it by DNS rebinding (403).
  */
-export function originGuard({ hostNames, proxies, refusals }: OriginGuardParts): Middleware {
-  const known = new KnownHosts(hostNames);
-  const forbid = (context: Context, message: string): ApiError => {
-    refusals.note(context, message);
-    return new ApiError('Forbidden', message);
-  };
-  return function guardOrigin(context, next): Promise<void> {
-    const problem = problemOfHost(context.req, known) ?? problemOfOrigin(context, proxies);
-    if (problem !== undefined) throw forbid(context, problem);
-    return next();
-  };
-}
+export class OriginGuard {
+  readonly #parts: OriginGuardParts;
+  readonly #known: KnownHosts;
 
-/** @throws ApiError BadRequest when the host is missing, invalid, or given twice. */
-function problemOfHost({ headers, rawHeaders }: IncomingMessage, known: KnownHosts): string | undefined {
-  const { host = '' } = headers;
-  const isKnown = known.has(host);
-  if (isKnown === undefined || countHosts(rawHeaders) > 1) {
-    const message =
-      'a request needs one host: one Host header, or a URL, with a name or an address, and perhaps a port';
-    throw new ApiError('BadRequest', message);
+  constructor(parts: OriginGuardParts) {
+    this.#parts = parts;
+    this.#known = new KnownHosts(parts.hostNames);
   }
-  return isKnown ? undefined : 'the Host header names no host of this server; allow it with --host-name';
+
+  /** @throws ApiError Forbidden; BadRequest when the host is missing, invalid, or given twice. */
+  check(context: Context): void {
+    const { headers, rawHeaders } = context.req;
+    const { proxies, refusals } = this.#parts;
+    const isKnown = this.#known.has(headers.host ?? '');
+    if (isKnown === undefined || countHosts(rawHeaders) > 1) {
+      const message =
+        'a request needs one host: one Host header, or a URL, with a name or an address, and perhaps a port';
+      throw new ApiError('BadRequest', message);
+    }
+    const problem = isKnown
+      ? problemOfOrigin(context, proxies)
+      : 'the Host header names no host of this server; allow it with --host-name';
+    if (problem === undefined) return;
+    refusals.note(context, problem);
+    throw new ApiError('Forbidden', problem);
+  }
 }
 
 /** The host names of a server. */
@@ -87,10 +89,10 @@ function inHeader(name: string): string {
 
 function problemOfOrigin(context: Context, proxies: TrustedProxies): string | undefined {
   if (safeMethods.has(context.method)) return undefined;
+  const { origin = '', 'sec-fetch-site': site } = context.req.headers;
   // Browsers set this header on each request of another site's page, and no page can change it.
-  const isForeign = context.get('Sec-Fetch-Site').toLowerCase() === 'cross-site';
-  const origin = context.get('Origin').toLowerCase();
-  if (!isForeign && (origin === '' || origin === ownOrigin(context, proxies))) return undefined;
+  const isForeign = String(site).toLowerCase() === 'cross-site';
+  if (!isForeign && (origin === '' || origin.toLowerCase() === ownOrigin(context, proxies))) return undefined;
   return 'writes from pages of another origin are refused';
 }
 

@@ -20,7 +20,7 @@ export interface EndpointParts extends CallSurroundings {
   readonly bodies: BodyCodec;
   readonly endpoints: EndpointTable;
   readonly permissions: RequestPermissions;
-  readonly stopping: () => boolean;
+  readonly connections: { readonly isStopping: boolean };
 }
 
 type Found = Extract<RouteResult<MountedEntry>, { readonly kind: 'found' }>;
@@ -34,7 +34,7 @@ export function endpointRoutes(parts: EndpointParts): Middleware {
     const source = new RequestSource({ incoming, outgoing, path, queryString, bodies, user });
     const result = parts.endpoints.find(context.method, source);
     if (result === undefined) return next();
-    if (parts.stopping()) throw unavailable('the server is shutting down');
+    if (parts.connections.isStopping) throw unavailable('the server is shutting down');
     if (result.kind === 'found') return callEndpoint(context, result, { ...parts, source });
     throw refusalOf(context, result, parts);
   };

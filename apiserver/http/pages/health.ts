@@ -30,7 +30,7 @@ export function isOpenPath(path: string): boolean {
 
 /** One trailing slash is ignored. */
 export function withoutTrailingSlash(path: string): string {
-  return path.replace(/(.)\/$/, '$1');
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 /** What a health report shows. */

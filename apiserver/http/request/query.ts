@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { CauseReason } from '@homeostat/controller-runtime/api';
-import type { Middleware } from 'koa';
+import type { Context } from 'koa';
 import { invalidOptions } from '../../registry/object/resource-errors.ts';
 
 /** Parameters as koa parses them: a repeated one becomes an array. */
@@ -75,12 +75,8 @@ export function quote(text: string): string {
  * Refuses a query that is not percent-encoded UTF-8 (400). A lenient parser keeps `%zz` as text, and a mistyped
  * `fieldSelector=name!=%zz` would then select every object, on DELETE as well.
  */
-export function queryEncoding(): Middleware {
-  return function checkQueryEncoding(context, next) {
-    const { querystring } = context;
-    if (querystring.includes('%') && !isDecodable(querystring)) throw malformed(querystring);
-    return next();
-  };
+export function checkQueryEncoding({ querystring }: Pick<Context, 'querystring'>): void {
+  if (querystring.includes('%') && !isDecodable(querystring)) throw malformed(querystring);
 }
 
 function malformed(querystring: string): ApiError {

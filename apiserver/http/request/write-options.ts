@@ -1,4 +1,4 @@
-import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject, leaderHeader } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { maxManagerBytes } from '../../apply/read-managed-fields.ts';
 import type { BodyCodec } from '../../decode/body-codec.ts';
@@ -50,7 +50,7 @@ function readOptions(context: Context, options: OptionsKind, { namespace, subres
   if (given !== undefined) checkFieldManager(given, options);
   const fieldManager = given ?? managerOfAgent(context.headers['user-agent']);
   const user = callerOf(context);
-  const leader = readLeader(context);
+  const leader = context.headers[leaderHeader] === undefined ? undefined : readLeader(context);
   return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, warnings: [] };
 }
 

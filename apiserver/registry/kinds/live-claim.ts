@@ -21,11 +21,13 @@ export const liveIndex: IndexSpec = new IndexSpec({
   },
 });
 
-/**
- * Returns the claim that the creation of an object requires, if any. Throws ApiError when the object may not be
- * created.
- */
-export type CreationRule = (resource: Resource, object: ApiObject) => RequiredClaim | undefined;
+/** A rule of creations that depends on another object: the namespace, or the definition of the kind. */
+export interface CreationRule {
+  /** True for the kinds that have this rule; the result stays the same while a kind is served. */
+  covers(resource: Resource): boolean;
+  /** Returns the claim that a creation requires. @throws ApiError when the object may not be created */
+  claimOf(resource: Resource, object: ApiObject): RequiredClaim;
+}
 
 /** One claim for each state of an object: stores recognize equal claims of a batch by identity. */
 const claims = new WeakMap<Entry, RequiredClaim>();

@@ -2,7 +2,7 @@ import { isApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { FieldChanges } from '../../apply/compare-fields.ts';
 import { compareSteps } from '../../apply/compare-steps.ts';
-import { contentOf } from '../../apply/content.ts';
+import { contentOf } from '../../apply/fields-of.ts';
 import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { States } from '../object/states.ts';

@@ -72,8 +72,11 @@ export class Resource {
   /** The generation of the unique indexes when other processes may have different ones; each write carries it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
-  /** Changed only by {@link replaceRules}. */
+  /** Changed only by {@link replaceRules}, with `model` and `takesLong`. */
   rules: Rules;
+  model: ModelDescriptor;
+  /** True when checking an object may take long, however small it is. */
+  takesLong: boolean;
   #convertStored: ConvertStored;
   #commits = 0;
   #isClosed = false;
@@ -91,6 +94,8 @@ export class Resource {
       }),
     );
     this.rules = this.#amongVersions(parts.rules);
+    this.model = this.rules.model;
+    this.takesLong = this.rules.judge !== undefined;
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
@@ -99,10 +104,6 @@ export class Resource {
     this.feed = parts.feed;
     this.history = parts.history;
     this.#indexNumbers = parts.indexNumbers;
-  }
-
-  get model(): ModelDescriptor {
-    return this.rules.model;
   }
 
   /** The deprecation warning of each response. */
@@ -131,6 +132,8 @@ export class Resource {
    */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.rules = this.#amongVersions(rules);
+    this.model = rules.model;
+    this.takesLong = rules.judge !== undefined;
     this.view?.replaceRules(rules);
     this.#convertStored = storedObjectConverter(rules);
     for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
@@ -158,11 +161,6 @@ export class Resource {
     if (op === 'delete') this.cache.remove(entry.key);
     else this.cache.put(entry);
     this.feed.append(feedChange(op, entry, previous));
-  }
-
-  /** True when checking an object may take long, however small it is. */
-  get takesLong(): boolean {
-    return this.rules.judge !== undefined;
   }
 
   /**
@@ -290,7 +288,9 @@ export class Resource {
   }
 
   #claimOf({ index, value }: UniqueValue): Claim {
-    return [this.#indexNumbers.get(index) as number, value];
+    const number = this.#indexNumbers.get(index);
+    if (number === undefined) throw new TypeError(`the index ${index} is not unique`);
+    return [number, value];
   }
 }
 

@@ -1,7 +1,7 @@
 import { checkAnnotations, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ObjectMeta } from '@homeostat/controller-runtime/api';
 import { compareSteps } from '../../apply/compare-steps.ts';
-import { contentOf } from '../../apply/content.ts';
+import { contentOf } from '../../apply/fields-of.ts';
 import { differenceSteps } from '../../apply/field-set-steps.ts';
 import { leaf } from '../../apply/field-set.ts';
 import type { FieldSet } from '../../apply/field-set.ts';

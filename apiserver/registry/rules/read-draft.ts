@@ -23,8 +23,9 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
     );
   }
   draft.metadata = withoutNulls(metadata as ObjectMeta);
-  checkItems(draft.metadata.finalizers ?? []);
-  checkItems(draft.metadata.ownerReferences ?? []);
+  const { finalizers, ownerReferences } = draft.metadata;
+  if (finalizers !== undefined) checkItems(finalizers);
+  if (ownerReferences !== undefined) checkItems(ownerReferences);
   checkPath(draft, request);
   return draft;
 }

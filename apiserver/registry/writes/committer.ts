@@ -1,7 +1,6 @@
 import { currentTraceparent, noteOrigin } from '@homeostat/controller-runtime/telemetry';
 import { isBroken } from '../../index/broken-entry.ts';
 import { createEntry } from '../../index/entry.ts';
-import type { Entry } from '../../index/entry.ts';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
 import type { Operation, Outcome } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
@@ -74,7 +73,9 @@ export class Committer {
     const entry = createEntry(object, { bytes, revision, values });
     // Readers of the entry can find the trace that it comes from.
     if (traceparent !== undefined) noteOrigin(entry, traceparent);
-    storage.apply({ op, entry, previous: replacedBy(op, stored) });
+    // An entry that cannot be read counts as absent: its replacement is a creation, except that its deletion deletes it.
+    const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));
+    storage.apply({ op, entry, previous: isCreated ? undefined : stored });
     onCommit(revision, data.length);
   }
 
@@ -96,9 +97,4 @@ export class Committer {
     }
     return outcome.conflict;
   }
-}
-
-/** An entry that cannot be read counts as absent: its replacement is a creation, except that its deletion deletes it. */
-function replacedBy(op: Operation['op'], stored: Entry | undefined): Entry | undefined {
-  return op !== 'delete' && stored !== undefined && isBroken(stored) ? undefined : stored;
 }

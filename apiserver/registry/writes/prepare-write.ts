@@ -1,5 +1,5 @@
 import { deepEqual, isApiError, validateMetadata } from '@homeostat/controller-runtime/api';
-import type { ApiObject, LeaderEpoch } from '@homeostat/controller-runtime/api';
+import type { ApiObject, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
@@ -22,7 +22,8 @@ export interface WriteContext {
   /** Claims that must exist when a creation is committed. */
   readonly requires: readonly RequiredClaim[];
   readonly isLong: boolean;
-  readonly onIndexBug: (error: IndexValueError) => void;
+  /** Gets a warning when an index function fails. */
+  readonly logger: Logger;
 }
 
 /** A write with everything that its commit needs. */
@@ -47,7 +48,7 @@ export interface PreparedWrite {
 export function* prepareWrite(
   resource: Resource,
   next: NextState,
-  { key, stored, leader, requires, isLong, onIndexBug }: WriteContext,
+  { key, stored, leader, requires, isLong, logger }: WriteContext,
 ): Steps<PreparedWrite> {
   const { op } = next;
   const { object, answer } =
@@ -57,16 +58,13 @@ export function* prepareWrite(
   if (isLong && resource.view !== undefined) yield;
   const data = encodeObject(object);
   checkObjectSize(data);
-  if (op !== 'delete' && isGrowing(data, stored)) checkCounts(withoutManagers(object), objectLimits);
+  // Smaller objects cannot exceed the limits of counts; an object over the limits may still become smaller.
+  const isGrowing = data.length > uncountedLength && data.length > (stored?.bytes.length ?? 0);
+  if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
   if (isLong) yield;
   const values =
-    op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, { key, onIndexBug });
+    op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, { key, logger });
   return { op, key, object, answer, stored, leader, requires, data, values };
-}
-
-/** Smaller objects cannot exceed the limits of counts; an object over the limits may still become smaller. */
-function isGrowing({ length }: Buffer, stored: Entry | undefined): boolean {
-  return length > uncountedLength && length > (stored?.bytes.length ?? 0);
 }
 
 /** The fields that clients set; managedFields are limited by the object's size. */
@@ -131,9 +129,9 @@ function inVersion<T extends { readonly message: string }>(cause: T, version: st
  * commit.
  */
 function indexValues(
-  { model, cache }: Resource,
+  { model, cache, owner }: Resource,
   object: ApiObject,
-  { key, onIndexBug }: { readonly key: string; readonly onIndexBug: (error: IndexValueError) => void },
+  { key, logger }: Pick<WriteContext, 'key' | 'logger'>,
 ): Entry['values'] {
   const { name } = object.metadata;
   try {
@@ -143,7 +141,8 @@ function indexValues(
     return values;
   } catch (error) {
     if (!(error instanceof IndexValueError)) throw error;
-    onIndexBug(error);
+    const { kind, group } = model;
+    logger.warn({ kind, group, owner, index: error.index, err: error }, 'index function failed');
     throw invalid(model, name, [
       { reason: 'FieldValueInvalid', field: error.index, message: `Invalid value: ${error.message}` },
     ]);

@@ -2,6 +2,7 @@ import type { ApiObject, Clock, LeaderEpoch, Logger } from '@homeostat/controlle
 import type { MountedHooks } from '../../admission/call-hook.ts';
 import type { GroupCommit } from '../../store/group-commit.ts';
 import type { RequiredClaim } from '../../store/store.ts';
+import type { CreationRule } from '../kinds/live-claim.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { WritingUser } from './write-options.ts';
@@ -20,17 +21,20 @@ export interface RegistryOptions {
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
-  /**
-   * Returns the claims that the creation of an object requires: of its namespace, and of its kind's definition. Throws
-   * ApiError when the object may not be created there. Default: no claims are required.
-   */
-  readonly requiredClaims?: (resource: Resource, object: ApiObject) => readonly RequiredClaim[];
-  /** Default: every user may write everything. */
-  readonly guard?: WriteGuard;
-  /** Reserves a place for a new object in the quotas of its namespace; undefined when none counts it. Default: no quotas. */
+  /** Default none. */
+  readonly creationRules?: readonly CreationRule[];
+  /** Default none: every user may write everything. */
+  readonly guards?: readonly WriteGuard[];
+  /** Reserves a place for a new object in the quotas of its namespace, if it has one; undefined when none counts it. Default: no quotas. */
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
-  /** The hooks for writes of the kind with this key prefix, in order. Default none. */
-  readonly hooksOf?: (keyPrefix: string) => readonly MountedHooks[] | undefined;
+  /** Default: no hooks. */
+  readonly hooks?: Hooks;
+}
+
+/** The hooks of plugins. */
+interface Hooks {
+  /** Returns the hooks for writes of the kind with this key prefix, in order; undefined for none. */
+  hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined;
 }
 
 /** A write that rules have accepted, before it is committed. */
@@ -44,7 +48,10 @@ export interface GuardedWrite {
 
 /** Refuses writes by what they contain and who writes. */
 export interface WriteGuard {
-  /** True for kinds whose writes depend on other objects: memory must then have what other processes have written. */
+  /**
+   * True for kinds whose writes depend on other objects: memory must then have what other processes have written. The result
+   * stays the same while a kind is served.
+   */
   covers(resource: Resource): boolean;
   /** Called for each write of a covered kind; for a removal, `next` is the stored object. @throws ApiError when the user may not write that */
   check(resource: Resource, write: GuardedWrite): void;

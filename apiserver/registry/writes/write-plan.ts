@@ -3,19 +3,19 @@ import type { ApiError, ApiObject, ObjectKey } from '@homeostat/controller-runti
 import type { MountedHooks } from '../../admission/call-hook.ts';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
 import type { Entry } from '../../index/entry.ts';
-import type { IndexValueError } from '../../index/index-value-error.ts';
 import type { RequiredClaim } from '../../store/store.ts';
-import { afterwards, oneStep, runSteps } from '../../turns/steps.ts';
+import { afterwards, runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
+import type { CreationRule } from '../kinds/live-claim.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/time.ts';
-import type { GuardedWrite, RegistryOptions, Reservation } from './registry-options.ts';
+import type { RegistryOptions, Reservation, WriteGuard } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
-import type { CreateRequest, Rules, WriteRequest } from '../rules/write-request.ts';
+import type { CreateRequest, WriteRequest } from '../rules/write-request.ts';
 import { decideCreate, decideUpdate } from '../rules/write-rules.ts';
 import { admitWrite, failedHook, logHiddenFailure } from './admit-write.ts';
 import { isLost, prepareWrite } from './prepare-write.ts';
@@ -60,6 +60,7 @@ const largeObject = 64 * 1024;
 export class WritePlanner {
   readonly #options: RegistryOptions;
   readonly #draw = (base: string): string => generateName(base, this.#options.random);
+  readonly #kinds = new WeakMap<Resource, KindRules>();
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -76,16 +77,27 @@ export class WritePlanner {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** The hooks for writes of a kind. */
-  hooksOf({ keyPrefix }: Resource): readonly MountedHooks[] | undefined {
-    return this.#options.hooksOf?.(keyPrefix);
+  /** The rules of a kind that depend on other objects. */
+  rulesOf(resource: Resource): KindRules {
+    const known = this.#kinds.get(resource);
+    if (known !== undefined) return known;
+    const { guards = [], creationRules = [] } = this.#options;
+    const rules = {
+      guards: guards.filter((guard) => guard.covers(resource)),
+      ofCreation: creationRules.filter((rule) => rule.covers(resource)),
+    };
+    this.#kinds.set(resource, rules);
+    return rules;
   }
 
   /**
    * Applies the rules to a proposal, or to the object that hooks returned; undefined: nothing changes. @throws ApiError
    */
   decide({ rules }: Resource, proposal: Proposal, admitted: ApiObject = proposal.object): Next | Promise<Next> {
-    return runSteps(nextState(rules, proposal, admitted), proposal.request.isLong);
+    const { verb, request } = proposal;
+    if (verb === 'create') return runSteps(decideCreate(rules, proposal, admitted), request.isLong);
+    if (verb === 'update') return runSteps(decideUpdate(rules, proposal, admitted), request.isLong);
+    return decideDelete(rules, proposal);
   }
 
   /** Applies hooks, then rules, to a proposal. @throws ApiError */
@@ -107,20 +119,23 @@ export class WritePlanner {
 
   /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
-    const { cache, model } = resource;
-    this.#guard(resource, { user: options.user, next: next.object, stored: undefined });
-    const requires = this.#options.requiredClaims?.(resource, next.object) ?? [];
-    const present = cache.get(key);
-    if (present !== undefined || (cache.broken.size > 0 && cache.broken.has(key))) {
-      const { name } = next.object.metadata;
-      return { kind: 'refused', error: alreadyExists(model, name, present?.deletion !== undefined) };
+    const { object } = next;
+    const { name, namespace } = object.metadata;
+    const { guards, ofCreation } = this.rulesOf(resource);
+    for (const guard of guards) guard.check(resource, { user: options.user, next: object, stored: undefined });
+    const requires = ofCreation.map((rule) => rule.claimOf(resource, object));
+    const present = resource.cache.get(key);
+    if (present !== undefined || brokenAt(resource, key) !== undefined) {
+      return { kind: 'refused', error: alreadyExists(resource.model, name, present?.deletion !== undefined) };
     }
     const { isLong, warnings } = request;
-    const context = { key, stored: undefined, leader: options.leader, requires, isLong };
-    const reserved = this.#options.reserve?.(resource, next.object);
+    const { logger } = this.#options;
+    const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
+    const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
     if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, reserved });
-    const prepared = this.#prepare(resource, next, context);
-    return afterwards(prepared, (write): WritePlan => ({ kind: 'commit', write, warnings }));
+    const write = runSteps(prepareWrite(resource, next, context), isLong);
+    if (write instanceof Promise) return write.then((prepared) => ({ kind: 'commit', write: prepared, warnings }));
+    return { kind: 'commit', write, warnings };
   }
 
   async #planReserved(
@@ -130,7 +145,8 @@ export class WritePlanner {
   ): Promise<WritePlan> {
     const { requires, release } = await reserved;
     try {
-      const write = await this.#prepare(resource, next, { ...context, requires: [...context.requires, ...requires] });
+      const claims = [...context.requires, ...requires];
+      const write = await runSteps(prepareWrite(resource, next, { ...context, requires: claims }), context.isLong);
       return { kind: 'commit', write, warnings, release };
     } catch (error) {
       release();
@@ -155,13 +171,17 @@ export class WritePlanner {
     const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) =>
       this.#decideChange({ proposal, ...asked }),
     );
-    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong };
+    const { logger } = this.#options;
+    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
       // A removal is judged by what is removed. An object that cannot be read has to be removable.
       const written = next?.op === 'delete' ? known : next?.object;
-      if (written !== undefined) this.#guard(resource, { user: options.user, next: written, stored: known });
-      const prepared = next === undefined ? undefined : this.#prepare(resource, next, context);
+      if (written !== undefined) {
+        const { guards } = this.rulesOf(resource);
+        for (const guard of guards) guard.check(resource, { user: options.user, next: written, stored: known });
+      }
+      const prepared = next === undefined ? undefined : runSteps(prepareWrite(resource, next, context), isLong);
       return afterwards(prepared, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings };
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
@@ -181,11 +201,6 @@ export class WritePlanner {
       'a request needs an object that cannot be read',
     );
     throw brokenObject(resource.model, broken);
-  }
-
-  #guard(resource: Resource, write: GuardedWrite): void {
-    const { guard } = this.#options;
-    if (guard?.covers(resource) === true) guard.check(resource, write);
   }
 
   #request(options: WriteOptions, isLong: boolean, { name, namespace }: Place): WriteRequest {
@@ -211,24 +226,21 @@ export class WritePlanner {
 
   #decideChange(asked: Asked): Next | Promise<Next> {
     const { resource, proposal, stored } = asked;
-    const hooks = this.hooksOf(resource);
+    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
     // Hooks cannot check the deletion of an object that cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
     return hooks === undefined || isBlind ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
   }
-
-  #prepare(resource: Resource, next: NextState, context: Omit<WriteContext, 'onIndexBug'>): Prepared {
-    const onIndexBug = (err: IndexValueError): void => {
-      const { kind, group } = resource.model;
-      const bug = { kind, group, owner: resource.owner, index: err.index, err };
-      this.#options.logger.warn(bug, 'index function failed');
-    };
-    return runSteps(prepareWrite(resource, next, { onIndexBug, ...context }), context.isLong);
-  }
 }
 
 type Next = NextState | undefined;
-type Prepared = PreparedWrite | Promise<PreparedWrite>;
+
+/** The rules of one kind that depend on other objects. Which of them a kind has does not change while it is served. */
+export interface KindRules {
+  readonly guards: readonly WriteGuard[];
+  readonly ofCreation: readonly CreationRule[];
+}
+
 interface Place {
   readonly name: string | undefined;
   readonly namespace?: string | undefined;
@@ -246,7 +258,7 @@ interface Asked {
 
 /** A creation that quotas count. */
 interface Reserved {
-  readonly context: Omit<WriteContext, 'onIndexBug'>;
+  readonly context: WriteContext;
   readonly warnings: readonly string[];
   readonly reserved: Promise<Reservation>;
 }
@@ -259,12 +271,6 @@ interface Creation {
 }
 
 const noClaims: readonly RequiredClaim[] = [];
-
-function nextState(rules: Rules, proposal: Proposal, admitted: ApiObject): Steps<Next> {
-  if (proposal.verb === 'create') return decideCreate(rules, proposal, admitted);
-  if (proposal.verb === 'update') return decideUpdate(rules, proposal, admitted);
-  return oneStep(() => decideDelete(rules, proposal));
-}
 
 function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
   return cache.broken.size === 0 ? undefined : cache.broken.get(key);

@@ -1,11 +1,10 @@
 import { mastersGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
-import type { Authorizer, Decision } from './authorizer.ts';
+import type { Decision } from './authorizer.ts';
 import type { PolicyRule } from '../builtin/rbac-objects.ts';
 
-const allowed: Decision = { allowed: true, reason: `group "${mastersGroup}" may do everything` };
-
-const refused: Decision = { allowed: false, reason: '' };
+/** The decision about each request of a member. */
+export const allowedToMasters: Decision = { allowed: true, reason: `group "${mastersGroup}" may do everything` };
 
 /** The rules that allow everything. */
 export const fullAuthority: readonly PolicyRule[] = [
@@ -17,11 +16,3 @@ export const fullAuthority: readonly PolicyRule[] = [
 export function isMaster({ groups }: UserInfo): boolean {
   return groups.includes(mastersGroup);
 }
-
-/** Allows everything to the group `system:masters`, and nothing to others. */
-export const mastersAuthorizer: Authorizer = {
-  decide: (user) => (isMaster(user) ? allowed : refused),
-  rulesFor: (user) => (isMaster(user) ? fullAuthority : []),
-  reach: () => undefined,
-  onChange: () => () => undefined,
-};

@@ -1,0 +1,35 @@
+/** Larger bodies are left out of entries. */
+export const maxBodyLength: number = 64 * 1024;
+
+/** What {@link recordedJson} returns for a body that is too large. */
+export const tooLarge = '';
+
+/** Returns the JSON of a body; undefined stands for a body that is too large. */
+export function recordedJson(value: unknown, omitManagedFields: boolean): string {
+  if (value === undefined) return tooLarge;
+  const json = JSON.stringify(omitManagedFields ? withoutManagedFields(value) : value);
+  return json.length > maxBodyLength ? tooLarge : json;
+}
+
+function withoutManagedFields(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if ('items' in value && Array.isArray(value.items)) return { ...value, items: value.items.map(withoutManagedFields) };
+  if (!('metadata' in value) || typeof value.metadata !== 'object' || value.metadata === null) return value;
+  return { ...value, metadata: { ...value.metadata, managedFields: undefined } };
+}
+
+/** The bodies of an entry. */
+export interface RecordedBodies {
+  readonly requestObject?: string;
+  readonly responseObject?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Returns the bodies of an entry, of JSON: undefined for one that is not wanted, and {@link tooLarge}. */
+export function recordedBodies(sent: string | undefined, answered: string | undefined): RecordedBodies {
+  return {
+    ...(sent === undefined || sent === tooLarge ? {} : { requestObject: sent }),
+    ...(answered === undefined || answered === tooLarge ? {} : { responseObject: answered }),
+    ...(sent === tooLarge || answered === tooLarge ? { annotations: { 'audit.k8s.io/truncated': 'true' } } : {}),
+  };
+}
