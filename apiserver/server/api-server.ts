@@ -179,7 +179,8 @@ async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
   const reserve = quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry });
-  const rules = { ...writeRules(table, access.authorizer), leaders: leaderRules(table), hooks: admissions, reserve };
+  const checks = writeRules(settings, { table, vault, isShared: store.isShared, ...access });
+  const rules = { ...checks, leaders: leaderRules(table), hooks: admissions, reserve };
   const registry: Registry = new Registry({
     ...settings,
     ...rules,
