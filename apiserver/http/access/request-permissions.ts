@@ -8,6 +8,8 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { callerOf, noteForAudit } from '../request/caller.ts';
+import { stateOf } from '../request/request-state.ts';
+import type { Grant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
@@ -17,14 +19,6 @@ const checkMs = 2000;
 
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
-
-/** Something that a user was allowed to do. */
-interface Grant {
-  readonly user: UserInfo;
-  readonly attributes: Attributes;
-}
-
-const grantsKey = 'grants';
 
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
@@ -73,8 +67,9 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    const { state } = context;
-    state[grantsKey] = [...grantsOf(context), { user, attributes }];
+    const state = stateOf(context);
+    const grant = { user, attributes };
+    state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
   /**
@@ -83,7 +78,8 @@ export class RequestPermissions {
    * @throws ApiError Forbidden when that happened before
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
-    const grants = grantsOf(context);
+    // A request needs all of them.
+    const { grants = [] } = stateOf(context);
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
     if (problem !== undefined) throw problem;
@@ -166,11 +162,6 @@ export class RequestPermissions {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
-}
-
-/** Returns all permissions that a request has used; it needs all of them. */
-function grantsOf({ state }: Context): readonly Grant[] {
-  return (state[grantsKey] as readonly Grant[] | undefined) ?? [];
 }
 
 /** An authenticator that cannot respond has not refused the credential. */

@@ -15,6 +15,7 @@ import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { callerOf } from '../request/caller.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
+import { stateOf } from '../request/request-state.ts';
 
 export interface EndpointParts extends CallSurroundings {
   readonly bodies: BodyCodec;
@@ -49,7 +50,7 @@ function callEndpoint(
   if (!owner.isOpen) throw unavailable(`the plugin "${owner.name}" is starting`);
   const { source } = parts;
   const call = new EndpointCall(
-    { entry, handler, request, source, outgoing: context.res, requestId: requestIdOf(context) },
+    { entry, handler, request, source, outgoing: context.res, requestId: stateOf(context).id },
     parts,
   );
   const answer = call.answer();
@@ -103,7 +104,7 @@ function refusalOf(
     case 'mismatch':
       return mismatchError(result.mismatch);
     case 'failed': {
-      const requestId = requestIdOf(context);
+      const requestId = stateOf(context).id;
       const known = asApiError(result.error);
       if (known !== undefined) return known;
       logFailure(logger, { ...result, requestId }, { err: result.error, message: 'a predicate of an endpoint failed' });
@@ -125,10 +126,6 @@ function mismatchError({ reason, types }: Mismatch): ApiError {
       ? `only the following media types are accepted: ${list}`
       : `the body of the request was in an unknown format - accepted media types include: ${list}`;
   return new ApiError(reason, message);
-}
-
-function requestIdOf(context: Context): string {
-  return String(context.state['requestId']);
 }
 
 function unavailable(message: string): ApiError {
