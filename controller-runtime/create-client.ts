@@ -83,8 +83,9 @@ function counterOf(metrics: Metrics, url: string): (method: string, code: string
 /** Refuses an authority that would not be used: users would take the connection for verified. */
 function fetchOf(url: string, { ca, fetch }: HttpClientOptions): typeof globalThis.fetch {
   if (ca === undefined) return fetch ?? globalThis.fetch;
-  if (fetch !== undefined) throw new TypeError('ca: a fetch of your own has to verify the server by itself');
-  if (new URL(url).protocol !== 'https:') throw new TypeError(`ca: nothing is verified over ${new URL(url).protocol}`);
+  if (fetch !== undefined) throw new TypeError('ca: your own fetch must verify the server itself');
+  if (new URL(url).protocol !== 'https:')
+    throw new TypeError(`ca: cannot verify a server over ${new URL(url).protocol}`);
   return trustingFetch(ca);
 }
 

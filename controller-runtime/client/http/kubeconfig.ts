@@ -59,7 +59,7 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   const url = file.text(cluster, 'server');
   if (url === undefined) throw file.mistake('server', 'is missing');
   if (cluster['insecure-skip-tls-verify'] === true && !url.startsWith('http:')) {
-    throw file.mistake('insecure-skip-tls-verify', 'is not supported: name the authority that vouches for the server');
+    throw file.mistake('insecure-skip-tls-verify', "is not supported: name the authority of the server's certificate");
   }
   const ca = file.data(cluster, 'certificate-authority-data') ?? file.content(cluster, 'certificate-authority');
   const token = file.text(user, 'token') ?? file.content(user, 'tokenFile')?.trim();
@@ -118,7 +118,7 @@ class KubeconfigFile {
   #read(): Fields {
     const text = readFileSync(this.#path, 'utf8');
     const value = this.#parse(text);
-    if (!isJsonObject(value)) throw new Error(`${this.#path}: is no kubeconfig`);
+    if (!isJsonObject(value)) throw new Error(`${this.#path}: is not a kubeconfig`);
     return value;
   }
 
