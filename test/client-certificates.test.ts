@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { issueClientCertificate, startApiServer } from '@homeostat/apiserver';
-import { systemClock } from '@homeostat/controller-runtime';
+import { createClient, readKubeconfig, systemClock } from '@homeostat/controller-runtime';
+import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
 import { command } from './support/command.ts';
@@ -207,6 +208,41 @@ describe('client certificates', () => {
     await chmod(join(directory, 'authority.pem'), 0o644);
     expect((await command([...args, ...files, '--force'])).stderr).to.include('chmod 600');
     await chmod(join(directory, 'authority.pem'), 0o600);
+  });
+
+  it('are read from a kubeconfig, and used by clients and commands', async () => {
+    const output = join(folder, 'ada.kubeconfig');
+    const args = [
+      'kubeconfig',
+      '--tls-dir',
+      directory,
+      '--server',
+      server.api.url,
+      '--user',
+      'ada',
+      '--output',
+      output,
+    ];
+    expect(await command(args)).to.include({ code: 0 });
+    const { url, ...access } = readKubeconfig(output);
+    expect(access).to.have.all.keys('ca', 'cert', 'key');
+    const namespaces = defineModel({
+      gvk: 'v1/Namespace',
+      plural: 'namespaces',
+      schema: { type: 'object', properties: {} },
+    });
+    const refused: unknown = await createClient(url, access)
+      .list(namespaces)
+      .catch((error: unknown) => error);
+    expect((refused as Error).message).to.include('User "ada" cannot list resource "namespaces"');
+    const master = { ...(await issue('root', ['system:masters'])), ca: access.ca ?? '' };
+    expect((await createClient(url, master).list(namespaces)).items).to.have.length.above(0);
+    const exported = await command(['export', '--server', url], { HOMEOSTAT_KUBECONFIG: output });
+    expect(exported.code).to.equal(1);
+    expect(exported.stderr).to.include('User "ada" cannot get path "/export"');
+    const other = await issue('eve');
+    expect(() => createClient(url, { ...access, key: other.key })).to.throw('key: is not the one of the certificate');
+    expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
   it('and tokens of service accounts go into kubeconfigs', async () => {

@@ -4,6 +4,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { TokenAuthenticator } from './authenticator.ts';
 import { administrator } from './user-info.ts';
 import type { UserInfo } from './user-info.ts';
+import { readVault } from '../vault/read-vault.ts';
 
 /** The file in which a machine keeps the administrator's token. */
 export interface AdministratorFile {
@@ -58,7 +59,7 @@ export class Administrator implements TokenAuthenticator {
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;
     const own = file.read();
-    const known = vault.get(entryName) as KnownTokens | undefined;
+    const known = readVault<KnownTokens>(vault, entryName);
     if (own !== undefined) await adopt(own, known, this.#parts);
     else if (!isShared || known === undefined) await makeToken(known, this.#parts);
     if (file.read() !== undefined) return;
@@ -98,7 +99,7 @@ function next(known: KnownTokens | undefined, current: string): KnownTokens {
 
 /** Digests have equal lengths, so the time of the comparison reveals neither the token nor its length. */
 function isCurrent(vault: Vault, sent: string): boolean {
-  const known = vault.get(entryName) as KnownTokens | undefined;
+  const known = readVault<KnownTokens>(vault, entryName);
   return known !== undefined && timingSafeEqual(digestOf(sent), Buffer.from(known.current, 'hex'));
 }
 

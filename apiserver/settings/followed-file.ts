@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
 /** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */

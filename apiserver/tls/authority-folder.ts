@@ -143,7 +143,7 @@ function parseBoth(path: string, text: string): KeyAndChain {
 
 function shown({ key, chain }: KeyAndChain, { ca, root }: { ca: string; root: X509Certificate }): ServerCertificate {
   return {
-    key: key.export({ type: 'pkcs8', format: 'pem' }) as string,
+    key: String(key.export({ type: 'pkcs8', format: 'pem' })),
     cert: chain.map(String).join(''),
     ca,
     expiresMs: Math.min(expiryOf(chain[0]), expiryOf(root)),

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 /** Time between two reads of the source: new files are in use after an hour at most. */

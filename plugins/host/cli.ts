@@ -221,7 +221,7 @@ function addAudit(program: Command, actions: Actions): void {
     .command('audit')
     .description('Search the audit log of a server, with its rotated files.')
     .option('--file <file>', 'the file of --audit-log')
-    .option('--user <name>', 'user who sent the request, or as whom it ran')
+    .option('--user <name>', 'user user who sent the request, or as whom it ran it ran')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
     .option('-n, --namespace <name>', 'namespace of the object')

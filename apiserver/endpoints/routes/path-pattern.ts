@@ -1,4 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import { inBounds } from '../../base/in-bounds.ts';
+import { bareRecord } from '../../base/bare-record.ts';
 
 /** One segment of a route's path: a text that must be there, or a variable that takes any one segment. */
 export type PatternSegment =
@@ -87,9 +89,9 @@ export function variablesOf(
   segments: readonly string[],
   offset: number,
 ): Readonly<Record<string, string>> {
-  const variables = Object.create(null) as Record<string, string>;
+  const variables = bareRecord<string>();
   for (const [index, segment] of pattern.entries()) {
-    if (segment.kind === 'variable') variables[segment.name] = segments[offset + index] as string;
+    if (segment.kind === 'variable') variables[segment.name] = inBounds(segments[offset + index]);
   }
   return Object.freeze(variables);
 }

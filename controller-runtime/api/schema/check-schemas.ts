@@ -47,11 +47,10 @@ interface Check {
 
 function checkSchema(check: Check, visit: Visit): void {
   const { schema, path, ancestors } = visit;
-  const rule = isPlainObject(schema)
-    ? (check.counter.count() ?? brokenRule(check.components, schema, ancestors))
-    : 'must be a schema';
+  if (!isPlainObject(schema)) throw new ModelError(check.model, path, 'must be a schema');
+  const rule = check.counter.count() ?? brokenRule(check.components, schema, ancestors);
   if (rule !== undefined) throw new ModelError(check.model, path, rule);
-  for (const [place, child] of childSchemas(schema as Readonly<Record<string, unknown>>)) {
+  for (const [place, child] of childSchemas(schema)) {
     checkSchema(check, { schema: child, path: `${path}.${place}`, ancestors: [...ancestors, schema] });
   }
 }

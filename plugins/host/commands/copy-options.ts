@@ -1,6 +1,6 @@
 import { findServer } from '@homeostat/controller-runtime';
-import { ConfigError } from '../serve/config.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 

@@ -1,8 +1,10 @@
 import { readAuthority } from '@homeostat/apiserver';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { ConfigError, readConfig } from '../serve/config.ts';
-import type { ConfigSources, ServeConfig } from '../serve/config.ts';
+import { readConfig } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ServeConfig } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { AdminKubeconfig } from '../serve/admin-kubeconfig.ts';
 import { errorText } from '../text/error-text.ts';
 import { formatKubeconfig, reachableName } from '../text/kubeconfig-text.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from './copy-options.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';

@@ -13,18 +13,18 @@ interface UserCliParts {
   readonly flagsOf: (command: Command) => Flags;
 }
 
-const descriptions: Readonly<Record<UserVerb, string>> = {
-  list: 'List the users of a server who log in with a password.',
-  add: 'Create a user, and set the password.',
-  password: 'Set the password of a user, which ends every session of the user.',
-  disable: 'Disable a user, and end every session of the user.',
-  enable: 'Enable a disabled user again.',
-};
+const descriptions: readonly (readonly [verb: UserVerb, description: string])[] = [
+  ['list', 'List the users of a server who log in with a password.'],
+  ['add', 'Create a user, and set the password.'],
+  ['password', 'Set the password of a user, which ends every session of the user.'],
+  ['disable', 'Disable a user, and end every session of the user.'],
+  ['enable', 'Enable a disabled user again.'],
+];
 
 /** `homeostat user <verb>`. */
 export function addUser(program: Command, { run, flagsOf }: UserCliParts): void {
   const user = program.command('user').description('Manage the people who log in to a server with a password.');
-  for (const [verb, description] of Object.entries(descriptions) as [UserVerb, string][]) {
+  for (const [verb, description] of descriptions) {
     const command = user
       .command(verb)
       .description(description)

@@ -7,6 +7,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { hasCode } from '../text/error-text.ts';
+import { isJsonObject } from '../text/yaml-mapping.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
@@ -70,7 +71,8 @@ function isMissing(error: unknown): boolean {
 }
 
 async function importDefault(folder: string, file: string): Promise<unknown> {
-  const module = (await importPluginModule(folder, file)) as { readonly default?: unknown };
-  if (module.default === undefined) throw new Error(`${file} has no default export`);
-  return module.default;
+  const module = await importPluginModule(folder, file);
+  const main = isJsonObject(module) ? module['default'] : undefined;
+  if (main === undefined) throw new Error(`${file} has no default export`);
+  return main;
 }
