@@ -29,7 +29,6 @@ import { pageHeaders } from './pages/page-headers.ts';
 import { issuerRoutes } from './pages/issuer-routes.ts';
 import { metricsRoute } from './observe-requests.ts';
 import { openApiRoutes } from './pages/open-api-routes.ts';
-import { stateOf } from './request/request-state.ts';
 import { resourcePathOf } from './request/request-verb.ts';
 import { allOf } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
@@ -144,7 +143,7 @@ function resourceRoutes(parts: AppParts): Middleware {
     const resource = parts.table.find(path.group, path.version, path.plural);
     const model = resource?.model ?? parts.reviews.find(path);
     if (model === undefined) return next();
-    stateOf(context).servedPath = path;
+    context.state.servedPath = path;
     if (
       (path.namespace !== undefined) !== (model.scope === 'Namespaced') &&
       (path.namespace !== undefined || needsNamespace(context, path.name))

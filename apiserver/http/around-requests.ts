@@ -9,7 +9,6 @@ import { BodyRelease } from './request/release-bodies.ts';
 import { beginState } from './request/request-state.ts';
 import type { TrustedProxies } from './request/trusted-proxies.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
-import { TurnEnd } from './response/answer-together.ts';
 import { sendLargeAnswer } from './response/large-answers.ts';
 
 export interface AroundParts {
@@ -51,6 +50,28 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
     }
     if (failure !== undefined) answerError(context, failure.error, parts.logger);
   };
+}
+
+/**
+ * Sends responses that are ready in the same turn of the event loop as their requests together, at the end of the turn:
+ * a client with many connections wakes once, not for each response. (Gets on 64 connections: 38k/s instead of 30k/s.) A
+ * slower response is sent as soon as it is ready. Responses to writes, which come with their commit, are not held (4 %
+ * of creations on 64 connections).
+ */
+class TurnEnd {
+  #ending: Promise<void> | undefined;
+
+  /** Returns what the response to a request that has just arrived has to wait for; undefined for a write. */
+  of(method: string): Promise<void> | undefined {
+    if (method !== 'GET') return undefined;
+    this.#ending ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#ending = undefined;
+        resolve();
+      });
+    });
+    return this.#ending;
+  }
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;

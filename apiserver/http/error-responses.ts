@@ -3,7 +3,6 @@ import type { Logger, StatusReason } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { wantsProblem } from './request/accept.ts';
 import { shortPath } from './request/refusal-log.ts';
-import { stateOf } from './request/request-state.ts';
 
 /**
  * Turns an error into a Status (or RFC 9457) response. An error that is not an ApiError is a bug: it is logged with the
@@ -24,7 +23,7 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 }
 
 function internalError(error: unknown, context: Context, logger: Logger): ApiError {
-  const { id: requestId } = stateOf(context);
+  const { id: requestId } = context.state;
   if (isOutOfDescriptors(error)) {
     const message = 'the server has no file descriptors left at the moment, please try again later';
     return new ApiError('ServiceUnavailable', message, { cause: error, retryAfterSeconds: 1 });

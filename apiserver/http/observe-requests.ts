@@ -5,7 +5,6 @@ import type { Counter, Family, Histogram, Metrics, Span, SpanOptions } from '@ho
 import type { Context, Middleware } from 'koa';
 import { requireRead } from './response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './pages/health.ts';
-import { stateOf } from './request/request-state.ts';
 import { requestVerb } from './request/request-verb.ts';
 
 /** Upper bounds in seconds: those of Kubernetes, and finer ones at the lower end. */
@@ -106,7 +105,7 @@ export function metricsRoute(metrics: Metrics): Middleware {
 }
 
 function askedOf(context: Context): Asked {
-  const path = stateOf(context).servedPath;
+  const path = context.state.servedPath;
   const verb = requestVerb(context, path);
   if (path === undefined) return { verb, group: '', resource: '', subresource: '' };
   const { group, plural, subresource = '' } = path;

@@ -8,7 +8,6 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { callerOf, noteForAudit } from '../request/caller.ts';
-import { stateOf } from '../request/request-state.ts';
 import type { Grant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
@@ -67,9 +66,14 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    const state = stateOf(context);
+    const state = context.state;
     const grant = { user, attributes };
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
+  }
+
+  /** Returns whether the caller may do something besides; it changes nothing about the request. */
+  allows(context: Context, attributes: Attributes): boolean {
+    return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
 
   /**
@@ -79,7 +83,7 @@ export class RequestPermissions {
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
     // A request needs all of them.
-    const { grants = [] } = stateOf(context);
+    const { grants = [] } = context.state;
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
     if (problem !== undefined) throw problem;

@@ -8,7 +8,6 @@ import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
 import { issuerPath } from '../pages/issuer-path.ts';
 import { askedOf } from '../request/request-verb.ts';
 import { impersonatorOf, knownCaller } from '../request/caller.ts';
-import { stateOf } from '../request/request-state.ts';
 import type { AuditedRequest, AuditNotes } from '../request/request-state.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { bodiesOf } from './audit-bodies.ts';
@@ -30,12 +29,12 @@ export class RequestAuditor {
   begin(context: Context): void {
     if (!isAudited(context)) return;
     const { clock } = this.#trail;
-    stateOf(context).audited = { notes: {}, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
+    context.state.audited = { notes: {}, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
   }
 
   /** Records the response, or the refusal; called before an error is turned into a response. */
   end(context: Context, failure: { readonly error: unknown } | undefined): void {
-    const { audited } = stateOf(context);
+    const { audited } = context.state;
     if (audited === undefined) return;
     if (failure !== undefined) this.#complete(context, audited, refusalOf(failure.error));
     else if (context.respond === false && !context.res.closed) this.#follow(context, audited);
@@ -47,7 +46,7 @@ export class RequestAuditor {
    * a promise for a write, which continues only once this entry is written.
    */
   recordArrival(context: Context): Promise<void> | undefined {
-    const { audited: request } = stateOf(context);
+    const { audited: request } = context.state;
     if (request === undefined) return undefined;
     const decision = this.#decide(context);
     if (decision.level === 'None') return undefined;
@@ -95,7 +94,7 @@ export class RequestAuditor {
     return {
       level: decision.level,
       stage,
-      auditId: stateOf(context).id,
+      auditId: context.state.id,
       uri: recordedUri(context.path, context.querystring),
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),

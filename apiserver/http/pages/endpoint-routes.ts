@@ -15,7 +15,6 @@ import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { callerOf } from '../request/caller.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
-import { stateOf } from '../request/request-state.ts';
 
 export interface EndpointParts extends CallSurroundings {
   readonly bodies: BodyCodec;
@@ -50,7 +49,7 @@ function callEndpoint(
   if (!owner.isOpen) throw unavailable(`the plugin "${owner.name}" is starting`);
   const { source } = parts;
   const call = new EndpointCall(
-    { entry, handler, request, source, outgoing: context.res, requestId: stateOf(context).id },
+    { entry, handler, request, source, outgoing: context.res, requestId: context.state.id },
     parts,
   );
   const answer = call.answer();
@@ -104,7 +103,7 @@ function refusalOf(
     case 'mismatch':
       return mismatchError(result.mismatch);
     case 'failed': {
-      const requestId = stateOf(context).id;
+      const requestId = context.state.id;
       const known = asApiError(result.error);
       if (known !== undefined) return known;
       logFailure(logger, { ...result, requestId }, { err: result.error, message: 'a predicate of an endpoint failed' });

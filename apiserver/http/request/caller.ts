@@ -1,38 +1,37 @@
 import type { Context } from 'koa';
 import type { UserInfo } from '../../identity/user-info.ts';
-import { stateOf } from './request-state.ts';
 import type { AuditNotes } from './request-state.ts';
 
 /** Notes the user of a request. */
 export function setCaller(context: Context, user: UserInfo): void {
-  stateOf(context).caller = user;
+  context.state.caller = user;
 }
 
 /** Returns the user of a request. @throws Error when the request has not been authenticated, which is a bug */
 export function callerOf(context: Context): UserInfo {
-  const user = stateOf(context).caller;
+  const user = context.state.caller;
   if (user === undefined) throw new Error('a request was handled before its user was known');
   return user;
 }
 
 /** Returns the user of a request; undefined when it has not been authenticated, or authentication failed. */
 export function knownCaller(context: Context): UserInfo | undefined {
-  return stateOf(context).caller;
+  return context.state.caller;
 }
 
 /** Lets a request run as another user; its own is kept for the audit log. */
 export function setImpersonated(context: Context, user: UserInfo): void {
-  stateOf(context).impersonator = callerOf(context);
+  context.state.impersonator = callerOf(context);
   setCaller(context, user);
 }
 
 /** Returns the user who sent a request that runs as another; undefined for one that runs as its own. */
 export function impersonatorOf(context: Context): UserInfo | undefined {
-  return stateOf(context).impersonator;
+  return context.state.impersonator;
 }
 
 /** Adds to the notes of a request that is audited. */
 export function noteForAudit(context: Context, notes: AuditNotes): void {
-  const { audited } = stateOf(context);
+  const { audited } = context.state;
   if (audited !== undefined) Object.assign(audited.notes, notes);
 }

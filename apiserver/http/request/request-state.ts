@@ -45,6 +45,10 @@ export interface RequestState {
   audited: AuditedRequest | undefined;
 }
 
+declare module 'koa' {
+  interface DefaultState extends RequestState {}
+}
+
 /** Begins the state of a request, which replaces koa's. */
 export function beginState(context: Context, id: string): void {
   context.state = {
@@ -58,9 +62,4 @@ export function beginState(context: Context, id: string): void {
     isCurrent: false,
     audited: undefined,
   } satisfies RequestState;
-}
-
-/** Returns what is known about a request. */
-export function stateOf(context: Context): RequestState {
-  return context.state;
 }

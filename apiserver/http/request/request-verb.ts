@@ -2,7 +2,6 @@ import type { Context } from 'koa';
 import type { Attributes } from '../../authorization/attributes.ts';
 import { applyType } from './patch-body.ts';
 import { firstOf } from './query.ts';
-import { stateOf } from './request-state.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ResourcePath } from './resource-path.ts';
 
@@ -29,7 +28,7 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
 
 /** Returns the parsed path of a request, or undefined for one that cannot be an object's; it is parsed once. */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
-  const state = stateOf(context);
+  const state = context.state;
   if (state.path === undefined) state.path = parseResourcePath(context.path) ?? null;
   return state.path ?? undefined;
 }
@@ -49,7 +48,7 @@ const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: '
 
 /** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
 export function askedOf(context: Context): Attributes {
-  const state = stateOf(context);
+  const state = context.state;
   if (state.asked !== undefined) return state.asked;
   const path = resourcePathOf(context);
   if (path === undefined) {
