@@ -32,6 +32,12 @@ export interface FieldConflict {
   readonly fields: FieldSet;
 }
 
+/** An object as it is, with its owners. */
+export interface LiveFields {
+  readonly content: Fields;
+  readonly managedFields: ManagedFields;
+}
+
 export type Applied =
   | { readonly conflicts: readonly FieldConflict[] }
   | { readonly conflicts?: undefined; readonly content: Fields; readonly managedFields: ManagedFields };
@@ -43,7 +49,7 @@ export type Applied =
  * decide whether anything has changed.
  */
 export function* applyFields(
-  live: { readonly content: Fields; readonly managedFields: ManagedFields },
+  live: LiveFields,
   applied: Fields,
   { by, shape, force, yielded = leaf, changesIn }: AppliedWrite,
 ): Steps<Applied> {
@@ -52,7 +58,7 @@ export function* applyFields(
   const entry = newEntry(by, yield* appliedFieldsOf(applied, shape, pace), previous?.time);
   yield* checkManagersSize([entry]);
   const claimed = withEntry(live.managedFields, by, entry);
-  const merged = (yield* mergeApplied(live.content, applied, shape, pace)) as Fields;
+  const merged = yield* mergeApplied(live.content, applied, shape, pace);
   // All applied fields stay, even empty lists, which have no owner.
   const appliedFields = yield* allFieldsSteps(applied, shape, pace);
   const owned = yield* unionOfAll([...claimed.map(fieldsOfEntry), appliedFields], pace);

@@ -2,6 +2,7 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Entry } from './entry.ts';
 import type { KindIndex } from './kind-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** A test of the values under an index. */
 export type ValueTest =
@@ -75,8 +76,8 @@ function hasPassing(test: ValueTest, values: readonly string[]): boolean {
       return hasListed(test.values, values);
     case 'range': {
       let at = placeOf(test.from, values);
-      while (at < values.length && (values[at] as string) < test.to) {
-        if (passes(test, values[at] as string)) return true;
+      while (at < values.length && inBounds(values[at]) < test.to) {
+        if (passes(test, inBounds(values[at]))) return true;
         at += 1;
       }
       return false;
@@ -97,7 +98,7 @@ function placeOf(value: string, values: readonly string[]): number {
   let high = values.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareCodePoints(values[middle] as string, value) < 0) low = middle + 1;
+    if (compareCodePoints(inBounds(values[middle]), value) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

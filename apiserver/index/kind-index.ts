@@ -9,6 +9,7 @@ import type { IndexItems } from './index-items.ts';
 import { LazyIndex } from './lazy-index.ts';
 import type { LazyIndexParts } from './lazy-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 // Enough for the values of a field that repeat; values of a field that are all different must not be kept alive.
 const maxPooled = 4096;
@@ -127,7 +128,7 @@ export class KindIndex {
   }
 
   valuesOf(entry: Entry): readonly string[] {
-    return entry.values[this.position] as readonly string[];
+    return inBounds(entry.values[this.position]);
   }
 
   /** The index function's result: distinct, in code point order. Throws IndexValueError. */
@@ -205,7 +206,7 @@ function sameValues(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function isDistinctSorted(values: readonly string[]): boolean {
-  return values.every((value, at) => at === 0 || compareCodePoints(values[at - 1] as string, value) < 0);
+  return values.every((value, at) => at === 0 || compareCodePoints(inBounds(values[at - 1]), value) < 0);
 }
 
 function isStringList(value: unknown): value is readonly string[] {

@@ -1,4 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import { inBounds } from '../../base/in-bounds.ts';
 
 /** The parts of a path under /apis or /api. */
 export interface ResourcePath {
@@ -24,7 +25,7 @@ const maxPathLength = 2048;
 export function parseResourcePath(path: string): ResourcePath | undefined {
   if (path.length > maxPathLength || !path.startsWith('/api')) return undefined;
   const segments = splitPath(path);
-  if (segments[0] === 'apis' && segments.length >= 4) return readSegments(segments[1] as string, segments.slice(2));
+  if (segments[0] === 'apis' && segments.length >= 4) return readSegments(inBounds(segments[1]), segments.slice(2));
   if (segments[0] === 'api' && segments.length >= 3) return readSegments('', segments.slice(1));
   return undefined;
 }
