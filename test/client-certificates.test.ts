@@ -172,7 +172,7 @@ describe('client certificates', () => {
     const file = join(folder, 'no-authority.pem');
     await writeFile(file, (await issue('ann')).cert);
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(
-      `${file}: certificate 1 is not that of an`,
+      `${file}: certificate 1 does not belong to an`,
     );
     await writeFile(file, 'nothing');
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(`${file}: holds no certificate in PEM`);
@@ -191,7 +191,7 @@ describe('client certificates', () => {
     const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
     expect((await ask(pair)).body.message ?? '').to.not.include('Unauthorized');
     const again = await command([...args, ...files]);
-    expect([again.code, again.stderr]).to.deep.equal([1, `${cert} is there already; --force overwrites it\n`]);
+    expect([again.code, again.stderr]).to.deep.equal([1, `${cert} exists already; --force overwrites it\n`]);
     expect((await command([...args, ...files, '--force', '--days', '365'])).code).to.equal(0);
     for (const [more, text] of [
       [['--days', '366'], '--days: must be a whole number from 1 to 365'],
@@ -269,13 +269,9 @@ describe('client certificates', () => {
       [['--service-account', 'default/none'], 1, 'serviceaccounts "none" not found'],
       [['--service-account', 'robot'], 2, '--service-account: must be <namespace>/<name>'],
       [['--service-account', 'default/robot', '--hours', '25'], 2, '--hours: must be a whole number from 1 to 24'],
-      [
-        ['--service-account', 'default/robot', '--user', 'ada'],
-        2,
-        '--user, --service-account: a kubeconfig is for one',
-      ],
-      [['--group', 'a'], 2, '--group, --days: belong to a certificate'],
-      [['--hours', '2'], 2, '--hours: belongs to a token'],
+      [['--service-account', 'default/robot', '--user', 'ada'], 2, '--user, --service-account: give only one'],
+      [['--group', 'a'], 2, '--group, --days: are for a certificate'],
+      [['--hours', '2'], 2, '--hours: is for a token'],
     ] as const) {
       const refused = await command([...access, ...more], environment);
       expect(refused.code, refused.stderr).to.equal(code);

@@ -20,8 +20,8 @@ const defaultAccount = 'default';
 const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
 
 /**
- * Creates the ServiceAccount `default` in each namespace, and again when it is deleted, until the namespace is deleted. Replicas
- * may do it at the same time: one of them creates it.
+ * Creates the ServiceAccount `default` in each namespace, and again when it is deleted, until the namespace is
+ * deleted. Replicas may do it at the same time: one of them creates it.
  */
 export class DefaultAccounts {
   readonly #parts: DefaultAccountsParts;

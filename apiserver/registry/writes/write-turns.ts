@@ -3,7 +3,7 @@ import type { RequiredClaim } from '../../store/store.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 
 /** Names the process whose turn it is, for all processes of a database. */
-export interface TurnHolder {
+interface TurnHolder {
   /** Makes this process the holder, unless it is; resolves with the claim that it has until another process takes over. */
   hold(): Promise<RequiredClaim>;
   /** Resolves when memory has everything that was acknowledged before the call. */

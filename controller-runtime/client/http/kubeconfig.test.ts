@@ -107,7 +107,7 @@ describe('a kubeconfig', () => {
   }
 
   it('is refused when it is none, without a word of it', () => {
-    expect(() => read('[]')).to.throw(/config: is no kubeconfig$/);
+    expect(() => read('[]')).to.throw(/config: is not a kubeconfig$/);
     expect(() => read('token: *secret\n  - [')).to.throw(/config: is no YAML$/);
     expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');
   });

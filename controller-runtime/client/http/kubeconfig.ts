@@ -49,9 +49,9 @@ const unsupported = {
 const plugins = ['exec', 'auth-provider'] as const;
 
 /**
- * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user it
- * takes `token`, `tokenFile`, and the client certificate with its key. Throws Error, naming file and field, when something is missing, or asks for what
- * createClient does not do; never repeats a value of the file.
+ * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user
+ * it takes `token`, `tokenFile`, and the client certificate with its key. Throws Error, naming file and field, when
+ * something is missing, or asks for what createClient does not do; never repeats a value of the file.
  */
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
@@ -67,7 +67,7 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   const url = file.text(cluster, 'server');
   if (url === undefined) throw file.mistake('server', 'is missing');
   if (cluster['insecure-skip-tls-verify'] === true && !url.startsWith('http:')) {
-    throw file.mistake('insecure-skip-tls-verify', 'is not supported: name the authority that vouches for the server');
+    throw file.mistake('insecure-skip-tls-verify', "is not supported: name the authority of the server's certificate");
   }
   const ca = file.data(cluster, 'certificate-authority-data') ?? file.content(cluster, 'certificate-authority');
   const token = file.text(user, 'token') ?? file.content(user, 'tokenFile')?.trim();
@@ -141,7 +141,7 @@ class KubeconfigFile {
   #read(): Fields {
     const text = readFileSync(this.#path, 'utf8');
     const value = this.#parse(text);
-    if (!isJsonObject(value)) throw new Error(`${this.#path}: is no kubeconfig`);
+    if (!isJsonObject(value)) throw new Error(`${this.#path}: is not a kubeconfig`);
     return value;
   }
 

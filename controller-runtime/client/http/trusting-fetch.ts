@@ -11,9 +11,9 @@ export interface TlsIdentity {
 }
 
 /**
- * A fetch that connects only to servers with a certificate of one of these authorities, and shows them the client's own
- * certificate. Node's own fetch can do neither, so it uses undici's, which is loaded at the first request. Throws TypeError
- * when a part is missing, or cannot be read.
+ * A fetch that connects only to servers with a certificate of one of these authorities, and shows them the client's
+ * own certificate. Node's own fetch can do neither, so it uses undici's, which is loaded at the first request. Throws
+ * TypeError when a part is missing, or cannot be read.
  */
 export function trustingFetch({ ca, cert, key }: TlsIdentity): typeof fetch {
   const authorities = ca === undefined ? undefined : certificatesIn('ca', ca);
