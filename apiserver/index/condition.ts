@@ -42,7 +42,7 @@ export interface Candidates {
   readonly exact: boolean;
 }
 
-/** With more values, an object is searched instead of passed through: it may have 100,000 labels. */
+/** With more values, an object is searched instead of passed through: it may have 10,000 labels. */
 const fewValues = 8;
 
 export function isMet(condition: Condition, entry: Entry): boolean {
