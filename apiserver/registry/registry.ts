@@ -23,7 +23,7 @@ import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './rules/write-rules.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
 import { WritePlanner } from './writes/write-plan.ts';
-import type { Change, WritePlan } from './writes/write-plan.ts';
+import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
 import { deletionAnswer, storedAnswer, writtenAs } from './writes/write-result.ts';
 import type { Written, WriteResult } from './writes/write-result.ts';
 
@@ -103,7 +103,7 @@ export class Registry {
     const { rules } = resource;
     const { force = false, onContested } = options;
     const isLarge = body.isLarge === true || resource.takesLong;
-    const propose: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) =>
       proposeApply(rules, stored, body, { force, onContested, ...request });
     for (let race = 0; race < maxRaces; race += 1) {
       try {
@@ -126,8 +126,8 @@ export class Registry {
   /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
-    const propose: Change['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
-    const proposeBroken: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
+    const proposeBroken: RequestedChange['propose'] = (stored, request) =>
       proposeReplacement(rules, stored, body, { ...request, ...this.#planner.newIdentity() });
     return this.#change(resource, {
       key,
@@ -143,7 +143,7 @@ export class Registry {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
       return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
     };
-    const propose: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) =>
       proposePatch(resource.rules, stored, () => patched(stored), request);
     return this.#change(resource, { key, options, isLarge: patch.isLarge === true, propose });
   }
@@ -192,7 +192,7 @@ export class Registry {
     );
   }
 
-  #change(resource: Resource, change: Change): Promise<WriteResult> {
+  #change(resource: Resource, change: RequestedChange): Promise<WriteResult> {
     const { key, options } = change;
     return this.#locks.run(resource.keyPrefix + formatKey(key), async () => {
       const ready = resource.whenWritable();

@@ -39,7 +39,7 @@ export type WritePlan =
     };
 
 /** A change of an existing object. */
-export interface Change {
+export interface RequestedChange {
   readonly key: ObjectKey;
   readonly options: WriteOptions;
   readonly isLarge: boolean;
@@ -158,7 +158,7 @@ export class WritePlanner {
   }
 
   /** Plans the change of a stored object. @throws ApiError, NotFound when there is none */
-  planChange(resource: Resource, change: Change): WritePlan | Promise<WritePlan> {
+  planChange(resource: Resource, change: RequestedChange): WritePlan | Promise<WritePlan> {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
     const found = proposeBroken === undefined ? undefined : brokenAt(resource, at);
