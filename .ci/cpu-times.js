@@ -1,6 +1,7 @@
-// Root hooks that measure the CPU time of tests and files, with HOMEOSTAT_TEST_CPU=<how many to print>. The reporter prints them.
-// The time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and the child processes that have
-// ended; not those that run on, and not database servers. The time of a file includes its import.
+// Root hooks that measure the CPU time of tests and files, with HOMEOSTAT_TEST_CPU=<how many to print>. The reporter
+// prints them. The time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and
+// the child processes that have ended; not those that run on, and not database servers. The time of a file includes
+// its import.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';

@@ -1,5 +1,6 @@
-// `npm run verify`: builds, then runs the checks, as many at a time as there are cores. The output of a check is printed when it
-// ends, if it fails. Once the build has succeeded, every check runs, and the exit code is 1 if one of them failed.
+// `npm run verify`: builds, then runs the checks, as many at a time as there are cores. The output of a check is
+// printed when it ends, if it fails. Once the build has succeeded, every check runs, and the exit code is 1 if one of
+// them failed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';

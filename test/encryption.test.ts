@@ -165,7 +165,7 @@ describe('encryption of the database', function () {
         ],
         [
           keyed('{ name: a, planted: 1 }').replace('aesgcm', 'kms'),
-          ':6: resources[0].providers[0].kms: is no provider of this server: use aesgcm or identity',
+          ':6: resources[0].providers[0].kms: is not a provider of this server: use aesgcm or identity',
         ],
         [`${head}resources: []\n`, ':3: resources: must be a list with at least one item'],
         [head.replace('v1\n', 'v2\n'), ':1: apiVersion: must be apiserver.config.k8s.io/v1'],

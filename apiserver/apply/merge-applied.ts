@@ -15,8 +15,8 @@ import type { Fields } from './field-type.ts';
 type Items = ReadonlyMap<string, unknown>;
 
 /**
- * Merges an applied object into a live one: objects field by field, lists of type set and map item by item; every other value
- * is replaced. Changes neither object; the result shares their parts.
+ * Merges an applied object into a live one: objects field by field, lists of type set and map item by item; every
+ * other value is replaced. Changes neither object; the result shares their parts.
  */
 export function* mergeApplied(live: Fields, applied: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
   const shape = shapeOf(type);

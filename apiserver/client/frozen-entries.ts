@@ -11,10 +11,15 @@ type Kind = Pick<Resource, 'cache' | 'feed'>;
 /** Objects selected in one step: about a millisecond. */
 const selectedPerStep = 1_000;
 
-/** All objects of kinds, in the turn in which they are frozen: many informers of a kind lose their permission at once. */
+/**
+ * All objects of kinds, in the turn in which they are frozen: many informers of a kind lose their permission at once.
+ */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: readonly Entry[] }>();
 
-/** The selected objects of a kind as they are when this is made, oldest first. Only their pointers are copied then, the rest takes several turns. */
+/**
+ * The selected objects of a kind as they are when this is made, oldest first. Only their pointers are copied then, the
+ * rest takes several turns.
+ */
 export class FrozenEntries {
   readonly #kind: Kind;
   readonly #revision: number;

@@ -7,9 +7,9 @@ const descriptions = {
   NotFound: 'No such object.',
   Conflict: 'The name exists, or version, resourceVersion or uid is not the stored one.',
   Expired: 'The revision is no longer kept: list again.',
-  UnsupportedMediaType: 'The Content-Type is none of those listed.',
+  UnsupportedMediaType: 'The Content-Type is not one of those listed.',
   Invalid: 'A rule of the schema or of metadata is broken; every violation is named, with its field.',
-  Error: 'Everything else that failed.',
+  Error: 'Any other error.',
 } as const;
 
 const codes: Readonly<Record<keyof typeof descriptions, string>> = {
@@ -30,7 +30,7 @@ const errorContent: Content = {
 };
 
 /** The errors that operations refer to, by name. */
-export const errorResponses: Readonly<Record<string, Response>> = Object.fromEntries(
+export const documentedErrors: Readonly<Record<string, Response>> = Object.fromEntries(
   Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
 );
 

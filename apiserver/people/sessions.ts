@@ -25,7 +25,7 @@ const maxPerUser = 50;
 
 const secretForm = /^[\w-]{43}$/;
 
-/** What began a session, and says whose it is. */
+/** The credential that began a session, with its owner. */
 export type SessionOwner = OwnerByPassword | OwnerByIssuer;
 
 interface OwnerByPassword {

@@ -118,7 +118,7 @@ function timeOf(name: string, type: 'time' | 'microTime', bytes: Buffer): string
   for (const field of readFields(bytes)) if (field.kind === 'varint') parts.set(field.number, field.value);
   const seconds = BigInt.asIntN(64, parts.get(1) ?? 0n);
   const nanos = parts.get(2) ?? 0n;
-  if (seconds < minSeconds || seconds > maxSeconds || nanos >= 1_000_000_000n) throw malformed(`${name} is no time`);
+  if (seconds < minSeconds || seconds > maxSeconds || nanos >= 1_000_000_000n) throw malformed(`${name} is not a time`);
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return type === 'time' ? `${whole}Z` : `${whole}.${String(nanos / 1000n).padStart(6, '0')}Z`;
 }

@@ -72,7 +72,7 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
   const help = 'Operations in commits: one for each object that is written.';
   const durations = metrics.histogram({
     name: 'homeostat_store_commit_duration_seconds',
-    help: 'How long commits took, until they were durable.',
+    help: 'The duration of commits, until they were durable.',
     buckets: commitBuckets,
   });
   return {

@@ -116,7 +116,7 @@ export class HttpListener {
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(
-        `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or say insecure (--insecure) to listen there in the clear`,
+        `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or insecure (--insecure) to listen without encryption`,
       );
     }
     await new Promise<void>((resolve, reject) => {

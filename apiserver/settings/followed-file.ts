@@ -54,7 +54,7 @@ export class FollowedFile implements Followed {
         logger.info({ path }, 'a file has changed, and its new content is in use');
       }
     } catch (err) {
-      logger.error({ err, path }, 'a file cannot be read again: the content before stays in use');
+      logger.error({ err, path }, 'a file cannot be read again: its last content stays in use');
     }
   }
 }

@@ -26,7 +26,9 @@ export class MetadataView implements ObjectView {
 
 const end = Buffer.from('}');
 
-/** Returns a PartialObjectMetadata of an object; both are JSON. The object is not parsed: one of 3 MB would take 50 ms. */
+/**
+ * Returns a PartialObjectMetadata of an object; both are JSON. The object is not parsed: one of 3 MB would take 50 ms.
+ */
 export function formatMetadata(version: MetaVersion, object: Buffer): Buffer {
   const metadata = jsonValueAt(object, ['metadata']) ?? emptyMetadata;
   return Buffer.concat([starts[version], metadata, end]);

@@ -15,7 +15,10 @@ export interface TableViewOptions {
   readonly now: () => number;
 }
 
-/** The size up to which an object is parsed whole. Of a larger one, only the fields that the columns show are parsed: 3 MB would take 50 ms. */
+/**
+ * The size up to which an object is parsed whole. Of a larger one, only the fields that the columns show are parsed: 3
+ * MB would take 50 ms.
+ */
 const parsedWhole = 64 * 1024;
 
 /** The view Table: a row for each object, with cells by the columns of the model. */

@@ -97,7 +97,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     );
     this.#handlers = new HandlerGroup({
       clock,
-      report: fail('an informer handler failed; it goes on with the next event'),
+      report: fail('an informer handler failed; it continues with the next event'),
       present: (as) => this.#present(as),
     });
   }

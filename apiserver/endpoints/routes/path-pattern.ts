@@ -32,10 +32,7 @@ export function parsePattern(path: string): readonly PatternSegment[] {
 function parseSegment(text: string, path: string): PatternSegment {
   if (variablePattern.test(text)) return Object.freeze({ kind: 'variable', name: text.slice(1) });
   if (literalPattern.test(text) && text !== '.' && text !== '..') return Object.freeze({ kind: 'literal', text });
-  throw malformed(
-    path,
-    `"${text}" is no segment: write it as it is, without percent signs, or as a variable such as :name`,
-  );
+  throw malformed(path, `"${text}" is not a segment: write it without percent signs, or as a variable such as :name`);
 }
 
 /** Refuses a variable that occurs twice in a path, which can happen by nesting. */

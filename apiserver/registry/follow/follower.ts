@@ -181,7 +181,9 @@ export class Follower {
     this.#heard = this.#news;
   }
 
-  /** Applies changes in several turns; a large one has a turn to itself. Commits of this process may go between them. */
+  /**
+   * Applies changes in several turns; a large one has a turn to itself. Commits of this process may go between them.
+   */
   async #applyAll(changes: readonly Change[]): Promise<void> {
     let bytes = 0;
     for (const change of changes) {

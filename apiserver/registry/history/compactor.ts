@@ -107,7 +107,7 @@ export class Compactor {
     try {
       while (!this.#periodic.isStopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
     } catch (err) {
-      logger.warn({ err, revision: this.#target }, 'history could not be compacted; it is tried again');
+      logger.warn({ err, revision: this.#target }, 'history could not be compacted; trying again');
     }
   }
 

@@ -12,7 +12,7 @@ export interface SyncParts {
   readonly revisions: Revisions;
   /** Brings the resource to a revision that memory has reached. */
   readonly replay: (upTo: number) => void;
-  /** Whether changes were lost, so that the resource has to be read again. */
+  /** True when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
 }
 
@@ -84,7 +84,7 @@ const adoptions = new WeakMap<Resource, Promise<void>>();
 async function adopt(resource: Resource, store: Store): Promise<void> {
   const { generation, indexes } = await store.claims(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
-    const message = `${resourceName(resource.model)} has other unique indexes at another replica; this one has to be restarted with the same`;
+    const message = `${resourceName(resource.model)} has other unique indexes at another replica; restart this one with the same indexes`;
     const refusal = new ApiError('ServiceUnavailable', message);
     resource.refuseWrites(refusal);
     throw refusal;

@@ -203,7 +203,7 @@ export class MysqlWriter {
       } catch (error) {
         if (isFinal(error)) throw error;
         if (clock.monotonicMs() >= untilMs) {
-          const message = `${this.#name} was lost at a commit, and does not say whether it was written`;
+          const message = `${this.#name} was lost at a commit, and does not report whether it was written`;
           throw new StoreError('unknown', message, { cause: error });
         }
       }

@@ -90,7 +90,7 @@ function brokenReference(components: Components, reference: unknown): string | u
   if (reference === undefined) return undefined;
   const name = typeof reference === 'string' ? referencedName(reference) : undefined;
   if (name === undefined) return `$ref ${quoteValue(reference)} is not local: it must be #/components/schemas/<name>`;
-  return Object.hasOwn(components, name) ? undefined : `$ref leads to the schema "${name}", which there is not`;
+  return Object.hasOwn(components, name) ? undefined : `$ref leads to the schema "${name}", which does not exist`;
 }
 
 function brokenPattern(pattern: unknown): string | undefined {
@@ -101,7 +101,7 @@ function brokenPattern(pattern: unknown): string | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof RE2JSException)
-      return `pattern ${quoteValue(pattern)} cannot be held by RE2: ${error.message}`;
+      return `pattern ${quoteValue(pattern)} is not supported by RE2: ${error.message}`;
     throw error;
   }
 }

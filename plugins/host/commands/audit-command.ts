@@ -39,7 +39,8 @@ async function filesOf(file: string): Promise<readonly string[]> {
     () => true,
     () => false,
   );
-  if (!isThere && rotated.length === 0) throw new Error(`${file}: is not there; name the file of serve's --audit-log`);
+  if (!isThere && rotated.length === 0)
+    throw new Error(`${file}: does not exist; name the file of serve's --audit-log`);
   return [...rotated.map(({ path }) => path), ...(isThere ? [file] : [])];
 }
 

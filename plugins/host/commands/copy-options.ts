@@ -15,7 +15,7 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
   const database =
     textOf(flags['database']) ?? (server === undefined ? fromEnvironment(environment, 'database') : undefined);
   if (server !== undefined && database !== undefined)
-    throw new ConfigError('--server and --database: give one of both');
+    throw new ConfigError('--server and --database: give only one of them');
   if (server !== undefined) {
     return readServer({ flags, environment });
   }

@@ -156,7 +156,7 @@ describe('the extension points of plugins', () => {
     const wrong: readonly (readonly [what: string, start: Start, reason: string, dependencies?: readonly string[]])[] =
       [
         [
-          'that nobody declares',
+          'that no plugin declares',
           ({ extensions }) => extensions.contribute(defineExtensionPoint('menu/itmes'), 1),
           `${contributor} "menu/itmes", which the plugin "menu" does not declare`,
         ],
@@ -279,7 +279,7 @@ describe('the extension points of plugins', () => {
     await host.start();
     expect([told, phaseOf('shop')]).to.deep.equal([['shop:a'], 'Started']);
     await eventually(() => errors.length === 2);
-    const message = 'menu: a plugin failed to take what others contribute';
+    const message = 'menu: a plugin failed to handle the contributions of others';
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 

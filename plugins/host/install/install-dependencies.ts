@@ -117,10 +117,10 @@ function checkDependencies(value: unknown, key: string): Dependencies {
   const dependencies: Record<string, string> = {};
   for (const [name, range] of Object.entries(value)) {
     dependencies[name] = String(range);
-    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
+    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is not the name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
-    const asked = `${name}: ${JSON.stringify(range)} is no range of versions of the registry`;
-    throw new Error(`${field}: ${asked}; let the archive bring the package, by "bundleDependencies"`);
+    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions of the registry`;
+    throw new Error(`${field}: ${asked}; include the package in the archive with "bundleDependencies"`);
   }
   return dependencies;
 }

@@ -25,7 +25,7 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
   const shown = shownAs ?? folder;
   const yaml = await present(
     readFile(join(folder, 'plugin.yaml'), 'utf8'),
-    `${shown}: is no plugin, since it has no plugin.yaml`,
+    `${shown}: is not a plugin, because it has no plugin.yaml`,
   );
   const manifest = parseManifest(yaml, join(shown, 'plugin.yaml'));
   return {
@@ -43,7 +43,7 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
  * outside of the folder.
  */
 export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
-  return present(fileInside(folder, main), `${main} is not there: the plugin has to be built first`);
+  return present(fileInside(folder, main), `${main} does not exist: build the plugin first`);
 }
 
 async function assetsOf(folder: string): Promise<string | undefined> {

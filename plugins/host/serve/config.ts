@@ -105,7 +105,7 @@ function readTransport(
   if (tls === undefined && !insecure && !loopback.includes(host.value)) {
     values.refuse(
       host,
-      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen there in the clear`,
+      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen without encryption`,
     );
   }
   return { insecure, ...(tls === undefined ? {} : { tls }) };
@@ -186,7 +186,7 @@ function readTls(values: ConfigValues, database: string): TlsOptions | undefined
   const key = values.text('tls-key');
   const folder = values.text('tls-dir');
   if (cert !== undefined && key !== undefined && folder !== undefined) {
-    return values.refuse(folder, 'is the folder of an authority, and there is a certificate already: --tls-cert');
+    return values.refuse(folder, 'is the folder of an authority, but --tls-cert gives a certificate');
   }
   if (cert !== undefined && key !== undefined) return { certFile: cert.value, keyFile: key.value };
   if (cert !== undefined) return values.refuse(cert, 'needs its private key: --tls-key');
@@ -222,10 +222,10 @@ function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }
   if (found.value === 'open' && !loopback.includes(host)) {
     values.refuse(
       found,
-      `"open" lets everybody in, so it is for loopback addresses only, and "${host}" is none: leave it out`,
+      `"open" accepts every request, so it is for loopback addresses only, which "${host}" is not: leave it out`,
     );
   } else if (found.value === 'open' && hasCredential) {
-    values.refuse(found, `"open" lets everybody in without the token: leave out "open", or the token`);
+    values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);
   }
   return found.value;
 }

@@ -16,7 +16,7 @@ interface ServedFolder {
 /** @throws ConfigError when there is no folder at the path. */
 export function checkPluginsDir(path: string): void {
   if (folderId(path) === undefined)
-    throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: make it first, or name another`);
+    throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: create it first, or name another one`);
 }
 
 /**
