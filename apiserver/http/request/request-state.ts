@@ -6,7 +6,7 @@ import type { UserInfo } from '../../identity/user-info.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 /** Something that a user was allowed to do. */
-export interface Grant {
+export interface RequestGrant {
   readonly user: UserInfo;
   readonly attributes: Attributes;
 }
@@ -40,7 +40,7 @@ export interface RequestState {
   servedPath: ResourcePath | undefined;
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
-  grants: readonly Grant[] | undefined;
+  grants: readonly RequestGrant[] | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
 }
