@@ -78,6 +78,8 @@ export {
 export type { RunRecord } from './controller/observe/run-history.ts';
 export { parseDuration } from './controller/definition/parse-duration.ts';
 export type { Duration } from './controller/definition/parse-duration.ts';
+export type { Schedule, ScheduleOptions } from './controller/definition/cron-schedule.ts';
+export type { PerObject } from './controller/definition/timing.ts';
 export {
   and,
   annotationsChanged,

@@ -27,7 +27,9 @@ import { followIdOf, type OwnedSource, type WatchSource } from './definition/fol
 import { HotLoopDetector } from './run/hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
+import { ObjectSlots } from './run/object-slots.ts';
 import { OwnRevisions } from './run/own-revisions.ts';
+import type { Outcome } from './run/outcome.ts';
 import { RelatedObjects } from './run/related-objects.ts';
 import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
 import type { RunRecord } from './observe/run-history.ts';
@@ -116,6 +118,7 @@ export class Controller {
       quietWrites: this.#quietWrites,
       quietKinds: quietKindsOf(definition),
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
+      slots: slotsOf(definition, clock),
       events: this.#recorder,
       onTimeout: (run, error) => this.#onTimeout(run, error),
     };
@@ -279,9 +282,20 @@ export class Controller {
     const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
     this.#overdue.delete(key);
-    if (!this.#isAbandoned)
+    if (!this.#isAbandoned) {
       settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
+      this.#queueNextTime(key, outcome);
+    }
     this.#queue.done(key);
+  }
+
+  /** What a run asks for itself replaces the interval; a failed run has its back-off. */
+  #queueNextTime(key: string, { kind }: Outcome): void {
+    const delays = this.#runParts.slots?.delays(key);
+    if (delays === undefined) return;
+    const { everyMs, slotMs } = delays;
+    if (everyMs !== undefined && kind === 'success') this.#queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
+    if (slotMs !== undefined) this.#queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }
 
   /** The run holds its worker until it ends, which may be never. */
@@ -309,6 +323,10 @@ export class Controller {
     );
     for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
+}
+
+function slotsOf({ model, finalizer: manager, timing }: ControllerDefinition, clock: Clock): ObjectSlots | undefined {
+  return timing === undefined ? undefined : new ObjectSlots({ model, manager, timing, clock });
 }
 
 /** The kinds of which a source leaves out the controller's own writes. */

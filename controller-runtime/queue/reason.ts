@@ -1,8 +1,8 @@
 /**
  * Why a key was enqueued: its own object changed, an object it owns changed, a mapping named it, a periodic resync, a
- * retry after a failure, a time that was asked for, or a person or program by hand.
+ * retry after a failure, a time that was asked for, a slot of the schedule, or a person or program by hand.
  */
-export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'manual';
+export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'schedule' | 'manual';
 
 export interface Reason {
   readonly type: ReasonType;
@@ -15,9 +15,11 @@ export interface Reason {
 /** A key that is added more often than this keeps the first eight distinct reasons. */
 export const maxReasons = 8;
 
-/** True for reasons that are changes: they release a parked key, the others leave it parked. */
+const changes: ReadonlySet<ReasonType> = new Set<ReasonType>(['event', 'owner', 'mapping', 'schedule', 'manual']);
+
+/** True for reasons that are changes, and for the next slot: they release a parked key, the others leave it parked. */
 export function isChange(reason: Reason): boolean {
-  return reason.type === 'event' || reason.type === 'owner' || reason.type === 'mapping' || reason.type === 'manual';
+  return changes.has(reason.type);
 }
 
 /** Shared by all keys without a reason, because most keys need a list only for a short time. */

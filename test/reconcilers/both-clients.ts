@@ -14,14 +14,16 @@ export interface Running {
   /** Returns the reasons for which a key of the first controller is queued. */
   reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
-  /** Starts the controllers again, with new caches and queues. */
-  restart(): Promise<void>;
+  /** Starts the controllers again, with new caches and queues; `whileDown` is done before. */
+  restart(whileDown?: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface RunOptions {
   readonly models: readonly Model[];
   readonly controllers: readonly ControllerDefinition[];
+  /** The first time of the clock. Default that of a `FakeClock`. */
+  readonly startTime?: string;
   /** Called with the scenario's client before the controllers run. */
   readonly before?: (client: Client) => Promise<unknown>;
 }
@@ -33,8 +35,8 @@ export type Transport = 'in process' | 'over HTTP';
 
 /** Starts a server with the models, and the controllers at it. */
 export async function runControllers(transport: Transport, options: RunOptions): Promise<Running> {
-  const { models, controllers, before } = options;
-  const clock = new FakeClock();
+  const { models, controllers, before, startTime } = options;
+  const clock = new FakeClock(startTime === undefined ? undefined : Date.parse(startTime));
   const server = await startTestServer({ clock, models });
   const client = transport === 'in process' ? server.client : createClient(server.url, { clock });
   await before?.(server.client);
@@ -48,8 +50,9 @@ export async function runControllers(transport: Transport, options: RunOptions):
     requestsOfRuns: () => faulty.requests.filter(({ reconcileID }) => reconcileID !== undefined).length,
     reasonsOf: (key) => (kit.manager.stateOf(controllers[0]?.name ?? '', key)?.reasons ?? []).map(({ type }) => type),
     settle: () => kit.settle(),
-    restart: async () => {
+    restart: async (whileDown) => {
       await kit.stop();
+      await whileDown?.();
       kit = start();
     },
     stop: async () => {

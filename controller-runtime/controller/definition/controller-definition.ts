@@ -1,10 +1,12 @@
 import { descriptorOf, unknownKeyOf, type ApiObject, type Model, type ModelDescriptor } from '../../api/index.ts';
 import { checkBackoff, type BackoffOptions } from '../../queue/backoff.ts';
 import { checkIndexes, owned, type OwnedSource, type WatchSource } from './followed-kind.ts';
+import type { Schedule } from './cron-schedule.ts';
 import type { KeySource } from './key-source.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 import type { Predicate } from './predicates.ts';
 import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
+import { timingOf, type PerObject, type Timing } from './timing.ts';
 
 export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /**
@@ -21,6 +23,18 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly sources?: readonly KeySource[];
   /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
   readonly resync?: Duration;
+  /**
+   * Each object runs again this long after its last run ended well, unless that run asked for `after`. A function returns the
+   * interval of an object, or undefined for none; it must depend on the object alone. Nothing is stored. Default: never.
+   */
+  readonly every?: PerObject<T, Duration>;
+  /**
+   * Each object runs at the times of a calendar, its slots: a run has its slot in `scheduled`. A function returns the schedule
+   * of an object, or undefined for none; it must depend on the object alone. A slot ends when its run returns (without asking for `requeue`) or
+   * throws `terminal(…)`, and never runs again; one that was cut short runs again with the same `scheduled`. A new object, and a
+   * changed schedule, start with the next slot. Stored in annotations of the object. Default: none.
+   */
+  readonly schedule?: PerObject<T, Schedule>;
   /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
   readonly concurrency?: number;
   /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
@@ -61,6 +75,8 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly sources: readonly KeySource[];
   /** Infinity: never. */
   readonly resyncMs: number;
+  /** Undefined: neither `every` nor `schedule`. */
+  readonly timing: Timing | undefined;
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly backoff: BackoffOptions;
@@ -101,6 +117,7 @@ export function controller<T extends ApiObject>(
     watches: Object.freeze([...watches]),
     sources: Object.freeze([...sources]),
     resyncMs: resyncMsOf(name, options),
+    timing: timingOf(name, options),
     concurrency,
     timeoutMs: deadlineMs,
     backoff: Object.freeze({ ...backoff }),
@@ -132,6 +149,8 @@ const optionKeys: readonly string[] = [
   'indexes',
   'sources',
   'resync',
+  'every',
+  'schedule',
   'concurrency',
   'timeoutMs',
   'backoff',

@@ -29,6 +29,11 @@ export interface ReconcileRequest {
   readonly clock: Clock;
   /** The time by `clock` when it is read: RFC 3339 in UTC, whole seconds. */
   readonly now: string;
+  /**
+   * The slot of the controller's `schedule` for which this run is: RFC 3339 in UTC. The same in each run of the slot, so that a name
+   * made of it makes an effect happen once. Undefined for other runs.
+   */
+  readonly scheduled: string | undefined;
   /** Why the key was enqueued; at most eight. */
   readonly reasons: readonly Reason[];
   /** Adds controller, key and reconcileID to each line. */

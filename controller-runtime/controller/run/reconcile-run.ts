@@ -11,9 +11,12 @@ import type { HotLoopDetector } from './hot-loop.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../definition/reconciler.ts';
+import type { ObjectSlots, SlotRun } from './object-slots.ts';
 import type { RelatedObjects } from './related-objects.ts';
 import { RunClient } from './run-client.ts';
 import { RunVerbs } from './run-verbs.ts';
+import { isTerminal } from '../definition/terminal-error.ts';
+import { maxReasons, type Reason } from '../../queue/reason.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
@@ -28,6 +31,8 @@ export interface RunParts {
   readonly quietWrites: OwnRevisions;
   readonly quietKinds: ReadonlySet<string>;
   readonly hotLoop: HotLoopDetector;
+  /** Undefined for a controller with neither interval nor schedule. */
+  readonly slots: ObjectSlots | undefined;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run outlasts its timeout; the run goes on until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
@@ -56,6 +61,7 @@ export class ReconcileRun {
   #timeout: Error | undefined;
   #toldToEnd: Error | undefined;
   #hasFailed = false;
+  #slot: { readonly object: ApiObject; readonly slot: number } | undefined;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
@@ -138,11 +144,13 @@ export class ReconcileRun {
     try {
       const result = await this.#reconcile();
       await this.#verbs?.writeConditions();
+      await this.#endSlot(() => endsSlot(result));
       return result;
     } catch (error) {
       await this.#verbs?.writeConditions().catch((err: unknown) => {
         this.#options.logger.warn({ err }, 'the conditions of a failed run could not be written');
       });
+      await this.#endSlot(() => isTerminal(error));
       throw error;
     }
   }
@@ -163,11 +171,49 @@ export class ReconcileRun {
     const request = this.#request();
     const object = view.read({ kindId: ownKind.kindId, cacheId: ownKind.cacheId, key: request.key });
     this.#watchHotLoop(object);
-    if (typeof reconcile !== 'function') return reconcile.reconcile(request);
+    const isPresent = object !== undefined && object.metadata.deletionTimestamp === undefined;
+    if (!isPresent) this.#parts.slots?.forget(this.#options.item.key);
+    if (typeof reconcile !== 'function') {
+      if (!isPresent || this.#parts.slots === undefined) return reconcile.reconcile(request);
+      return this.#inSlot(request, object, () => reconcile.reconcile(request));
+    }
     if (object === undefined) return undefined;
-    if (object.metadata.deletionTimestamp !== undefined) return this.#cleanUp(request, object);
+    if (!isPresent) return this.#cleanUp(request, object);
     const prepared = await this.#prepare(object);
-    return prepared === undefined ? undefined : reconcile(this.#context(request, prepared));
+    if (prepared === undefined) return undefined;
+    if (this.#parts.slots === undefined) return reconcile(this.#context(request, prepared));
+    return this.#inSlot(request, prepared, (present) => reconcile(this.#context(request, present)));
+  }
+
+  /** Runs the author's code, for the slot that is due if there is one. */
+  async #inSlot(
+    request: ReconcileRequest,
+    object: ApiObject,
+    work: (object: ApiObject) => ReconcileResult | Promise<ReconcileResult>,
+  ): Promise<ReconcileResult> {
+    const begun = await this.#parts.slots?.begin(this.#slotRun(), object);
+    const reasons = request.reasons.filter(({ type }) => type !== 'schedule');
+    if (begun?.slot === undefined) {
+      Object.assign(request, { reasons });
+      return work(begun?.object ?? object);
+    }
+    const scheduled = formatTime(begun.slot);
+    const reason: Reason = { type: 'schedule', detail: scheduled };
+    Object.assign(request, { scheduled, reasons: [reason, ...reasons].slice(0, maxReasons) });
+    this.#slot = { object: begun.object, slot: begun.slot };
+    return work(begun.object);
+  }
+
+  /** A run that returns after its signal has aborted may have been cut short: its slot runs again. */
+  async #endSlot(isEnded: () => boolean): Promise<void> {
+    const ending = this.#slot;
+    if (ending === undefined || this.#stop.signal.aborted || !isEnded()) return;
+    await this.#parts.slots?.end(this.#slotRun(), ending.object, ending.slot);
+  }
+
+  #slotRun(): SlotRun {
+    const { item, reconcileID, logger } = this.#options;
+    return { key: item.key, reconcileID, logger, client: this.#client };
   }
 
   #watchHotLoop(object: ApiObject | undefined): void {
@@ -228,6 +274,7 @@ export class ReconcileRun {
       get signal() {
         return stop.signal;
       },
+      scheduled: undefined,
       reasons: item.reasons,
       recorder: events.ofRun(reconcileID),
       logger,
@@ -242,4 +289,10 @@ export class ReconcileRun {
     this.#verbs = new RunVerbs({ client, view, related, model, manager, object, request });
     return Object.assign(request, this.#verbs.bound());
   }
+}
+
+/** A run that asks for a requeue has not finished its work. */
+function endsSlot(result: ReconcileResult): boolean {
+  const { kind } = outcomeOfResult(result);
+  return kind === 'success' || kind === 'after';
 }

@@ -7,6 +7,7 @@ import {
   type ObjectChange,
   type Predicate,
 } from '../definition/predicates.ts';
+import { annotationsWithoutSlots } from '../run/slot-record.ts';
 
 /**
  * The effect of a change of the controller's own kind: a run; none; or a run unless the controller itself wrote the
@@ -14,12 +15,16 @@ import {
  */
 export type OwnEventVerdict = 'run' | 'none' | 'unlessOwnStatus' | 'unlessOwnFinalizers';
 
-const specOrLabels: Predicate = or(generationChanged, labelsChanged, annotationsChanged);
+/** Fields that each write of an object changes. */
+const writtenEachTime: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'managedFields']);
+
+const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnotationsChanged);
 
 /** The rule for events of the controller's own kind; `predicates` stand in for the default. */
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';
+  if (isOfSlots(previous, object)) return 'none';
   if (predicates !== undefined) return predicates.every((predicate) => predicate(change)) ? 'run' : 'none';
   if (specOrLabels(change)) return 'run';
   const sameStatus = deepEqual(Reflect.get(previous, 'status'), Reflect.get(object, 'status'));
@@ -39,4 +44,23 @@ function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
     previous.metadata.uid !== object.metadata.uid ||
     previous.metadata.deletionTimestamp !== object.metadata.deletionTimestamp
   );
+}
+
+/** The records of schedules change with each slot, and ask for no run. */
+function otherAnnotationsChanged(change: ObjectChange): boolean {
+  const { previous, object } = change;
+  if (previous === undefined || !annotationsChanged(change)) return false;
+  return !deepEqual(annotationsWithoutSlots(previous), annotationsWithoutSlots(object));
+}
+
+/** True when only the records of schedules changed. */
+function isOfSlots(previous: ApiObject, object: ApiObject): boolean {
+  const before = previous.metadata.annotations;
+  const after = object.metadata.annotations;
+  return !deepEqual(before, after) && deepEqual(withoutSlots(previous), withoutSlots(object));
+}
+
+function withoutSlots(object: ApiObject): unknown {
+  const rest = Object.entries(object.metadata).filter(([field]) => !writtenEachTime.has(field));
+  return { ...object, metadata: { ...Object.fromEntries(rest), annotations: annotationsWithoutSlots(object) } };
 }

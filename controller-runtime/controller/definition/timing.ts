@@ -1,0 +1,84 @@
+import type { ApiObject } from '../../api/index.ts';
+import { CronSchedule, type Schedule } from './cron-schedule.ts';
+import { parseDuration, type Duration } from './parse-duration.ts';
+
+/** One value for all objects, or a function that returns the value for an object; undefined: the object has none. */
+export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
+
+/** The times at which objects run without a change. */
+export interface Timing {
+  /** Undefined: not at an interval. Throws for a bad value of the author's function. */
+  everyMs(object: ApiObject): number | undefined;
+  /** Undefined: by no schedule. Throws for a bad value of the author's function. */
+  scheduleOf(object: ApiObject): CronSchedule | undefined;
+}
+
+interface TimingOptions<T extends ApiObject> {
+  readonly every?: PerObject<T, Duration>;
+  readonly schedule?: PerObject<T, Schedule>;
+}
+
+/** Parsed schedules that functions returned; most objects share a few. */
+const maxParsed = 1000;
+
+/** Returns undefined when there is neither interval nor schedule. Throws for a bad value, and names its option. */
+export function timingOf<T extends ApiObject>(
+  name: string,
+  { every, schedule }: TimingOptions<T>,
+): Timing | undefined {
+  if (every === undefined && schedule === undefined) return undefined;
+  return Object.freeze({
+    everyMs: perObject(every, named(`controller "${name}": every`, parseEvery)),
+    scheduleOf: perObject(schedule, named(`controller "${name}": schedule`, remembered())),
+  });
+}
+
+function perObject<T extends ApiObject, V, R>(
+  value: PerObject<T, V> | undefined,
+  parse: (value: V) => R,
+): { of(object: T): R | undefined }['of'] {
+  if (value === undefined) return () => undefined;
+  if (!isFunction<T, V>(value)) {
+    const parsed = parse(value);
+    return () => parsed;
+  }
+  return (object) => {
+    const found = value(object);
+    return found === undefined ? undefined : parse(found);
+  };
+}
+
+function isFunction<T, V>(value: unknown): value is (object: T) => V | undefined {
+  return typeof value === 'function';
+}
+
+function named<V, R>(option: string, parse: (value: V) => R): (value: V) => R {
+  return (value) => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (error instanceof RangeError) throw new RangeError(`${option}: ${error.message}`, { cause: error });
+      throw new TypeError(`${option}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  };
+}
+
+function parseEvery(every: Duration): number {
+  const everyMs = parseDuration(every);
+  if (everyMs > 0) return everyMs;
+  throw new RangeError(`must be above 0, not ${JSON.stringify(every)}`);
+}
+
+function remembered(): (schedule: Schedule) => CronSchedule {
+  const parsed = new Map<string, CronSchedule>();
+  return (schedule) => {
+    const id = JSON.stringify(schedule);
+    let found = parsed.get(id);
+    if (found === undefined) {
+      found = new CronSchedule(schedule);
+      if (parsed.size >= maxParsed) parsed.clear();
+      parsed.set(id, found);
+    }
+    return found;
+  };
+}

@@ -1,0 +1,51 @@
+import type { CronSchedule } from '../definition/cron-schedule.ts';
+
+/** The most missed slots that run one after another. */
+export const maxMissedSlots = 100;
+/** Dropped slots are counted up to this number, because counting takes 50 µs for each. */
+const maxCounted = 500;
+
+export interface SlotQuestion {
+  readonly schedule: CronSchedule;
+  /** Slots up to this time count as ended. */
+  readonly ended: number;
+  readonly nowMs: number;
+  /** The slot for which this process waited. */
+  readonly awaited: number | undefined;
+}
+
+/** Returns the slot that runs now; undefined when none is due. */
+export function dueSlot({ schedule, ended, nowMs, awaited }: SlotQuestion): number | undefined {
+  const first = schedule.nextAfter(ended);
+  if (first === undefined || first > nowMs) return undefined;
+  if (schedule.missed === 'all') {
+    if (!hasMoreThan(maxMissedSlots, schedule, { first, nowMs })) return first;
+    return schedule.lastUpTo(nowMs, maxMissedSlots).findLast((slot) => slot > ended);
+  }
+  const latest = schedule.lastUpTo(nowMs, 1)[0];
+  return schedule.missed === 'last' || latest === awaited ? latest : undefined;
+}
+
+/** Returns whether more slots than these are due, the first included. */
+function hasMoreThan(
+  count: number,
+  schedule: CronSchedule,
+  { first, nowMs }: { readonly first: number; readonly nowMs: number },
+): boolean {
+  let slot: number | undefined = first;
+  for (let passed = 0; passed < count && slot !== undefined; passed += 1) {
+    slot = schedule.nextAfter(slot);
+    if (slot === undefined || slot > nowMs) return false;
+  }
+  return slot !== undefined;
+}
+
+/** The slots after `ended` and before this one: how many are left out, and whether there are more than were counted. */
+export function droppedSlots({ schedule, ended }: SlotQuestion, slot: number): { count: number; isMore: boolean } {
+  let count = 0;
+  for (let each = schedule.nextAfter(ended); each !== undefined && each < slot; each = schedule.nextAfter(each)) {
+    if (count >= maxCounted) return { count, isMore: true };
+    count += 1;
+  }
+  return { count, isMore: false };
+}

@@ -1,0 +1,171 @@
+import { isConflict, isNotFound, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { CronSchedule } from '../definition/cron-schedule.ts';
+import type { Timing } from '../definition/timing.ts';
+import { droppedSlots, dueSlot, type SlotQuestion } from './due-slot.ts';
+import { readSlotRecord, slotAnnotations, type SlotRecord } from './slot-record.ts';
+
+export interface ObjectSlotsParts {
+  readonly model: ModelDescriptor;
+  /** `<group>/<name of the controller>`. */
+  readonly manager: string;
+  readonly timing: Timing;
+  readonly clock: Clock;
+}
+
+/** The run that asks. */
+export interface SlotRun {
+  readonly key: string;
+  readonly reconcileID: string;
+  readonly client: Client;
+  readonly logger: Logger;
+}
+
+/** What the process knows of an object beside its record. */
+interface KnownSlots {
+  readonly uid: string;
+  everyMs: number | undefined;
+  schedule: CronSchedule | undefined;
+  record: SlotRecord | undefined;
+  /** The slot for which the key waits in the queue. */
+  awaited: number | undefined;
+  /** The begun slot that this process stored as its own. */
+  begun: number | undefined;
+  /** A slot that ended while its end could not be stored. */
+  unstored: number | undefined;
+}
+
+/**
+ * The slots of the objects of a controller. The beginning of a slot is stored with the revision as a precondition: a leader that
+ * takes over with an old cache gets a Conflict instead of a slot that has ended. Its end is stored by uid alone, because only
+ * the leader writes these annotations, and the fence of its client refuses all others.
+ */
+export class ObjectSlots {
+  readonly #parts: ObjectSlotsParts;
+  readonly #known = new Map<string, KnownSlots>();
+
+  constructor(parts: ObjectSlotsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the object with its record, and the slot for which it runs now, if any. Rejects with what the client rejects with. */
+  async begin(run: SlotRun, object: ApiObject): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
+    const known = this.#knownOf(run.key, object);
+    known.everyMs = this.#logged(run, () => this.#parts.timing.everyMs(object));
+    const stored = readSlotRecord(object, this.#parts.manager);
+    known.record = stored;
+    try {
+      known.schedule = this.#parts.timing.scheduleOf(object);
+    } catch (err) {
+      known.schedule = undefined;
+      run.logger.error({ err }, 'the schedule of an object is wrong: its slots wait');
+      return { object };
+    }
+    const { schedule } = known;
+    if (schedule !== undefined) return this.#beginSlot(run, object, { ...known, schedule });
+    known.unstored = undefined;
+    return { object: stored === undefined ? object : await this.#store(run, object, undefined) };
+  }
+
+  /** Stores the end of a slot. Once it was called, this process does not run the slot again, even if it rejects. */
+  async end(run: SlotRun, object: ApiObject, slot: number): Promise<void> {
+    const known = this.#knownOf(run.key, object);
+    known.unstored = slot;
+    known.record = ended(known.record, slot);
+    const { name, namespace, uid } = object.metadata;
+    const patch = { metadata: { annotations: slotAnnotations(known.record, this.#parts.manager) } };
+    const scope = namespace === undefined ? {} : { namespace };
+    try {
+      await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
+    } catch (error) {
+      // The object is gone; another one may have its name.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    known.unstored = undefined;
+    known.begun = undefined;
+  }
+
+  /** Returns after which time an object runs again: the interval after a run that ended well, and its next slot. */
+  delays(key: string): { readonly everyMs: number | undefined; readonly slotMs: number | undefined } {
+    const known = this.#known.get(key);
+    return { everyMs: known?.everyMs, slotMs: known === undefined ? undefined : this.#slotDelay(known) };
+  }
+
+  /** Called when the object is gone, or declared deleted. */
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+
+  #slotDelay(known: KnownSlots): number | undefined {
+    const { schedule, record, awaited } = known;
+    if (schedule === undefined || record === undefined) return undefined;
+    const nowMs = this.#parts.clock.now();
+    const isDue = record.begun === undefined && dueSlot({ schedule, ended: record.ended, nowMs, awaited }) !== undefined;
+    if (isDue) return 0;
+    known.awaited = schedule.nextAfter(Math.max(nowMs, record.ended));
+    return known.awaited === undefined ? undefined : known.awaited - nowMs;
+  }
+
+  async #beginSlot(
+    run: SlotRun,
+    object: ApiObject,
+    { schedule, unstored, awaited, begun, record: stored }: KnownSlots & { readonly schedule: CronSchedule },
+  ): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
+    const nowMs = this.#parts.clock.now();
+    let record = unstored === undefined ? stored : ended(stored, unstored);
+    // Whole seconds, as it is stored.
+    if (record?.schedule !== schedule.text) {
+      record = { schedule: schedule.text, ended: Math.floor(nowMs / 1000) * 1000, begun: record?.begun };
+    }
+    const question = { schedule, ended: record.ended, nowMs, awaited };
+    const slot = record.begun?.slot ?? dueSlot(question);
+    if (slot !== undefined && begun !== slot) {
+      if (record.begun === undefined) this.#warnOfDropped(run, question, slot);
+      record = { ...record, begun: { slot, reconcileID: run.reconcileID } };
+    }
+    const present = record === stored ? object : await this.#store(run, object, record);
+    const known = this.#knownOf(run.key, object);
+    Object.assign(known, { record, begun: slot, unstored: undefined });
+    return slot === undefined ? { object: present } : { object: present, slot };
+  }
+
+  /** With the policy `all` the author wants each of them. */
+  #warnOfDropped({ logger }: SlotRun, question: SlotQuestion, slot: number): void {
+    if (question.schedule.missed !== 'all') return;
+    const { count, isMore } = droppedSlots(question, slot);
+    if (count === 0) return;
+    logger.warn({ dropped: count }, `${isMore ? 'more than ' : ''}${count} missed slots are dropped: 100 at most run late`);
+  }
+
+  #store({ client }: SlotRun, object: ApiObject, record: SlotRecord | undefined): Promise<ApiObject> {
+    const { name, namespace, uid, resourceVersion } = object.metadata;
+    const patch = { metadata: { annotations: slotAnnotations(record, this.#parts.manager) } };
+    const scope = namespace === undefined ? {} : { namespace };
+    const options = { preconditions: { uid, resourceVersion }, ...scope };
+    return client.patch(this.#parts.model, name, { type: 'merge', patch }, options);
+  }
+
+  #logged<R>({ logger }: SlotRun, read: () => R): R | undefined {
+    try {
+      return read();
+    } catch (err) {
+      logger.error({ err }, 'the interval of an object is wrong: it runs only when something changes');
+      return undefined;
+    }
+  }
+
+  #knownOf(key: string, { metadata: { uid } }: ApiObject): KnownSlots {
+    let known = this.#known.get(key);
+    if (known?.uid === uid) return known;
+    const nothing = { everyMs: undefined, schedule: undefined, record: undefined };
+    known = { uid, ...nothing, awaited: undefined, begun: undefined, unstored: undefined };
+    this.#known.set(key, known);
+    return known;
+  }
+}
+
+function ended(record: SlotRecord | undefined, slot: number): SlotRecord | undefined {
+  return record === undefined
+    ? undefined
+    : { schedule: record.schedule, ended: Math.max(record.ended, slot), begun: undefined };
+}

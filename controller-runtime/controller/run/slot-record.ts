@@ -1,0 +1,56 @@
+import type { ApiObject } from '../../api/index.ts';
+import { formatTime } from '../../clock/format-time.ts';
+import { groupOf } from '../definition/kind-id.ts';
+
+/** What is stored of an object's schedule. Times are in milliseconds since 1970. */
+export interface SlotRecord {
+  /** The schedule for which it counts. */
+  readonly schedule: string;
+  /** The last slot that ended, or the time at which the schedule began to count: slots up to it never run again. */
+  readonly ended: number;
+  /** A slot whose run began and has not ended. */
+  readonly begun?: { readonly slot: number; readonly reconcileID: string } | undefined;
+}
+
+type AnnotationNames = readonly [schedule: string, ended: string, begun: string];
+
+const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
+
+/**
+ * Reads the record of an object. It is kept in three annotations of the object, under prefixes of the kind's group:
+ * it ends with the object, costs no object or watch of its own, is in the cache that the run reads anyway, and people see it.
+ * Texts that are not such a record count as none.
+ */
+export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
+  const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);
+  const endedMs = Date.parse(ended ?? '');
+  if (schedule === undefined || Number.isNaN(endedMs)) return undefined;
+  const [slot = '', reconcileID = ''] = begun?.split(' ') ?? [];
+  const slotMs = Date.parse(slot);
+  return { schedule, ended: endedMs, begun: Number.isNaN(slotMs) ? undefined : { slot: slotMs, reconcileID } };
+}
+
+/** Returns the annotations of a record, as a merge patch has them. Without a record they are removed. */
+export function slotAnnotations(record: SlotRecord | undefined, manager: string): Record<string, string | null> {
+  const [schedule, ended, begun] = namesOf(manager);
+  return {
+    [schedule]: record?.schedule ?? null,
+    [ended]: record === undefined ? null : formatTime(record.ended),
+    [begun]: record?.begun === undefined ? null : `${formatTime(record.begun.slot)} ${record.begun.reconcileID}`,
+  };
+}
+
+/** Returns the annotations of an object without the records of schedules: changes of these cause no run. */
+export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Readonly<Record<string, string>> {
+  const group = groupOf(apiVersion);
+  const starts = prefixes.map((prefix) => (group === '' ? `${prefix}/` : `${prefix}.${group}/`));
+  const isOther = ([name]: readonly [string, string]): boolean => !starts.some((start) => name.startsWith(start));
+  return Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(isOther));
+}
+
+/** `manager` is `<group>/<controller>`, or the controller alone in the core group. */
+function namesOf(manager: string): AnnotationNames {
+  const rest = manager.includes('/') ? `.${manager}` : `/${manager}`;
+  const [schedule, ended, begun] = prefixes;
+  return [`${schedule}${rest}`, `${ended}${rest}`, `${begun}${rest}`];
+}

@@ -1,0 +1,351 @@
+import { controller, terminal } from 'homeostat';
+import type { ControllerOptions, ReconcileContext, ReconcileResult } from 'homeostat';
+import { checkConvergence } from 'homeostat/testing';
+import { expect } from 'chai';
+import { runControllers, transports } from './both-clients.ts';
+import type { Running, Transport } from './both-clients.ts';
+import type { FromModel } from './from-model.ts';
+import { Team, Worker } from './models.ts';
+
+type TeamObject = FromModel<typeof Team>;
+type TeamRun = ReconcileContext<TeamObject>;
+type Timing = Pick<ControllerOptions<TeamObject>, 'every' | 'schedule' | 'cleanup' | 'predicates'>;
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** The first time of a fake clock. */
+const midnight = '2030-01-01T00:00:00Z';
+
+interface Scheduled extends Running {
+  /** The runs since they were last read: the name, and the slot or `-`. */
+  read(): readonly string[];
+  /** Moves the clock to a time, and waits for the runs. */
+  to(time: string): Promise<void>;
+}
+
+for (const transport of transports) {
+  describe(`a schedule, ${transport}`, () => {
+    it('runs each object at its slots, with the slot and the reason, and once for each', async () => {
+      const reasons: string[] = [];
+      const at = await runTeams(transport, { schedule: '0 3 * * *' }, ({ scheduled, reasons: given }) => {
+        if (scheduled !== undefined) reasons.push(...given.map(({ type, detail }) => `${type} ${detail}`));
+      });
+      expect(at.read()).to.deep.equal(['red -']);
+      await at.to('2030-01-01T02:59:59Z');
+      expect(at.read()).to.deep.equal([]);
+      await at.to('2030-01-01T03:00:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T03:00:00Z']);
+      await at.to('2030-01-02T03:00:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-02T03:00:00Z']);
+      expect(reasons).to.deep.equal(['schedule 2030-01-01T03:00:00Z', 'schedule 2030-01-02T03:00:00Z']);
+      await at.stop();
+    });
+
+    it('never runs a slot again that ended: not at a change, and not after a restart between slots', async () => {
+      const at = await runTeams(transport, { schedule: '0 * * * *' });
+      await at.to('2030-01-01T01:00:00Z');
+      expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+      await at.settle();
+      await at.restart();
+      await at.settle();
+      expect(at.read()).to.deep.equal(['red -', 'red -']);
+      await at.to('2030-01-01T02:00:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T02:00:00Z']);
+      await at.stop();
+    });
+
+    it('runs a slot again with the same time when its run failed', async () => {
+      const tries = { left: 2 };
+      const at = await runTeams(transport, { schedule: '0 * * * *' }, ({ scheduled }) => {
+        if (scheduled === undefined || tries.left === 0) return;
+        tries.left -= 1;
+        throw new Error('this slot fails');
+      });
+      at.read();
+      await at.to('2030-01-01T01:00:00Z');
+      await at.to('2030-01-01T01:05:00Z');
+      expect(at.read()).to.deep.equal(Array(3).fill('red 2030-01-01T01:00:00Z'));
+      await at.stop();
+    });
+
+    it('runs a slot again with the same time when the process ended within its run, whatever is missed', async () => {
+      const hold = { is: true };
+      const at = await runTeams(
+        transport,
+        { schedule: { cron: '0 * * * *', missed: 'skip' } },
+        async ({ scheduled, signal }) => {
+          if (scheduled === undefined || !hold.is) return;
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        },
+      );
+      at.read();
+      await at.clock.advance(hourMs);
+      await at.clock.runUntil(() => at.runs.length > 0, minuteMs);
+      expect(at.read()).to.deep.equal(['red 2030-01-01T01:00:00Z']);
+      await at.whileDown(async () => {
+        hold.is = false;
+        await at.clock.advance(3 * hourMs);
+      });
+      await at.settle();
+      expect(at.read()).to.deep.equal(['red 2030-01-01T01:00:00Z']);
+      await at.to('2030-01-01T05:00:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T05:00:00Z']);
+      await at.stop();
+    });
+
+    it('runs the missed slots as the policy says', async () => {
+      const expected = {
+        skip: ['-'],
+        last: ['2030-01-01T04:00:00Z'],
+        all: ['2030-01-01T02:00:00Z', '2030-01-01T03:00:00Z', '2030-01-01T04:00:00Z'],
+      };
+      for (const missed of ['skip', 'last', 'all'] as const) {
+        const at = await runTeams(transport, { schedule: { cron: '0 * * * *', missed } });
+        await at.to('2030-01-01T01:00:00Z');
+        expect(at.read().at(-1)).to.equal('red 2030-01-01T01:00:00Z');
+        await at.whileDown(() => at.clock.advance(3.5 * hourMs));
+        await at.settle();
+        expect(at.read()).to.deep.equal(expected[missed].map((slot) => `red ${slot}`));
+        await at.to('2030-01-01T05:00:00Z');
+        expect(at.read()).to.deep.equal(['red 2030-01-01T05:00:00Z']);
+        await at.stop();
+      }
+    });
+
+    it('is the schedule that a function returns for the object, and counts from a change of it', async () => {
+      const schedule = ({ spec: { size } }: TeamObject): string | undefined => (size < 60 ? `${size} * * * *` : undefined);
+      const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 10, blue: 20 } });
+      at.read();
+      await at.to('2030-01-01T00:10:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T00:10:00Z']);
+      await at.to('2030-01-01T00:30:00Z');
+      expect(at.read()).to.deep.equal(['blue 2030-01-01T00:20:00Z']);
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 25 } } });
+      await at.client.patch(Team, 'blue', { type: 'merge', patch: { spec: { size: 99 } } });
+      await at.settle();
+      expect(at.read()).to.have.members(['red -', 'blue -']);
+      expect((await at.client.get(Team, 'blue')).metadata.annotations ?? {}).to.deep.equal({});
+      await at.to('2030-01-01T01:25:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T01:25:00Z']);
+      await at.stop();
+    });
+
+    it('follows the local time of a zone over a change of daylight saving', async () => {
+      const timeZone = 'Europe/Berlin';
+      const schedule = { cron: '30 2 * * *', timeZone };
+      const at = await runTeams(transport, { schedule }, undefined, { startTime: '2030-03-30T00:00:00Z' });
+      at.read();
+      await at.to('2030-03-30T01:30:00Z');
+      // 02:30 does not exist on the 31st: the slot is at 03:00 summer time.
+      await at.to('2030-03-31T01:00:00Z');
+      await at.to('2030-04-01T00:30:00Z');
+      expect(at.read()).to.deep.equal([
+        'red 2030-03-30T01:30:00Z',
+        'red 2030-03-31T01:00:00Z',
+        'red 2030-04-01T00:30:00Z',
+      ]);
+      await at.stop();
+    });
+
+    it('goes on beside an interval and a time that a run asks for', async () => {
+      const at = await runTeams(transport, { every: '20m', schedule: '30 0 * * *' }, ({ scheduled, now }) =>
+        scheduled === undefined && now === midnight ? { after: '5m' } : undefined,
+      );
+      expect(at.read()).to.deep.equal(['red -']);
+      await at.to('2030-01-01T00:05:00Z');
+      expect(at.read()).to.deep.equal(['red -']);
+      await at.to('2030-01-01T00:24:59Z');
+      expect(at.read()).to.deep.equal([]);
+      await at.to('2030-01-01T00:25:00Z');
+      expect(at.read()).to.deep.equal(['red -']);
+      await at.to('2030-01-01T00:30:00Z');
+      expect(at.read()).to.deep.equal(['red 2030-01-01T00:30:00Z']);
+      await at.to('2030-01-01T00:50:00Z');
+      expect(at.read()).to.deep.equal(['red -']);
+      await at.stop();
+    });
+
+    it('stores nothing for an interval, which may be of an object', async () => {
+      const every = ({ spec: { size } }: TeamObject): string | undefined => (size > 0 ? `${size}m` : undefined);
+      const at = await runTeams(transport, { every }, undefined, { teams: { red: 10, blue: 0 } });
+      expect(at.read()).to.have.members(['red -', 'blue -']);
+      await at.to('2030-01-01T00:10:00Z');
+      await at.to('2030-01-01T00:20:00Z');
+      expect(at.read()).to.deep.equal(['red -', 'red -']);
+      expect(at.requestsOfRuns()).to.equal(0);
+      await at.stop();
+    });
+
+    it('keeps the other runs of an object whose schedule is wrong', async () => {
+      const schedule = ({ spec: { size } }: TeamObject): string => `${size} 0 * * *`;
+      const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 61, blue: 30 } });
+      expect(at.read()).to.have.members(['red -', 'blue -']);
+      await at.to('2030-01-01T00:30:00Z');
+      expect(at.read()).to.deep.equal(['blue 2030-01-01T00:30:00Z']);
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 40 } } });
+      await at.to('2030-01-01T00:40:00Z');
+      expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T00:40:00Z']);
+      await at.stop();
+    });
+  });
+}
+
+describe('a schedule', () => {
+  it('drops all but the last 100 missed slots', async () => {
+    const at = await runTeams('in process', { schedule: { cron: '* * * * *', missed: 'all' } });
+    await at.whileDown(() => at.clock.advance(150 * minuteMs));
+    at.read();
+    await at.settle();
+    const runs = at.read();
+    expect(runs).to.have.length(100);
+    expect([runs[0], runs.at(-1)]).to.deep.equal(['red 2030-01-01T00:51:00Z', 'red 2030-01-01T02:30:00Z']);
+    await at.stop();
+  });
+
+  it('runs one slot late, after a run that took longer than the interval', async () => {
+    let release: (() => void) | undefined;
+    const at = await runTeams('in process', { schedule: '* * * * *' }, async ({ scheduled }) => {
+      if (scheduled === '2030-01-01T00:01:00Z') await new Promise<void>((resolve) => (release = resolve));
+    });
+    at.read();
+    await at.clock.advance(minuteMs);
+    await at.clock.runUntil(() => release !== undefined, 1000);
+    await at.clock.advance(110_000);
+    release?.();
+    await at.settle();
+    expect(at.read()).to.deep.equal(['red 2030-01-01T00:01:00Z', 'red 2030-01-01T00:02:00Z']);
+    await at.stop();
+  });
+
+  it('ends with a terminal error, and the next slot runs', async () => {
+    const at = await runTeams('in process', { schedule: '0 * * * *' }, ({ scheduled }) => {
+      if (scheduled === '2030-01-01T01:00:00Z') throw terminal('this slot has no work');
+    });
+    at.read();
+    await at.to('2030-01-01T01:00:00Z');
+    await at.to('2030-01-01T02:00:00Z');
+    expect(at.read()).to.deep.equal(['red 2030-01-01T01:00:00Z', 'red 2030-01-01T02:00:00Z']);
+    await at.stop();
+  });
+
+  it('does not run for an object that is declared deleted', async () => {
+    const at = await runTeams('in process', { schedule: '0 * * * *', cleanup: () => ({ after: '30m' }) });
+    at.read();
+    await at.client.delete(Team, 'red');
+    await at.to('2030-01-01T01:00:00Z');
+    await at.to('2030-01-01T02:00:00Z');
+    expect(at.read()).to.deep.equal([]);
+    await at.stop();
+  });
+
+  it('causes no run by what it stores, whatever the predicates are', async () => {
+    const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
+    await at.to('2030-01-01T01:00:00Z');
+    expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
+    await at.stop();
+  });
+
+  it('of a wrong value is refused at the declaration, by the option and the value', () => {
+    const refusals: readonly (readonly [Timing, string])[] = [
+      [{ every: 'soon' }, 'controller "team": every: "soon" is not a duration'],
+      [{ every: 0 }, 'controller "team": every: must be above 0, not 0'],
+      [{ schedule: 'daily' }, 'controller "team": schedule: "daily" is not a cron expression of five fields'],
+      [{ schedule: '0 0 3 * * *' }, 'schedule: "0 0 3 * * *" is not a cron expression of five fields'],
+      [{ schedule: '61 * * * *' }, '"61 * * * *" is not a cron expression of five fields: Invalid value for minute: 61'],
+      [{ schedule: '? 3 * * *' }, '"? 3 * * *" is not a cron expression of five fields: write "*" in place of "?"'],
+      [{ schedule: '0 0 30 2 *' }, 'schedule: "0 0 30 2 *" names no time'],
+      [{ schedule: `${'0,'.repeat(200)}0 * * * *` }, 'it has more than 256 characters'],
+      [
+        { schedule: { cron: '0 3 * * *', timeZone: 'Berlin' } },
+        'schedule: timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not "Berlin"',
+      ],
+      [{ schedule: { cron: '0 3 * * *', timeZone: '+01:00' } }, 'not "+01:00"'],
+      [
+        { schedule: { cron: '0 3 * * *', missed: 'some' as 'all' } },
+        'schedule: missed must be "skip", "last" or "all", not "some"',
+      ],
+      [
+        { schedule: { cron: '0 3 * * *', timezone: 'UTC' } as { cron: string } },
+        'controller "team": schedule: unknown key "timezone". Did you mean "timeZone"?',
+      ],
+      [{ schedule: 5 as unknown as string }, 'write a cron expression such as "0 3 * * *", or { cron, timeZone, missed }, not 5'],
+    ];
+    for (const [timing, message] of refusals) {
+      expect(() => controller(Team, { ...timing, reconcile: () => {} }), message).to.throw(message);
+    }
+  });
+
+  it('comes to the same end whatever fault meets its requests', async () => {
+    await checkConvergence({
+      models: [Team, Worker],
+      controllers: () => [
+        controller(Team, {
+          schedule: { cron: '1,2,3 0 1 1 *', missed: 'all' },
+          owns: [Worker],
+          async reconcile({ scheduled, name, ensure }) {
+            if (scheduled === undefined) return;
+            await ensure(Worker, `${name}-${Date.parse(scheduled) / minuteMs}`, { spec: { task: 'dig' } });
+          },
+        }),
+      ],
+      async scenario({ client, clock, settle }) {
+        await client.create(Team, { metadata: { name: 'red' }, spec: { size: 2 } });
+        await settle();
+        for (const slot of [1, 2, 3]) {
+          await clock.advance(Math.max(0, Date.parse(midnight) + slot * minuteMs - clock.now()));
+          await settle();
+        }
+      },
+      seeds: 3,
+    });
+  });
+});
+
+interface ScheduledTeams extends Scheduled {
+  readonly runs: readonly string[];
+  /** Stops the controllers, and starts them again when the work is done. */
+  whileDown(work: () => Promise<void>): Promise<void>;
+}
+
+interface TeamOptions {
+  /** By name: the size. */
+  readonly teams?: Readonly<Record<string, number>>;
+  readonly startTime?: string;
+}
+
+/** Runs a controller of teams until it has nothing to do. */
+async function runTeams(
+  transport: Transport,
+  timing: Timing,
+  reconcile: (run: TeamRun) => ReconcileResult | Promise<ReconcileResult> = () => {},
+  { teams = { red: 1 }, startTime = midnight }: TeamOptions = {},
+): Promise<ScheduledTeams> {
+  const runs: string[] = [];
+  const teamController = controller(Team, {
+    ...timing,
+    reconcile(run) {
+      runs.push(`${run.name} ${run.scheduled ?? '-'}`);
+      return reconcile(run);
+    },
+  });
+  const at = await runControllers(transport, {
+    models: [Team],
+    controllers: [teamController],
+    startTime,
+    before: async (client) => {
+      for (const [name, size] of Object.entries(teams)) await client.create(Team, { metadata: { name }, spec: { size } });
+    },
+  });
+  await at.settle();
+  return {
+    ...at,
+    runs,
+    read: () => runs.splice(0),
+    to: async (time) => {
+      await at.clock.advance(Date.parse(time) - at.clock.now());
+      await at.settle();
+    },
+    whileDown: (work) => at.restart(work),
+  };
+}
