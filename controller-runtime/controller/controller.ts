@@ -295,7 +295,10 @@ export class Controller {
     if (delays === undefined) return;
     const { everyMs, slotMs } = delays;
     if (everyMs !== undefined && kind === 'success') this.#queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
-    if (slotMs !== undefined) this.#queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
+    // A slot that is due already waits for the back-off of a failed run, too.
+    const canRun = slotMs !== 0 || kind === 'success' || kind === 'after' || kind === 'terminal';
+    if (slotMs !== undefined && canRun)
+      this.#queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }
 
   /** The run holds its worker until it ends, which may be never. */

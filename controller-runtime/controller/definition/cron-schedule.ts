@@ -53,7 +53,7 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
   const options = typeof schedule === 'string' ? { cron: schedule } : schedule;
   if (typeof options !== 'object' || options === null || typeof options.cron !== 'string') {
     throw new TypeError(
-      `write a cron expression such as "0 3 * * *", or { cron, timeZone, missed }, not ${String(JSON.stringify(schedule)).slice(0, 100)}`,
+      `write a cron expression such as "0 3 * * *", or { cron, timeZone, missed }, not ${`${JSON.stringify(schedule)}`.slice(0, 100)}`,
     );
   }
   const unknown = unknownKeyOf(options, optionKeys);
@@ -63,7 +63,7 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
     throw new RangeError(`missed must be "skip", "last" or "all", not ${JSON.stringify(missed)}`);
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
-    const written = String(JSON.stringify(timeZone)).slice(0, 100);
+    const written = `${JSON.stringify(timeZone)}`.slice(0, 100);
     throw new RangeError(`timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not ${written}`);
   }
   return { cron: cron.trim().replaceAll(/\s+/g, ' '), timeZone, missed };

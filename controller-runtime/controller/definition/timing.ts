@@ -22,10 +22,7 @@ interface TimingOptions<T extends ApiObject> {
 const maxParsed = 1000;
 
 /** Returns undefined when there is neither interval nor schedule. Throws for a bad value, and names its option. */
-export function timingOf<T extends ApiObject>(
-  name: string,
-  { every, schedule }: TimingOptions<T>,
-): Timing | undefined {
+export function timingOf<T extends ApiObject>(name: string, { every, schedule }: TimingOptions<T>): Timing | undefined {
   if (every === undefined && schedule === undefined) return undefined;
   return Object.freeze({
     everyMs: perObject(every, named(`controller "${name}": every`, parseEvery)),

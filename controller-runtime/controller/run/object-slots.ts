@@ -1,4 +1,12 @@
-import { isConflict, isNotFound, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../../api/index.ts';
+import {
+  isConflict,
+  isFormerLeader,
+  isNotFound,
+  type ApiObject,
+  type Clock,
+  type Logger,
+  type ModelDescriptor,
+} from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 import type { Timing } from '../definition/timing.ts';
@@ -79,7 +87,7 @@ export class ObjectSlots {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
       // The object is gone; another one may have its name.
-      if (!isNotFound(error) && !isConflict(error)) throw error;
+      if (isFormerLeader(error) || !(isNotFound(error) || isConflict(error))) throw error;
     }
     known.unstored = undefined;
     known.begun = undefined;
@@ -100,7 +108,8 @@ export class ObjectSlots {
     const { schedule, record, awaited } = known;
     if (schedule === undefined || record === undefined) return undefined;
     const nowMs = this.#parts.clock.now();
-    const isDue = record.begun === undefined && dueSlot({ schedule, ended: record.ended, nowMs, awaited }) !== undefined;
+    const isDue =
+      record.begun === undefined && dueSlot({ schedule, ended: record.ended, nowMs, awaited }) !== undefined;
     if (isDue) return 0;
     known.awaited = schedule.nextAfter(Math.max(nowMs, record.ended));
     return known.awaited === undefined ? undefined : known.awaited - nowMs;
@@ -134,7 +143,10 @@ export class ObjectSlots {
     if (question.schedule.missed !== 'all') return;
     const { count, isMore } = droppedSlots(question, slot);
     if (count === 0) return;
-    logger.warn({ dropped: count }, `${isMore ? 'more than ' : ''}${count} missed slots are dropped: 100 at most run late`);
+    logger.warn(
+      { dropped: count },
+      `${isMore ? 'more than ' : ''}${count} missed slots are dropped: 100 at most run late`,
+    );
   }
 
   #store({ client }: SlotRun, object: ApiObject, record: SlotRecord | undefined): Promise<ApiObject> {
