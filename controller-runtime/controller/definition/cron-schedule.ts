@@ -53,7 +53,7 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
   const options = typeof schedule === 'string' ? { cron: schedule } : schedule;
   if (typeof options !== 'object' || options === null || typeof options.cron !== 'string') {
     throw new TypeError(
-      `write a cron expression such as "0 3 * * *", or { cron, timeZone, missed }, not ${`${JSON.stringify(schedule)}`.slice(0, 100)}`,
+      `write a cron expression such as "0 3 * * *", or { cron, timeZone, missed }, not ${shown(schedule)}`,
     );
   }
   const unknown = unknownKeyOf(options, optionKeys);
@@ -63,10 +63,15 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
     throw new RangeError(`missed must be "skip", "last" or "all", not ${JSON.stringify(missed)}`);
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
-    const written = `${JSON.stringify(timeZone)}`.slice(0, 100);
-    throw new RangeError(`timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not ${written}`);
+    throw new RangeError(`timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not ${shown(timeZone)}`);
   }
   return { cron: cron.trim().replaceAll(/\s+/g, ' '), timeZone, missed };
+}
+
+function shown(value: unknown): string {
+  // A function has no JSON.
+  const json: unknown = JSON.stringify(value);
+  return String(json).slice(0, 100);
 }
 
 /** The runtime accepts offsets too; they begin with a sign. */

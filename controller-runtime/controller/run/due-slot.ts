@@ -1,7 +1,7 @@
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 
 /** The most missed slots that run one after another. */
-export const maxMissedSlots = 100;
+const maxMissedSlots = 100;
 /** Dropped slots are counted up to this number, because counting takes 50 µs for each. */
 const maxCounted = 500;
 
