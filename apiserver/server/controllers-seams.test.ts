@@ -20,6 +20,7 @@ const modelOf = (
 const Note = modelOf('notes.example.com/v1/Note', 'notes');
 const Page = modelOf('notes.example.com/v1/Page', 'pages', 'Namespaced');
 const Namespace = modelOf('v1/Namespace', 'namespaces');
+const Account = modelOf('v1/ServiceAccount', 'serviceaccounts', 'Namespaced');
 
 interface Replica {
   readonly server: ApiServer;
@@ -191,8 +192,14 @@ describe('controllers of the server and concurrent writers', () => {
       });
     }
 
-    async function createNamespace({ server }: Replica): Promise<void> {
-      await server.client.create(Namespace, { metadata: { name: 'short' } });
+    /** Creates the namespace, and waits until no replica is still creating its account. */
+    async function createNamespace(first: Replica, ...others: readonly Replica[]): Promise<void> {
+      await first.server.client.create(Namespace, { metadata: { name: 'short' } });
+      for (const replica of [first, ...others]) {
+        const { client } = replica.server;
+        await eventually(async () => (await client.list(Account, { namespace: 'short' })).items.length === 1);
+        await idle(replica);
+      }
     }
 
     async function createPage({ server }: Replica, name: string): Promise<ApiObject> {
@@ -205,7 +212,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
-      await createNamespace(a);
+      await createNamespace(a, b);
       await b.server.client.list(Page);
       const commit = gate();
       b.store.beforeCommit = commit.hold;
@@ -231,7 +238,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('refuses an object that a lagging server creates in it while it waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
+      await createNamespace(a, b);
       const finalizers = ['example.com/wait'];
       await a.server.client.create(Page, { metadata: { name: 'slow', namespace: 'short', finalizers } });
       await b.server.client.list(Page);
@@ -262,7 +269,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('deletes no objects of the same name in the next namespace of its name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
+      await createNamespace(a, b);
       await createPage(a, 'page');
       await b.server.client.list(Page);
       const [here, there] = [holdAfterNextCommit(a.store), gate()];
@@ -280,7 +287,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('may be finalized by several servers at once', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
+      await createNamespace(a, b);
       const [here, there] = [holdAfterNextCommit(a.store), gate()];
       b.store.beforeCommit = there.hold;
       await a.server.client.delete(Namespace, 'short');
