@@ -3,6 +3,7 @@ import type { Attributes } from '../../authorization/attributes.ts';
 import type { Decision } from '../../authorization/authorizer.ts';
 import type { BodySource } from '../../decode/body-codec.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
+import type { Query } from './query.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 /** Something that a user was allowed to do. */
@@ -41,6 +42,7 @@ export interface RequestState {
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
   grants: readonly Grant[] | undefined;
+  query: Query | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
 }
@@ -59,6 +61,7 @@ export function beginState(context: Context, id: string): void {
     caller: undefined,
     impersonator: undefined,
     grants: undefined,
+    query: undefined,
     isCurrent: false,
     audited: undefined,
   } satisfies RequestState;
