@@ -15,7 +15,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import type { ObjectView } from '../../views/object-view.ts';
 import { awaitedVersion } from '../access/current.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import type { Format } from '../request/accept.ts';
+import type { ResponseFormat } from '../request/accept.ts';
 import type { AnswerMemory } from '../response/answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
 import type { ReadOptions } from '../request/write-options.ts';
@@ -54,12 +54,12 @@ interface Call {
   readonly context: Context;
   readonly path: ResourcePath;
   readonly resource: Resource;
-  readonly format: Format;
+  readonly format: ResponseFormat;
   /** The form that the client asked for; undefined: the objects themselves. */
   readonly view?: ObjectView;
 }
 
-const objectFormats: readonly Format[] = ['json', 'yaml', 'problem'];
+const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 
 /** The patch types of objects. `readPatch` does not read the body of an apply. */
 const objectPatchTypes = [...patchTypes, applyType];

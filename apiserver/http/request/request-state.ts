@@ -7,7 +7,7 @@ import type { Query } from './query.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 /** Something that a user was allowed to do. */
-export interface Grant {
+export interface RequestGrant {
   readonly user: UserInfo;
   readonly attributes: Attributes;
 }
@@ -41,7 +41,7 @@ export interface RequestState {
   servedPath: ResourcePath | undefined;
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
-  grants: readonly Grant[] | undefined;
+  grants: readonly RequestGrant[] | undefined;
   query: Query | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
-import type { Pieces } from './piece-stream.ts';
+import type { EncodedPieces } from './piece-stream.ts';
 import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
@@ -121,7 +121,7 @@ function asStored(object: Buffer): Buffer {
 }
 
 /** Sends YAML in pieces. YAML that is ready at once, as for short lists, is sent whole. */
-export function sendYamlPieces(context: Context, pieces: Pieces): void {
+export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
     const { done, value } = pieces.next();
