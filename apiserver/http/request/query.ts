@@ -7,7 +7,7 @@ import { invalidOptions } from '../../registry/object/resource-errors.ts';
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns the parameters of a request, parsed once: koa looks them up by the whole query each time. */
-export function queryOf(context: Context): Query {
+export function queryOf(context: Context): QueryParameters {
   const { state } = context;
   state.query ??= context.query;
   return state.query;

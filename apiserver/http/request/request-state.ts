@@ -3,7 +3,7 @@ import type { Attributes } from '../../authorization/attributes.ts';
 import type { Decision } from '../../authorization/authorizer.ts';
 import type { BodySource } from '../../decode/body-codec.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
-import type { Query } from './query.ts';
+import type { QueryParameters } from './query.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 /** Something that a user was allowed to do. */
@@ -42,7 +42,7 @@ export interface RequestState {
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
   grants: readonly RequestGrant[] | undefined;
-  query: Query | undefined;
+  query: QueryParameters | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
 }
