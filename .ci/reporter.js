@@ -1,6 +1,7 @@
 // mocha's dots, and a last line for people and machines: "412 passed, 0 failed, 3 skipped". The line before has the
 // number of slow tests that were left out.
 import Mocha from 'mocha';
+import { printCpuTimes } from './cpu-times.js';
 import { runsSlowTests, slowTag } from './tiers.js';
 
 const { EVENT_TEST_PENDING } = Mocha.Runner.constants;
@@ -23,6 +24,7 @@ export default class ClosingLineReporter extends Mocha.reporters.Dot {
   done(failures, exit) {
     const { passes } = this.stats;
     const skipped = this.#skipped.length;
+    printCpuTimes();
     for (const title of this.#skipped) console.log(`  skipped: ${title}`);
     if (this.#slow > 0) console.log(`  left out: ${this.#slow} slow tests (npm run test:all runs all tests)`);
     if (passes === 0) console.log('  no test passed: that proves nothing, and counts as a failure');

@@ -30,6 +30,13 @@ export interface HttpClientOptions {
    * an `https:` URL, and no {@link fetch}.
    */
   readonly ca?: string;
+  /**
+   * PEM of the client's own certificate, by which a server may know the user. Needs {@link key}, an `https:` URL, and
+   * no {@link fetch}. Default none.
+   */
+  readonly cert?: string;
+  /** PEM of the private key of {@link cert}, not encrypted. */
+  readonly key?: string;
   /** Default Node's own. A fetch with its own dispatcher or agent can add certificates and proxies. */
   readonly fetch?: typeof fetch;
   /** Default the real time. */
@@ -43,12 +50,11 @@ export interface HttpClientOptions {
 }
 
 /**
- * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the server that
- * {@link findServer} returns, with its credential. Opens nothing until it is used and has nothing to close: what runs ends
- * with its signal.
- * No write is sent twice, but for 429 and 503 with Retry-After (at most 10 times, each at most 60 s later; reads alike)
- * and for what `ensure` says. Throws TypeError when the URL is none, RangeError when a time is not above 0;
- * TypeError as well when `ca` can verify nothing.
+ * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the
+ * server that {@link findServer} returns, with its credential. Opens nothing until it is used and has nothing to
+ * close: what runs ends with its signal. No write is sent twice, but for 429 and 503 with Retry-After (at most 10
+ * times, each at most 60 s later; reads alike) and for what `ensure` says. Throws TypeError when the URL is none,
+ * RangeError when a time is not above 0; TypeError as well when `ca`, `cert` or `key` cannot be used.
  */
 export function createClient(url?: string, options?: HttpClientOptions): Client {
   if (url !== undefined) return clientOf(url, options ?? {});
@@ -80,12 +86,15 @@ function counterOf(metrics: Metrics, url: string): (method: string, code: string
   return (method, code) => requests.of(code, method, host).inc();
 }
 
-/** Refuses an authority that would not be used: users would take the connection for verified. */
-function fetchOf(url: string, { ca, fetch }: HttpClientOptions): typeof globalThis.fetch {
-  if (ca === undefined) return fetch ?? globalThis.fetch;
-  if (fetch !== undefined) throw new TypeError('ca: a fetch of your own has to verify the server by itself');
-  if (new URL(url).protocol !== 'https:') throw new TypeError(`ca: nothing is verified over ${new URL(url).protocol}`);
-  return trustingFetch(ca);
+/** Refuses authorities and certificates that would not be used: users would take the connection for verified. */
+function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): typeof globalThis.fetch {
+  const given = Object.entries({ ca, cert, key }).find(([, value]) => value !== undefined);
+  if (given === undefined) return fetch ?? globalThis.fetch;
+  const [name] = given;
+  if (fetch !== undefined) throw new TypeError(`${name}: your own fetch must verify the server itself`);
+  const { protocol } = new URL(url);
+  if (protocol !== 'https:') throw new TypeError(`${name}: cannot verify a server over ${protocol}`);
+  return trustingFetch({ ca, cert, key });
 }
 
 function checkPositive(times: Readonly<Record<string, number>>): void {

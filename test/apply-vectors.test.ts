@@ -13,7 +13,7 @@ const deviations: Readonly<Record<string, string>> = {
     'an applied `{}` is an empty object; Kubernetes makes null of it and refuses that',
   'spec via apply on status is dropped 2': 'the same',
   'null value in apply 0': 'null counts as absent where the schema does not say nullable',
-  'null value in apply 1': 'the object is there already, since the step before created it',
+  'null value in apply 1': 'the object exists already, since the step before created it',
   'null value in apply 2': 'null counts as absent',
 };
 

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { issueClientCertificate, startApiServer } from '@homeostat/apiserver';
-import { systemClock } from '@homeostat/controller-runtime';
+import { createClient, readKubeconfig, systemClock } from '@homeostat/controller-runtime';
+import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
 import { command } from './support/command.ts';
@@ -171,7 +172,7 @@ describe('client certificates', () => {
     const file = join(folder, 'no-authority.pem');
     await writeFile(file, (await issue('ann')).cert);
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(
-      `${file}: certificate 1 is not that of an`,
+      `${file}: certificate 1 does not belong to an`,
     );
     await writeFile(file, 'nothing');
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(`${file}: holds no certificate in PEM`);
@@ -190,7 +191,7 @@ describe('client certificates', () => {
     const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
     expect((await ask(pair)).body.message ?? '').to.not.include('Unauthorized');
     const again = await command([...args, ...files]);
-    expect([again.code, again.stderr]).to.deep.equal([1, `${cert} is there already; --force overwrites it\n`]);
+    expect([again.code, again.stderr]).to.deep.equal([1, `${cert} exists already; --force overwrites it\n`]);
     expect((await command([...args, ...files, '--force', '--days', '365'])).code).to.equal(0);
     for (const [more, text] of [
       [['--days', '366'], '--days: must be a whole number from 1 to 365'],
@@ -207,6 +208,41 @@ describe('client certificates', () => {
     await chmod(join(directory, 'authority.pem'), 0o644);
     expect((await command([...args, ...files, '--force'])).stderr).to.include('chmod 600');
     await chmod(join(directory, 'authority.pem'), 0o600);
+  });
+
+  it('are read from a kubeconfig, and used by clients and commands', async () => {
+    const output = join(folder, 'ada.kubeconfig');
+    const args = [
+      'kubeconfig',
+      '--tls-dir',
+      directory,
+      '--server',
+      server.api.url,
+      '--user',
+      'ada',
+      '--output',
+      output,
+    ];
+    expect(await command(args)).to.include({ code: 0 });
+    const { url, ...access } = readKubeconfig(output);
+    expect(access).to.have.all.keys('ca', 'cert', 'key');
+    const namespaces = defineModel({
+      gvk: 'v1/Namespace',
+      plural: 'namespaces',
+      schema: { type: 'object', properties: {} },
+    });
+    const refused: unknown = await createClient(url, access)
+      .list(namespaces)
+      .catch((error: unknown) => error);
+    expect((refused as Error).message).to.include('User "ada" cannot list resource "namespaces"');
+    const master = { ...(await issue('root', ['system:masters'])), ca: access.ca ?? '' };
+    expect((await createClient(url, master).list(namespaces)).items).to.have.length.above(0);
+    const exported = await command(['export', '--server', url], { HOMEOSTAT_KUBECONFIG: output });
+    expect(exported.code).to.equal(1);
+    expect(exported.stderr).to.include('User "ada" cannot get path "/export"');
+    const other = await issue('eve');
+    expect(() => createClient(url, { ...access, key: other.key })).to.throw('key: is not the one of the certificate');
+    expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
   it('and tokens of service accounts go into kubeconfigs', async () => {
@@ -233,13 +269,9 @@ describe('client certificates', () => {
       [['--service-account', 'default/none'], 1, 'serviceaccounts "none" not found'],
       [['--service-account', 'robot'], 2, '--service-account: must be <namespace>/<name>'],
       [['--service-account', 'default/robot', '--hours', '25'], 2, '--hours: must be a whole number from 1 to 24'],
-      [
-        ['--service-account', 'default/robot', '--user', 'ada'],
-        2,
-        '--user, --service-account: a kubeconfig is for one',
-      ],
-      [['--group', 'a'], 2, '--group, --days: belong to a certificate'],
-      [['--hours', '2'], 2, '--hours: belongs to a token'],
+      [['--service-account', 'default/robot', '--user', 'ada'], 2, '--user, --service-account: give only one'],
+      [['--group', 'a'], 2, '--group, --days: are for a certificate'],
+      [['--hours', '2'], 2, '--hours: is for a token'],
     ] as const) {
       const refused = await command([...access, ...more], environment);
       expect(refused.code, refused.stderr).to.equal(code);

@@ -1,4 +1,6 @@
+import { format } from 'node:util';
 import { startApiServer } from '@homeostat/apiserver';
+import { defineModel } from '@homeostat/controller-runtime/api';
 import { controller, definePlugin, terminal } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
 import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
@@ -152,6 +154,33 @@ describe('/debug/controllers', () => {
     const { lastRuns } = (await get('/debug/controllers/test/person')).body;
     expect(lastRuns.map(({ key }: { key: string }) => key)).to.have.members(['fails', 'fine']);
     expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);
+  });
+
+  it('shows nothing of a Secret that the server refuses a controller', async () => {
+    const planted = 'open-sesame-of-a-controller';
+    const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
+    const secret = defineModel({ gvk: 'v1/Secret', plural: 'secrets', scope: 'Namespaced', schema });
+    const logged: string[] = [];
+    const log = (fields: object, message: string): void => void logged.push(`${message} ${format(fields)}`);
+    const writer = controller(Person, {
+      async reconcile({ object, client }) {
+        const metadata = { name: object.metadata.name, namespace: 'default' };
+        await client.create(secret, { metadata, type: 'kubernetes.io/tls', stringData: { value: planted } });
+      },
+    });
+    const logger = { debug: log, info: log, warn: log, error: log };
+    server = await startTestServer({ clock: new FakeClock(), models: [Person], controllers: [writer], logger });
+    await server.client.create(Person, { metadata: { name: 'refused' }, spec: { name: 'Refused' } });
+    await server.settle();
+    const { body } = await get('/debug/controllers/test/person/refused');
+    expect(body.queue.lastError).to.include('Secret');
+    const pages = ['/debug/controllers', '/debug/controllers/test/person', '/debug/controllers/test/person/refused'];
+    for (const path of [...pages, '/metrics', '/api/v1/events']) {
+      const text = await (await fetch(`${server.url}${path}`)).text();
+      for (const secretText of [planted, Buffer.from(planted).toString('base64')])
+        expect(text, path).not.to.include(secretText);
+    }
+    expect(logged.join('\n')).to.include('refused').and.not.include(planted);
   });
 
   it('shows 500 keys, or as many as ?limit says, and how many there are', async () => {

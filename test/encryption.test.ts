@@ -165,7 +165,7 @@ describe('encryption of the database', function () {
         ],
         [
           keyed('{ name: a, planted: 1 }').replace('aesgcm', 'kms'),
-          ':6: resources[0].providers[0].kms: is no provider of this server: use aesgcm or identity',
+          ':6: resources[0].providers[0].kms: is not a provider of this server: use aesgcm or identity',
         ],
         [`${head}resources: []\n`, ':3: resources: must be a list with at least one item'],
         [head.replace('v1\n', 'v2\n'), ':1: apiVersion: must be apiserver.config.k8s.io/v1'],
@@ -339,7 +339,15 @@ describe('encryption of the database', function () {
   it('shows nothing of a Secret in logs, errors and pages', async () => {
     const logged: string[] = [];
     const log = (fields: object, message?: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
-    const server = await start({ logger: { debug: log, info: log, warn: log, error: log } });
+    await writeFile(
+      file('audit.yaml'),
+      'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: RequestResponse }]\n',
+      { mode: 0o600 },
+    );
+    const server = await start({
+      logger: { debug: log, info: log, warn: log, error: log },
+      audit: { logFile: file('audit.log'), policyFile: file('audit.yaml') },
+    });
     await server.create(secrets, secret('shown'));
     const apply = { type: 'application/apply-patch+yaml' };
     const sent = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'shown' }, data: { value: inBase64 } };
@@ -360,7 +368,7 @@ describe('encryption of the database', function () {
       expect(status, text).to.be.greaterThan(399);
       expect(text).not.to.include(planted).and.not.include(inBase64);
     }
-    const pages = ['/metrics', '/readyz?verbose', '/api/v1', '/openapi/v3/api/v1', '/openapi/v2'];
+    const pages = ['/metrics', '/readyz?verbose', '/api/v1', '/openapi/v3/api/v1', '/openapi/v2', '/export', '/debug'];
     for (const path of pages) {
       const { text } = await server.get(path);
       expect(text.includes(planted) || text.includes(inBase64), path).to.equal(false);
@@ -373,6 +381,9 @@ describe('encryption of the database', function () {
       namespace: 'default',
     });
     expect(logged.join('\n')).to.include('unknown field').and.not.include(planted).and.not.include(inBase64);
+    await stop();
+    const audited = await bytesOf(/^audit.*\.log$/);
+    expect(audited).to.include('"resource":"secrets"').and.not.include(planted).and.not.include(inBase64);
     await expectNothingPlain();
   });
 

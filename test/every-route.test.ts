@@ -94,6 +94,30 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
   });
 }
 
+/** The middleware at the end, which answers with 404. */
+const absence = '(context) => Promise.reject(absenceOf';
+
+/** What the server uses, in order: the name of each middleware, or the beginning of its text. */
+function usedIn(text: string): readonly string[] {
+  return [...text.matchAll(/app\.use\((?:new )?(.*)/g)].map(([, used = '']) =>
+    used.startsWith(absence) ? absence : (/^([\w.]+)\(/.exec(used)?.[1] ?? used),
+  );
+}
+
+/** The middlewares without a line in {@link pages}. */
+function unknownIn(text: string): readonly string[] {
+  const names = usedIn(text);
+  expect(names).to.have.length.above(15);
+  return names.filter((name) => name !== absence && !Object.hasOwn(pages, name));
+}
+
+/** The middlewares that answer requests before the authorization. */
+function unguardedIn(text: string): readonly string[] {
+  const names = usedIn(text);
+  expect(names).to.include('guardRequests');
+  return names.slice(0, names.indexOf('guardRequests')).filter((name) => (pages[name] ?? []).length > 0);
+}
+
 describe('every route of the server', () => {
   let server: TestServer;
   let count = 0;
@@ -152,10 +176,27 @@ describe('every route of the server', () => {
     else expect(status, `${what}: ${text.slice(0, 300)}`).to.be.oneOf([200, 201, 400, 404, 405, 409, 415, 422]);
   }
 
-  it('is a middleware that this test knows', () => {
-    const names = [...readFileSync(source, 'utf8').matchAll(/app\.use\((?:new )?([\w.]+)\(/g)].map(([, name]) => name);
-    expect(names).to.have.length.above(15);
-    expect(names.filter((name) => name !== undefined && pages[name] === undefined)).to.deep.equal([]);
+  it('is a middleware that this test knows, and behind the authorization when it answers', () => {
+    const text = readFileSync(source, 'utf8');
+    expect(unknownIn(text)).to.deep.equal([]);
+    expect(unguardedIn(text)).to.deep.equal([]);
+  });
+
+  it('is found when it is new, however it is written, and when it stands before the authorization', () => {
+    const text = readFileSync(source, 'utf8');
+    const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
+    const last = 'app.use(assetRoutes(';
+    for (const line of [
+      'app.use(plantedRoutes(parts));',
+      'app.use(new PlantedRoutes(parts).middleware());',
+      'app.use(plantedRoute);',
+      'app.use((context, next) => answer(context, next));',
+      'app.use(async function planted(context) {});',
+    ])
+      expect(unknownIn(planted(line, last)), line).to.have.length(1);
+    expect(unguardedIn(planted('app.use(metricsRoute(parts.metrics));', 'app.use(guardRequests('))).to.deep.equal([
+      'metricsRoute',
+    ]);
   });
 
   for (const [name, asked] of Object.entries(pages)) {
@@ -175,7 +216,12 @@ describe('every route of the server', () => {
       requests.push(...resources.flatMap((resource) => requestsFor(base, group, resource)));
     }
     expect(requests).to.have.length.above(80);
-    for (const each of requests) await ask(each);
+    // A watch answers for a second: all of them at once.
+    const [watches, others] = [true, false].map((is) =>
+      requests.filter(({ path }) => path.includes('watch=true') === is),
+    );
+    await Promise.all(watches!.map(ask));
+    for (const each of others!) await ask(each);
   });
 
   it('of a plugin needs the right to its path, or to the resource that it names', async () => {

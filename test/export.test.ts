@@ -26,7 +26,7 @@ function read(text: string): Exported {
 }
 
 /** The kinds that have objects on every server. */
-const ownKinds = ['/registry//namespaces/', '/registry/rbac.authorization.k8s.io/'];
+const ownKinds = ['/registry//namespaces/', '/registry//serviceaccounts/', '/registry/rbac.authorization.k8s.io/'];
 
 /** An export without the objects that every server has. */
 function ofModels(text: string): Exported {

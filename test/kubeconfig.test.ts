@@ -23,7 +23,7 @@ describe('homeostat kubeconfig', () => {
     await writeFile(output, 'an existing file');
     const args = ['kubeconfig', '--tls-dir', join(server.folder, 'tls'), '--server', `${server.http.api.url}/`];
     const again = await command([...args, '--output', output], { HOMEOSTAT_TOKEN: token });
-    expect(again).to.deep.equal({ code: 1, stdout: '', stderr: `${output}: is there already; --force replaces it\n` });
+    expect(again).to.deep.equal({ code: 1, stdout: '', stderr: `${output}: exists already; --force replaces it\n` });
     expect(await readFile(output, 'utf8')).to.equal('an existing file');
     const forced = await command([...args, '--output', output, '--force'], { HOMEOSTAT_TOKEN: token });
     expect(forced).to.deep.equal({ code: 0, stdout: '', stderr: '' });
@@ -63,11 +63,11 @@ describe('homeostat kubeconfig', () => {
   });
 
   for (const [args, code, text] of [
-    [['--tls', '--port', '0'], 2, 'say --server <url>'],
+    [['--tls', '--port', '0'], 2, 'add --server <url>'],
     [['--tls', '--server', 'nonsense'], 2, '--server: must be a URL such as'],
     [['--server', 'https://user:secret@example.com'], 2, '--server: must be a URL such as'],
-    [['--tls-dir', '/nowhere'], 1, '/nowhere/ca.crt: is not there; the server makes it'],
-    [['--tls', '--database', 'sqlite:///srv/none/h.db'], 1, '/srv/none/tls/ca.crt: is not there'],
+    [['--tls-dir', '/nowhere'], 1, '/nowhere/ca.crt: does not exist; the server makes it'],
+    [['--tls', '--database', 'sqlite:///srv/none/h.db'], 1, '/srv/none/tls/ca.crt: does not exist'],
     [['--tls-cert', '/nowhere.pem'], 2, '--tls-cert: needs its private key: --tls-key'],
     [['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.key'], 1, '/nowhere.pem'],
     [['--host', '10.0.0.7'], 2, 'is not a loopback address: add --tls, or --insecure'],

@@ -259,8 +259,8 @@ describe("a model's own validation", () => {
   for (const [kind, text] of [
     ['Number', 'it must return a list of violations, or nothing'],
     ['Text', 'it must return a list of violations, or nothing'],
-    ['Words', '"spec.size is wrong" is no violation: it needs a field and a message'],
-    ['Fieldless', '{"message":"wrong"} is no violation'],
+    ['Words', '"spec.size is wrong" is not a violation: it needs a field and a message'],
+    ['Fieldless', '{"message":"wrong"} is not a violation'],
     ['Later', 'it must be synchronous, and returned a Promise'],
   ] as const) {
     it(`that returns a wrong value (${kind}) refuses the write, and the message says how`, async () => {

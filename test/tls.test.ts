@@ -201,7 +201,7 @@ describe('a server that speaks TLS', () => {
       host: '0.0.0.0',
       token: 'correct-horse-battery-staple',
     }).catch((error: unknown) => error);
-    expect(refused).to.be.instanceOf(Error).with.property('message').that.includes('use tls (--tls), or say insecure');
+    expect(refused).to.be.instanceOf(Error).with.property('message').that.includes('use tls (--tls), or insecure');
   });
 
   it('accepts an IPv6 address in the Host header', async () => {

@@ -31,7 +31,7 @@ const internal: ReadonlySet<string> = new Set([
   '… of … has no data',
   'a store opens once',
   'operation on … has no kind',
-  'operation on … is none of create, update, delete',
+  'operation on … is not one of create, update, delete',
   'the store gave no outcome',
   'two operations on … in one batch',
 ]);

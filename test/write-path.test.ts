@@ -26,7 +26,7 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The batch goes to the store', /^apiserver\/(encryption|store)\//],
   ['Memory changes, and listeners hear of it', /^apiserver\/(index|controllers)\//],
   ['The response leaves', /^apiserver\/http\/response\//],
-  ['The vocabulary that all of them use', /^controller-runtime\//],
+  ['The vocabulary that all of them use', /^(apiserver\/base|controller-runtime)\//],
 ];
 
 /** A file belongs to the last stop that names its folder, or a folder around it. */

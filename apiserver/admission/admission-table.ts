@@ -90,7 +90,7 @@ export class AdmissionTable implements Admissions {
   }
 
   #add(owner: Owner, admission: Admission): void {
-    if (owner.abort.signal.aborted) throw new Error(`the hooks of "${owner.name}" have been taken back`);
+    if (owner.abort.signal.aborted) throw new Error(`the hooks of "${owner.name}" have been removed`);
     const { model, hooks, timeoutMs = defaultTimeoutMs } = checkAdmission(admission);
     this.#checkKind(owner, model);
     const { client } = owner.options;
@@ -126,9 +126,10 @@ export class AdmissionTable implements Admissions {
 function checkAdmission(admission: Admission): Admission {
   const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
   if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)
-    throw new TypeError('hooks are added as what admit(model, hooks) returns');
+    throw new TypeError('hooks must be the result of admit(model, hooks)');
   const isRange = timeoutMs === undefined || (timeoutMs >= 1 && timeoutMs <= maxTimeoutMs);
-  if (!isRange) throw new TypeError(`the timeoutMs of hooks must be 1 to ${maxTimeoutMs}, and is ${String(timeoutMs)}`);
+  if (!isRange)
+    throw new TypeError(`the timeoutMs of hooks must be from 1 to ${maxTimeoutMs}, not ${String(timeoutMs)}`);
   return admission;
 }
 

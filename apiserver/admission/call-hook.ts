@@ -2,6 +2,7 @@ import type { Client } from '@homeostat/controller-runtime';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, ModelDescriptor, StatusReason } from '@homeostat/controller-runtime/api';
 import type { AdmissionHooks, UpdateAdmission } from './admission.ts';
+import { toError } from '../base/to-error.ts';
 
 /** The hooks of one plugin for one kind. */
 export interface MountedHooks {
@@ -68,7 +69,7 @@ export async function callHook(
   const onLate = (): void =>
     abort.abort(new ApiError('Timeout', `${hook} of plugin "${plugin}" has not ended within ${timeoutMs / 1000} s`));
   const ended = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as ApiError), { once: true });
+    signal.addEventListener('abort', () => reject(toError(signal.reason)), { once: true });
   });
   stopping.addEventListener('abort', onStop, { once: true });
   const timer = clock.setTimeout(onLate, timeoutMs);

@@ -52,7 +52,7 @@ export function* applyFields(
   const entry = newEntry(by, yield* appliedFieldsOf(applied, shape, pace), previous?.time);
   yield* checkManagersSize([entry]);
   const claimed = withEntry(live.managedFields, by, entry);
-  const merged = (yield* mergeApplied(live.content, applied, shape, pace)) as Fields;
+  const merged = yield* mergeApplied(live.content, applied, shape, pace);
   // All applied fields stay, even empty lists, which have no owner.
   const appliedFields = yield* allFieldsSteps(applied, shape, pace);
   const owned = yield* unionOfAll([...claimed.map(fieldsOfEntry), appliedFields], pace);

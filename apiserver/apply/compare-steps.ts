@@ -1,4 +1,4 @@
-import { deepEqual } from '@homeostat/controller-runtime/api';
+import { deepEqual, isJsonObject } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../limits/check-items.ts';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import type { Pace } from '../turns/pace.ts';
@@ -125,8 +125,9 @@ function sizeUpTo(value: unknown, maxNodes: number): number {
     }
     return size;
   }
+  if (!isJsonObject(value)) return size;
   for (const name in value) {
-    size += sizeUpTo((value as Fields)[name], maxNodes - size);
+    size += sizeUpTo(value[name], maxNodes - size);
     if (size > maxNodes) break;
   }
   return size;

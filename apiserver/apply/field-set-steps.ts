@@ -44,10 +44,11 @@ export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldS
   for (const set of sets) {
     for (const element in set) {
       if (pace.isStepOver()) yield;
-      if (element === '.') continue;
+      const node = set[element];
+      if (element === '.' || node === undefined) continue;
       const same = nodes.get(element);
-      if (same === undefined) nodes.set(element, [set[element] as FieldSet]);
-      else same.push(set[element] as FieldSet);
+      if (same === undefined) nodes.set(element, [node]);
+      else same.push(node);
     }
   }
   const united: Record<string, FieldSet> = {};
@@ -69,7 +70,7 @@ export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Genera
   let part: Record<string, FieldSet> = {};
   let nodes = 0;
   for (const element in set) {
-    const node = set[element] as FieldSet;
+    const node = set[element] ?? leaf;
     const size = sizeUpTo(node, maxNodes);
     if (size > maxNodes) {
       for (const below of partsOf(node, maxNodes)) yield { [element]: below };
@@ -89,7 +90,7 @@ export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Genera
 function sizeUpTo(set: FieldSet, maxNodes: number): number {
   let size = 1;
   for (const element in set) {
-    size += sizeUpTo(set[element] as FieldSet, maxNodes - size);
+    size += sizeUpTo(set[element] ?? leaf, maxNodes - size);
     if (size > maxNodes) break;
   }
   return size;

@@ -35,9 +35,9 @@ export function memberOf(children: FieldSet): FieldSet {
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   let result: Nodes | undefined;
   for (const element in b) {
-    if (element === self) continue;
+    const right = b[element];
+    if (element === self || right === undefined) continue;
     const left = childOf(a, element);
-    const right = b[element] as FieldSet;
     const both = left === undefined || left === right ? right : uniteNodes(left, right);
     if (both === left) continue;
     result ??= Object.assign({}, a);
@@ -58,8 +58,9 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   let changed: Map<string, FieldSet | undefined> | undefined;
   for (const element in b) {
     const left = childOf(a, element);
-    if (left === undefined || element === self) continue;
-    const rest = subtractNode(left, b[element] as FieldSet);
+    const right = b[element];
+    if (left === undefined || right === undefined || element === self) continue;
+    const rest = subtractNode(left, right);
     if (rest !== left) (changed ??= new Map<string, FieldSet | undefined>()).set(element, rest);
   }
   return changed === undefined ? a : withNodes(a, changed);
@@ -87,9 +88,9 @@ function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const result: Nodes = {};
   for (const element in a) {
+    const left = a[element];
     const right = childOf(b, element);
-    if (right === undefined || element === self) continue;
-    const left = a[element] as FieldSet;
+    if (left === undefined || right === undefined || element === self) continue;
     const below = intersection(left, right);
     if (isMember(left) && isMember(right)) result[element] = memberOf(below);
     else if (!isEmptySet(below)) result[element] = below;
@@ -105,8 +106,8 @@ export function childOf(set: FieldSet | undefined, element: string): FieldSet | 
 /** Yields the path of each member as its elements; a node comes before those below it. */
 export function* membersOf(set: FieldSet, path: readonly string[] = []): Generator<readonly string[]> {
   for (const element in set) {
-    if (element === self) continue;
-    const node = set[element] as FieldSet;
+    const node = set[element];
+    if (element === self || node === undefined) continue;
     const below = [...path, element];
     if (isMember(node)) yield below;
     yield* membersOf(node, below);
@@ -117,8 +118,8 @@ export function* membersOf(set: FieldSet, path: readonly string[] = []): Generat
 export function countMembers(set: FieldSet): number {
   let count = 0;
   for (const element in set) {
-    if (element === self) continue;
-    const node = set[element] as FieldSet;
+    const node = set[element];
+    if (element === self || node === undefined) continue;
     count += Number(isMember(node)) + countMembers(node);
   }
   return count;

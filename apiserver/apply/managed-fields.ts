@@ -5,6 +5,7 @@ import { differenceSteps, intersectionSteps, unionOfAll } from './field-set-step
 import { difference, isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import type { FieldChanges } from './compare-fields.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** The fields that the managers of an object own, in the order in which they are shown. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
@@ -79,12 +80,14 @@ export class WriteChanges {
   readonly by: Manager;
   readonly isLong: boolean;
   readonly #changesIn: ChangesIn | undefined;
+  readonly #own: FieldChanges;
   readonly #byVersion: Map<string, FieldChanges>;
 
   constructor(changes: FieldChanges, { by, isLong, changesIn }: ChangingWrite) {
     this.isLong = isLong;
     this.by = by;
     this.#changesIn = changesIn;
+    this.#own = changes;
     this.#byVersion = new Map([[by.apiVersion, changes]]);
   }
 
@@ -96,10 +99,10 @@ export class WriteChanges {
   /** Returns the changes with the field names of an entry's version. */
   *of(entry: ManagedFieldsEntry): Steps<FieldChanges> {
     const { apiVersion } = entry;
-    const own = this.#byVersion.get(this.by.apiVersion) as FieldChanges;
     const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
-    this.#byVersion.set(apiVersion, named ?? own);
-    return named ?? own;
+    const changes = named ?? this.#own;
+    this.#byVersion.set(apiVersion, changes);
+    return changes;
   }
 }
 
@@ -157,7 +160,7 @@ export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
 
 /** Returns one entry with the fields of all of them, which are of one version; its time is that of the last. */
 function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
-  const last = same.at(-1) as ManagedFieldsEntry;
+  const last = inBounds(same.at(-1));
   if (same.length === 1) return last;
   const by: Manager = { manager: mergedManager, operation: 'Update', apiVersion: last.apiVersion };
   return newEntry(by, yield* unionOfAll(same.map(fieldsOfEntry), new Pace()), last.time);

@@ -30,8 +30,8 @@ class Size {
       this.#bytes += element.length + bytesAround;
       if (this.#bytes > maxObjectBytes)
         throw tooLarge(`its metadata.managedFields have more than ${maxObjectBytes} bytes: apply fewer fields`);
-      const below = set[element] as FieldSet;
-      if (!isEmptySet(below)) yield* this.add(below);
+      const below = set[element];
+      if (below !== undefined && !isEmptySet(below)) yield* this.add(below);
     }
   }
 }

@@ -15,10 +15,15 @@ import type { Fields } from './field-type.ts';
 type Items = ReadonlyMap<string, unknown>;
 
 /**
- * Merges an applied value into a live one: objects field by field, lists of type set and map item by item; every other value
- * is replaced. Changes neither value; the result shares their parts.
+ * Merges an applied object into a live one: objects field by field, lists of type set and map item by item; every
+ * other value is replaced. Changes neither object; the result shares their parts.
  */
-export function* mergeApplied(live: unknown, applied: unknown, type: FieldShape, pace: Pace): Steps<unknown> {
+export function* mergeApplied(live: Fields, applied: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
+  const shape = shapeOf(type);
+  return shape.isAtomic ? applied : yield* mergeMaps(live, applied, shape, pace);
+}
+
+function* mergeValues(live: unknown, applied: unknown, type: FieldShape, pace: Pace): Steps<unknown> {
   const shape = shapeOf(type);
   if (isGranular(live, shape) && isGranular(applied, shape)) return yield* mergeMaps(live, applied, shape, pace);
   if (isMergedList(live, shape) && isMergedList(applied, shape)) return yield* mergeLists(live, applied, shape, pace);
@@ -31,7 +36,7 @@ function* mergeMaps(live: Fields, applied: Fields, shape: Shape, pace: Pace): St
     if (pace.isStepOver()) yield;
     const value = applied[name];
     merged[name] =
-      typeof value === 'object' ? yield* mergeApplied(live[name], value, typeOfField(shape, name), pace) : value;
+      typeof value === 'object' ? yield* mergeValues(live[name], value, typeOfField(shape, name), pace) : value;
   }
   return merged;
 }
@@ -79,7 +84,7 @@ function* mergeItems(wanted: Items, present: Items, type: FieldShape, pace: Pace
   const merged = new Map<string, unknown>();
   for (const [element, item] of wanted) {
     if (pace.isStepOver()) yield;
-    merged.set(element, present.has(element) ? yield* mergeApplied(present.get(element), item, type, pace) : item);
+    merged.set(element, present.has(element) ? yield* mergeValues(present.get(element), item, type, pace) : item);
   }
   return merged;
 }

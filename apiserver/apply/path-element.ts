@@ -51,6 +51,7 @@ function formatElement(element: string): string {
   if (element.startsWith('f:')) return `.${rest}`;
   if (element.startsWith('v:')) return `[=${rest}]`;
   if (element.startsWith('i:')) return `[${rest}]`;
-  const keys = Object.entries(JSON.parse(rest) as object);
-  return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+  const keys: unknown = JSON.parse(rest);
+  const fields = isJsonObject(keys) ? Object.entries(keys) : [];
+  return `[${fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
 }

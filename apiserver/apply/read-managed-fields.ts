@@ -39,7 +39,7 @@ export function* readManagedFields(sent: readonly unknown[], formatTime: (ms: nu
   const managedFields: ManagedFieldsEntry[] = [];
   for (const [index, entry] of sent.entries()) {
     const field = `metadata.managedFields[${index}]`;
-    const read = new EntryReader(entry as Readonly<Record<string, unknown>>, field);
+    const read = new EntryReader(isJsonObject(entry) ? entry : {}, field);
     const found = yield* read.entry(formatTime, pace);
     causes.push(...read.causes);
     if (found !== undefined) managedFields.push(found);

@@ -36,8 +36,9 @@ function* removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape
   for (const element in last) {
     if (pace.isStepOver()) yield;
     const name = fieldOf(element);
-    if (name === undefined || !Object.hasOwn(fields, name)) continue;
-    const below = { last: last[element] as FieldSet, owned: childOf(owned, element) };
+    const node = last[element];
+    if (name === undefined || node === undefined || !Object.hasOwn(fields, name)) continue;
+    const below = { last: node, owned: childOf(owned, element) };
     const isDeclared = shape.properties.has(name);
     const next = isGivenUp(below, isDeclared)
       ? undefined

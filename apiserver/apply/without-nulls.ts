@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { FieldShape } from '../schema/shape.ts';
 import type { Pace } from '../turns/pace.ts';
 import type { Steps } from '../turns/steps.ts';
@@ -23,9 +24,9 @@ export function* withoutNulls(fields: Fields, type: FieldShape, pace: Pace): Ste
 
 const asField: PropertyDescriptor = { configurable: true, enumerable: true, writable: true };
 
-function* copyOf(value: object | null, type: FieldShape, pace: Pace): Steps<unknown> {
-  if (value === null) return value;
-  if (!Array.isArray(value)) return yield* withoutNulls(value as Fields, type, pace);
+function* copyOf(value: unknown, type: FieldShape, pace: Pace): Steps<unknown> {
+  if (isJsonObject(value)) return yield* withoutNulls(value, type, pace);
+  if (!Array.isArray(value)) return value;
   const items: unknown[] = [];
   const itemType = typeOfItems(shapeOf(type));
   for (const item of value as readonly unknown[]) {

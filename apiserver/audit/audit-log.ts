@@ -125,7 +125,7 @@ export class AuditLog {
     try {
       await file.append(Buffer.from(lines.join('')), clock.now());
       this.#written.inc(lines.length);
-      if (this.#isFailing) logger.info({}, 'audit entries are written again');
+      if (this.#isFailing) logger.info({}, 'audit entries can be written again');
       this.#isFailing = false;
       for (const { resolve } of waiters) resolve();
     } catch (error) {

@@ -51,19 +51,19 @@ function readResources(fields: Fields): AuditedResources {
   const resources = fields.texts('resources');
   const resourceNames = fields.texts('resourceNames');
   if (resourceNames.length > 0 && resources.length === 0) {
-    throw fields.mistake('resourceNames', 'needs resources: name the plurals that these objects are of');
+    throw fields.mistake('resourceNames', 'needs resources: name the plurals of these objects');
   }
   return { group: fields.optionalText('group') ?? '', resources, resourceNames };
 }
 
 function checkPaths(fields: Fields, paths: readonly string[], hasResources: boolean): void {
   if (paths.length > 0 && hasResources) {
-    throw fields.mistake('nonResourceURLs', 'cannot stand beside resources or namespaces: make it a rule of its own');
+    throw fields.mistake('nonResourceURLs', 'cannot be combined with resources or namespaces: make it a separate rule');
   }
   for (const [index, path] of paths.entries()) {
     const isPath = path === '*' || (path.startsWith('/') && !path.slice(0, -1).includes('*'));
     if (!isPath) {
-      throw fields.mistake(`nonResourceURLs[${index}]`, 'must be * or begin with /, with a * at the end at most');
+      throw fields.mistake(`nonResourceURLs[${index}]`, 'must be *, or begin with / and have a * only at the end');
     }
   }
 }

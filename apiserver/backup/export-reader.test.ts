@@ -157,7 +157,7 @@ describe('what is no export of this format', () => {
       'line 2: it must have either data or base64, a text',
     ],
     ['a wrong number', sealed(manifest, { ...noObjects, objects: 1 }), 'line 2: it says 1 objects, but 0 came'],
-    ['a wrong digest', sealed(manifest, { objects: 0, sha256: 'no' }), 'line 2: sha256 is not that of the objects'],
+    ['a wrong digest', sealed(manifest, { objects: 0, sha256: 'no' }), 'line 2: sha256 does not match the objects'],
   ] as const) {
     it(`is refused: ${name}`, () => {
       expect(failureOf(() => readWhole(data))).to.equal(message);
@@ -173,7 +173,7 @@ describe('what is no export of this format', () => {
     const piece = new Uint8Array(1024 * 1024).fill(97);
     for (let sent = 0; sent < maxLineBytes; sent += piece.byteLength) reader.push(piece);
     expect(failureOf(() => reader.push(piece))).to.equal(
-      'line 1: it is longer than the 8388608 bytes that a line has at most',
+      'line 1: it is longer than 8388608 bytes, the maximum of a line',
     );
   });
 });

@@ -45,7 +45,7 @@ export class ExportReader {
   /** Returns the manifest and the summary, both checked against the content. Call it after the last piece. */
   end(): ExportManifest & ExportSummary {
     if (this.#manifest === undefined && this.#line + this.#pieceBytes === 0) {
-      throw new ExportFileError('it is empty: an export has a line at least for its beginning and one for its end');
+      throw new ExportFileError('it is empty: an export has at least a first and a last line');
     }
     if (this.#pieceBytes > 0) this.#refuse('it is cut off: the line has no end', this.#line + 1);
     if (this.#manifest === undefined || this.#summary === undefined) {
@@ -59,7 +59,7 @@ export class ExportReader {
     this.#pieces.push(piece);
     this.#pieceBytes += piece.byteLength;
     if (this.#pieceBytes > maxLineBytes) {
-      this.#refuse(`it is longer than the ${maxLineBytes} bytes that a line has at most`, this.#line + 1);
+      this.#refuse(`it is longer than ${maxLineBytes} bytes, the maximum of a line`, this.#line + 1);
     }
   }
 
@@ -77,7 +77,7 @@ export class ExportReader {
     if (this.#summary !== undefined) this.#refuse('it follows the last line of the export');
     if (this.#line === 1) return this.#readManifest(line);
     if (!this.#check.accepts(line)) this.#refuse('it is damaged, or the line before it is missing');
-    const fields = parse(line) ?? this.#refuse('it is no JSON object');
+    const fields = parse(line) ?? this.#refuse('it is not a JSON object');
     return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
   }
 
@@ -113,7 +113,7 @@ export class ExportReader {
   #readSummary({ objects, sha256 }: Fields): undefined {
     const read = { objects: this.#digest.objects, sha256: this.#digest.sum() };
     if (objects !== read.objects) return this.#refuse(`it says ${String(objects)} objects, but ${read.objects} came`);
-    if (sha256 !== read.sha256) return this.#refuse('sha256 is not that of the objects');
+    if (sha256 !== read.sha256) return this.#refuse('sha256 does not match the objects');
     this.#summary = read;
     return undefined;
   }

@@ -115,7 +115,7 @@ class BatchWriter {
 
   async #kindOf(key: string): Promise<number> {
     const kind = kindOfKey(key);
-    if (kind === undefined) throw new Error(`${JSON.stringify(key)} is no key of an object`);
+    if (kind === undefined) throw new Error(`${JSON.stringify(key)} is not the key of an object`);
     const name = kindNameOf(kind);
     const number = this.#kinds.get(name) ?? (await this.#store.numberOf(name));
     this.#kinds.set(name, number);

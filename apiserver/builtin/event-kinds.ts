@@ -1,4 +1,4 @@
-import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
+import { defineModel, IndexSpec, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
 const text = { type: 'string' } as const;
@@ -24,8 +24,6 @@ const series = { type: 'object', nullable: true, properties: { count, lastObserv
 /** The fields that both forms of an event have. */
 const common = { eventTime: time, series, action: text, reason: text, type: text, reportingInstance: text } as const;
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * Returns an index over a path, with its name in Kubernetes' field selectors. An absent value is the empty string, with which
  * clients select it: `involvedObject.namespace=`.
@@ -34,7 +32,7 @@ function eventIndex(name: string, path = name): IndexSpec {
   const segments = path.split('.');
   const read = (event: ApiObject): string => {
     let value: unknown = event;
-    for (const segment of segments) value = (value as Fields | null | undefined)?.[segment];
+    for (const segment of segments) value = isJsonObject(value) ? value[segment] : undefined;
     return typeof value === 'string' ? value : '';
   };
   return new IndexSpec({ name, indexFunc: { multiValued: false, valuesOf: (event) => [read(event)] } });

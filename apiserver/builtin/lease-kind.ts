@@ -14,10 +14,18 @@ const schema = {
       type: 'object',
       properties: {
         holderIdentity: { type: 'string', description: 'The holder of the lease; empty: none.' },
-        leaseDurationSeconds: { type: 'integer', minimum: 1, description: 'How long others wait after renewTime.' },
+        leaseDurationSeconds: {
+          type: 'integer',
+          minimum: 1,
+          description: 'The time that others wait after renewTime.',
+        },
         acquireTime: time,
         renewTime: time,
-        leaseTransitions: { type: 'integer', minimum: 0, description: 'How often the holder has changed.' },
+        leaseTransitions: {
+          type: 'integer',
+          minimum: 0,
+          description: 'The number of times that the holder has changed.',
+        },
         strategy: { type: 'string' },
         preferredHolder: { type: 'string' },
       },

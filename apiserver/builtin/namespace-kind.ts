@@ -34,7 +34,11 @@ const schema = {
     spec: {
       type: 'object',
       properties: {
-        finalizers: { type: 'array', items: text, description: 'What has to be done before the namespace goes.' },
+        finalizers: {
+          type: 'array',
+          items: text,
+          description: 'The work that must be done before the namespace is removed.',
+        },
       },
     },
     status: {

@@ -19,7 +19,8 @@ export const bindingStrategy: KindStrategy = {
 
 /** Values of wrong types stay unchanged: the schema refuses them. */
 function complete(object: ApiObject): ApiObject {
-  const { roleRef, subjects } = object as ApiObject & Fields;
+  if (!isJsonObject(object)) return object;
+  const { roleRef, subjects } = object;
   return {
     ...object,
     ...(isJsonObject(roleRef) ? { roleRef: withGroup(roleRef) } : {}),

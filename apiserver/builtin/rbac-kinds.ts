@@ -9,19 +9,19 @@ const texts = { type: 'array', items: text, 'x-kubernetes-list-type': 'atomic' }
 const rules: JsonSchema = {
   type: 'array',
   nullable: true,
-  description: 'What the role allows.',
+  description: 'The rules of the role.',
   'x-kubernetes-list-type': 'atomic',
   items: {
     type: 'object',
     properties: {
-      verbs: { ...texts, description: 'What may be done, such as get, list or create; * is everything.' },
+      verbs: { ...texts, description: 'The allowed verbs, such as get, list or create; * is everything.' },
       apiGroups: { ...texts, description: 'The groups of the resources; the empty text is the core group.' },
       resources: {
         ...texts,
         description: 'Plurals, such as persons, and subresources, such as persons/status or */scale; * is everything.',
       },
       resourceNames: { ...texts, description: 'The names of the objects. Default: all.' },
-      nonResourceURLs: { ...texts, description: 'Paths that are no objects; a * at the end stands for any rest.' },
+      nonResourceURLs: { ...texts, description: 'Paths that are not objects; a * at the end stands for any rest.' },
     },
   },
 };
@@ -62,7 +62,7 @@ const bindingFields: Readonly<Record<string, JsonSchema>> = {
   subjects: {
     type: 'array',
     nullable: true,
-    description: 'To whom it is granted.',
+    description: 'The users, groups and accounts to which it is granted.',
     'x-kubernetes-list-type': 'atomic',
     items: {
       type: 'object',

@@ -41,9 +41,9 @@ export const secretKind: ModelDescriptor = defineModel({
       data: { ...base64Values, description: 'The values in base64. Keys have letters, digits, "-", "_" and ".".' },
       stringData: {
         ...textValues,
-        description: 'Values as text, for writing: they are added to data, and no response has them.',
+        description: 'Values as text, for writes only: the server adds them to data, and no response contains them.',
       },
-      type: { type: 'string', description: 'What the values are for; it cannot be changed. Default Opaque.' },
+      type: { type: 'string', description: 'The purpose of the values; it cannot be changed. Default Opaque.' },
       immutable: { type: 'boolean', nullable: true, description: 'True: the values can never be changed.' },
     },
   },

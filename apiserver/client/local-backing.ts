@@ -16,6 +16,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import { translate } from '../registry/follow/watch-translation.ts';
 import { nextTurn } from '../turns/next-turn.ts';
+import { FrozenEntries } from './frozen-entries.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export interface LocalBackingParts<T extends ApiObject> {
@@ -106,13 +107,14 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
     sink.open();
-    let kept: Followed | undefined;
+    let kept: FrozenEntries | undefined;
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
         // In this turn, so that the cache shows no later change, and handlers receive no change that it does not show.
         unsubscribe();
-        kept = this.#followed = frozen(followed);
+        kept = new FrozenEntries(resource, followed.selects);
+        this.#followed = frozenBy(kept, followed);
         finish();
       });
       const finish = (): void => {
@@ -130,7 +132,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     });
     unsubscribe();
     // Several informers of a kind that closes each collect its objects.
-    if (resource.cache.size > collectedAtOnce) await nextTurn();
+    if (kept !== undefined) await kept.whole;
+    else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries() };
   }
 
@@ -259,11 +262,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 }
 
-/** Returns the present objects; later changes do not affect the result. */
-function frozen(followed: Followed): Followed {
-  const entries = [...followed.entries()];
-  let byKey: ReadonlyMap<string, Entry> | undefined;
-  const find = (key: string): Entry | undefined =>
-    (byKey ??= new Map(entries.map((entry) => [entry.key, entry]))).get(key);
-  return { ...followed, find, selects: () => true, entries: () => entries };
+/** The objects that were selected when the informer lost its permission, whatever changes later. */
+function frozenBy(kept: FrozenEntries, followed: Followed): Followed {
+  return { ...followed, find: (key) => kept.find(key), selects: () => true, entries: () => kept.entries() };
 }

@@ -234,7 +234,7 @@ export class GarbageCollector {
       return;
     }
     if (owners.kind === 'misplaced') {
-      const message = 'an object in no namespace has an owner in one: it is never collected';
+      const message = 'an object without a namespace has an owner in a namespace: it is never collected';
       this.#options.logger.warn({ ...about, owner: owners.owner }, message);
       return;
     }
@@ -260,14 +260,14 @@ export class GarbageCollector {
     } catch (error) {
       // The kind's own rule does not change, so this is final; a plugin may allow later what it refuses now.
       if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
-        logger.warn({ err: error, object: idOf(node) }, 'not collected, though its owners are gone');
+        logger.warn({ err: error, object: idOf(node) }, 'an object is not collected, although its owners are gone');
         return;
       }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
       // The change does not affect owners. Even an object that changes all the time must be deleted.
       await remove({ uid });
     }
-    logger.debug({ object: idOf(node) }, 'deleted: its owners are gone');
+    logger.debug({ object: idOf(node) }, 'an object was deleted, because its owners are gone');
   }
 
   #hasOwnersOf({ resource, key }: Node, { metadata }: ApiObject): boolean {
@@ -329,7 +329,7 @@ export class GarbageCollector {
     }
     const { namespace } = this.#elsewhere;
     if (namespace === undefined) return;
-    const message = 'deleted, since an owner has to be in the same namespace';
+    const message = 'an object was deleted, because an owner must be in the same namespace';
     logger.warn({ object: idOf({ resource, key }), owner, namespace }, message);
   }
 }

@@ -13,6 +13,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import { namespaceOfKey } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
+import { DefaultAccounts } from './default-accounts.ts';
 import { WorkLoop } from './work-loop.ts';
 
 export interface NamespaceControllerOptions {
@@ -47,6 +48,7 @@ export class NamespaceController {
   /** Names of the namespaces that are being deleted; each with a timer during its grace period. */
   readonly #terminating = new Map<string, Timer | undefined>();
   readonly #queue: WorkLoop<string>;
+  readonly #accounts: DefaultAccounts;
 
   constructor(options: NamespaceControllerOptions) {
     this.#options = options;
@@ -57,18 +59,22 @@ export class NamespaceController {
       onFailure: (namespace, err) =>
         options.logger.error({ err, namespace }, 'a namespace could not be emptied; again later'),
     });
+    this.#accounts = new DefaultAccounts(options);
     options.table.on('opened', (resource) => this.#follow(resource));
     options.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Creates the namespace `default` when it is absent; another replica may be faster. */
+  /** Creates the namespace `default`, with its account, when it is absent; another replica may be faster. */
   async ensureDefault(): Promise<void> {
-    const { registry, table } = this.#options;
-    const namespaces = await table.whenReady(namespaceKind);
-    if (namespaces.cache.get(defaultNamespace) !== undefined) return;
+    const namespaces = await this.#options.table.whenReady(namespaceKind);
+    if (namespaces.cache.get(defaultNamespace) === undefined) await this.#createDefault(namespaces);
+    await this.#accounts.ensure(defaultNamespace);
+  }
+
+  async #createDefault(namespaces: Resource): Promise<void> {
     const body = { apiVersion: namespaces.apiVersion, kind: namespaceKind.kind, metadata: { name: defaultNamespace } };
     try {
-      await registry.create(namespaces, () => structuredClone(body), asService);
+      await this.#options.registry.create(namespaces, () => structuredClone(body), asService);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
@@ -76,13 +82,13 @@ export class NamespaceController {
 
   /** True when nothing is under way. Namespaces in their grace period do not count. */
   isIdle(): boolean {
-    return this.#queue.isIdle();
+    return this.#queue.isIdle() && this.#accounts.isIdle();
   }
 
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
     this.#forgetAll();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#accounts.stop()]);
   }
 
   #follow(resource: Resource): void {

@@ -23,7 +23,7 @@ export function checkSelectableFields(
 
 function brokenRule(jsonPath: string, root: DefinitionSchema | undefined): string | undefined {
   if (!/^(?:\.[A-Za-z_][\w-]{0,62}){1,16}$/.test(jsonPath))
-    return 'is an invalid path: fields joined by dots are asked for';
+    return 'is an invalid path: it must be fields joined by dots';
   if (jsonPath.startsWith('.metadata.')) return 'must not point to fields in metadata';
   let schema: DefinitionSchema | undefined = root;
   for (const segment of jsonPath.slice(1).split('.')) {

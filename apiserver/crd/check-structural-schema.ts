@@ -119,7 +119,7 @@ class SchemaCheck {
     if (schema['x-kubernetes-preserve-unknown-fields'] === false)
       violations.invalid(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined');
     if (properties !== undefined && Object.hasOwn(properties, '__proto__'))
-      violations.forbidden(`${field}.properties[__proto__]`, 'is no name of a field');
+      violations.forbidden(`${field}.properties[__proto__]`, 'is not the name of a field');
   }
 
   #checkBranch(schema: DefinitionSchema, field: string): void {

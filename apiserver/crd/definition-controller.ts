@@ -96,7 +96,7 @@ export class DefinitionController {
     const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (!isServed(spec)) return undefined;
     const established = status?.conditions?.find(({ type }) => type === 'Established');
-    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been looked at yet'}`;
+    return `CustomResourceDefinition "${name}" is not Established: ${established?.message ?? 'it has not been checked yet'}`;
   }
 
   async stop(): Promise<void> {

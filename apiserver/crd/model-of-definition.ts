@@ -10,7 +10,8 @@ const string: JsonSchema = { type: 'string' };
  */
 export function modelOfDefinition(definition: CustomResourceDefinition): ModelDescriptor {
   const { versions } = definition.spec;
-  const storage = versions.find((version) => version.storage) as DefinitionVersion;
+  const storage = versions.find((version) => version.storage);
+  if (storage === undefined) throw new TypeError('a valid definition has a version for storage');
   const model = modelOfVersion(definition, storage);
   const others = versions.filter((version) => version.served && version !== storage);
   return {

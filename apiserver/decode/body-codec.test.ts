@@ -54,7 +54,7 @@ describe('BodyCodec', () => {
     void first.then(() => (isFirstDone = true));
     const dropped = messageOf(decoder.decode(bytes, 'yaml', reader));
     reader.emit('close');
-    expect(await dropped).to.equal('400 the client has gone before its body was decoded');
+    expect(await dropped).to.equal('400 the client disconnected before its body was decoded');
     expect(isFirstDone).to.equal(false);
     expect(await messageOf(decoder.decode(bytes, 'yaml', Object.assign(reader, { closed: true })))).to.match(/^400 /);
     expect((await first)()).to.deep.equal(objectOf(600_000));

@@ -217,7 +217,7 @@ function noWorker(cause: unknown): ApiError {
 }
 
 function readerGone(): ApiError {
-  return new ApiError('BadRequest', 'the client has gone before its body was decoded');
+  return new ApiError('BadRequest', 'the client disconnected before its body was decoded');
 }
 
 function closed(): ApiError {

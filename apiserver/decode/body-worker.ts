@@ -26,7 +26,7 @@ function bytesOf(text: string): Uint8Array {
 function serve(port: MessagePort, request: WorkerRequest): void {
   const answer = answerTo(request);
   const text = 'text' in answer ? answer.text : undefined;
-  port.postMessage(answer, text === undefined ? [] : [text.buffer as ArrayBuffer]);
+  port.postMessage(answer, text?.buffer instanceof ArrayBuffer ? [text.buffer] : []);
 }
 
 const port = parentPort;

@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import { uncountedLength } from '../limits/body-limits.ts';
 import type { BodyLimits } from '../limits/body-limits.ts';
 import { NodeCount } from '../limits/count-nodes.ts';
@@ -98,7 +98,8 @@ function isEscaped(text: string, at: number): boolean {
 /** Counts the fields at all levels; returns NaN, which equals nothing, for a value that may not be stored. */
 function countFields(value: unknown): number {
   if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity ? Number.NaN : 0;
-  return Array.isArray(value) ? countInItems(value) : countInFields(value as Readonly<Record<string, unknown>>);
+  if (Array.isArray(value)) return countInItems(value);
+  return isJsonObject(value) ? countInFields(value) : 0;
 }
 
 function countInItems(items: readonly unknown[]): number {

@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { BodyLimits } from '../limits/body-limits.ts';
 import { isIllFormed } from './json-value.ts';
 
@@ -54,17 +54,21 @@ function copy(value: unknown, depth: number, size: Size): unknown {
 
 function copyContainer(value: object, depth: number, size: Size): unknown {
   if (depth === 0) throw new ApiError('BadRequest', 'the object nests too deeply, or contains itself');
-  if ('toJSON' in value && typeof value.toJSON === 'function')
-    return copy((value.toJSON as () => unknown)(), depth - 1, size);
+  if (hasToJson(value)) return copy(value.toJSON(), depth - 1, size);
   if (Array.isArray(value)) return value.map((item) => copy(item, depth - 1, size) ?? null);
   const fields: Record<string, unknown> = {};
+  if (!isJsonObject(value)) return fields;
   for (const name of Object.keys(value)) {
     if (name === '__proto__') throw new ApiError('BadRequest', 'the object has a field named "__proto__"');
     size.bytes += name.length;
-    const child = copy((value as Record<string, unknown>)[name], depth - 1, size);
+    const child = copy(value[name], depth - 1, size);
     if (child !== undefined) fields[checked(name)] = child;
   }
   return fields;
+}
+
+function hasToJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 function checked(text: string): string {

@@ -4,6 +4,7 @@ import { gunzip, inflate } from 'node:zlib';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
+import { toError } from '../base/to-error.ts';
 
 /** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
@@ -78,7 +79,7 @@ function collect({ req, res }: Exchange, body: ArrivingBody): Promise<Buffer> {
       try {
         body.add(chunk);
       } catch (error) {
-        fail(error as Error);
+        fail(toError(error));
       }
     };
     const onEnd = (): void => {

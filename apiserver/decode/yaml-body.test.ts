@@ -75,7 +75,7 @@ describe('parseYaml', () => {
   });
 
   it('refuses cycles, many aliases, and aliases that make a small text large', () => {
-    expect(refusal('a: &x [*x]')).to.equal('the field "a[0]" is an alias of what contains it');
+    expect(refusal('a: &x [*x]')).to.equal('the field "a[0]" is an alias of a value that contains it');
     expect(refusal(`a: &x 1\nb: [${Array.from({ length: 101 }, () => '*x').join()}]`)).to.contain('alias');
     const levels = Array.from({ length: 30 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`);
     expect(refusal(['l0: &l0 [x]', ...levels].join('\n'))).to.equal(

@@ -35,7 +35,7 @@ class JsonCopier {
   }
 
   #copyContainer(value: object): unknown {
-    if (this.#ancestors.has(value)) throw this.#refuse('is an alias of what contains it');
+    if (this.#ancestors.has(value)) throw this.#refuse('is an alias of a value that contains it');
     if (this.#ancestors.size >= this.#maxDepth) throw this.#refuse(`nests deeper than ${this.#maxDepth} levels`);
     this.#ancestors.add(value);
     const copy = Array.isArray(value) ? this.#copyItems(value) : this.#copyFields(value);

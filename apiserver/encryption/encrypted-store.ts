@@ -115,7 +115,7 @@ export class EncryptedStore implements Store {
 
   async #numbered(row: Row): Promise<OutdatedRow> {
     const kind = kindOfKey(row.key);
-    if (kind === undefined) throw new Error(`${JSON.stringify(row.key)} is no key of an object`);
+    if (kind === undefined) throw new Error(`${JSON.stringify(row.key)} is not the key of an object`);
     return { ...this.readable(row), kind: await this.stored.numberOf(kindNameOf(kind)) };
   }
 

@@ -61,7 +61,8 @@ class ConfigReader {
 
   #providers(provider: Fields): readonly Provider[] {
     const unknown = provider.names.find((each) => each !== 'aesgcm' && each !== 'identity');
-    if (unknown !== undefined) throw provider.mistake(unknown, 'is no provider of this server: use aesgcm or identity');
+    if (unknown !== undefined)
+      throw provider.mistake(unknown, 'is not a provider of this server: use aesgcm or identity');
     const [name, ...others] = provider.names;
     if (name === undefined || others.length > 0) throw provider.mistake('', 'must have one field: aesgcm or identity');
     if (name === 'aesgcm')

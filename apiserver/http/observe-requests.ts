@@ -32,6 +32,12 @@ interface Series {
 /** The key of the path of a served kind. It is set once the kind is found, so that no client can invent labels. */
 const pathKey = 'resourcePath';
 
+declare module 'koa' {
+  interface DefaultState {
+    resourcePath?: ResourcePath;
+  }
+}
+
 export function noteResourcePath(context: Context, path: ResourcePath): void {
   context.state[pathKey] = path;
 }
@@ -132,7 +138,7 @@ function isReading({ method }: Context): boolean {
 }
 
 function askedOf(context: Context): Asked {
-  const path = context.state[pathKey] as ResourcePath | undefined;
+  const path = context.state[pathKey];
   const verb = requestVerb(context, path);
   if (path === undefined) return { verb, group: '', resource: '', subresource: '' };
   const { group, plural, subresource = '' } = path;

@@ -1,9 +1,11 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Vault } from '../vault/vault.ts';
 import type { TokenAuthenticator } from './authenticator.ts';
+import { digestBytes, digestInto } from './digest-of-token.ts';
 import { administrator } from './user-info.ts';
 import type { UserInfo } from './user-info.ts';
+import { readVault } from '../vault/read-vault.ts';
 
 /** The file in which a machine keeps the administrator's token. */
 export interface AdministratorFile {
@@ -43,13 +45,24 @@ const tokenBytes = 32;
  */
 export class Administrator implements TokenAuthenticator {
   readonly #parts: AdministratorParts;
+  /** The value of the vault whose digest is in {@link #current}. */
+  #known: KnownTokens | undefined;
+  readonly #current = Buffer.alloc(digestBytes);
+  /** The digest of the token that is being looked up. */
+  readonly #sent = Buffer.alloc(digestBytes);
 
   constructor(parts: AdministratorParts) {
     this.#parts = parts;
   }
 
-  readonly ofToken = (sent: string): UserInfo | undefined =>
-    isCurrent(this.#parts.vault, sent) ? administrator : undefined;
+  readonly ofToken = (sent: string): UserInfo | undefined => {
+    const known = readVault<KnownTokens>(this.#parts.vault, entryName);
+    if (known === undefined) return undefined;
+    if (known !== this.#known) this.#current.write(known.current, 'hex');
+    this.#known = known;
+    // Digests have equal lengths, so the time of the comparison reveals neither the token nor its length.
+    return timingSafeEqual(digestInto(this.#sent, sent), this.#current) ? administrator : undefined;
+  };
 
   /**
    * Makes the token in the file the valid one. If there is no file, it makes one, but not on a shared database that
@@ -58,7 +71,7 @@ export class Administrator implements TokenAuthenticator {
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;
     const own = file.read();
-    const known = vault.get(entryName) as KnownTokens | undefined;
+    const known = readVault<KnownTokens>(vault, entryName);
     if (own !== undefined) await adopt(own, known, this.#parts);
     else if (!isShared || known === undefined) await makeToken(known, this.#parts);
     if (file.read() !== undefined) return;
@@ -96,12 +109,6 @@ function next(known: KnownTokens | undefined, current: string): KnownTokens {
   return { current, former: former.slice(-maxFormer) };
 }
 
-/** Digests have equal lengths, so the time of the comparison reveals neither the token nor its length. */
-function isCurrent(vault: Vault, sent: string): boolean {
-  const known = vault.get(entryName) as KnownTokens | undefined;
-  return known !== undefined && timingSafeEqual(digestOf(sent), Buffer.from(known.current, 'hex'));
-}
-
 function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return digestInto(Buffer.alloc(digestBytes), token);
 }

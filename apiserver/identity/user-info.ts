@@ -35,3 +35,11 @@ export function authenticated(user: UserInfo): UserInfo {
   if (user.groups.includes(authenticatedGroup)) return user;
   return { ...user, groups: [...user.groups, authenticatedGroup] };
 }
+
+/**
+ * Returns true for a text that may name a user or a group: characters that are not visible would let one name look like
+ * another, in the audit log and in bindings.
+ */
+export function isVisibleName(text: string): boolean {
+  return text.length > 0 && !/\p{C}/u.test(text);
+}

@@ -1,6 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { nextTurn } from '../turns/next-turn.ts';
 import type { Entry } from './entry.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** One change of one object. */
 export type FeedChange =
@@ -123,7 +124,7 @@ export class ChangeFeed {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
     }
-    return this.#changes.slice(this.#firstAfter(revision)) as FeedChange[];
+    return this.#changes.slice(this.#firstAfter(revision)).filter((change) => change !== undefined);
   }
 
   /**
@@ -133,7 +134,7 @@ export class ChangeFeed {
   trim(upTo: number): void {
     const first = this.#firstAfter(upTo);
     if (first === this.#head) return;
-    this.#floor = (this.#changes[first - 1] as FeedChange).revision;
+    this.#floor = inBounds(this.#changes[first - 1]).revision;
     for (let i = this.#head; i < first; i++) {
       this.#bytes -= this.#changes[i]?.entry.bytes.length ?? 0;
       this.#changes[i] = undefined;
@@ -171,7 +172,7 @@ export class ChangeFeed {
     this.#isDelivering = true;
     const end = this.#delivered + most;
     while (this.#delivered < Math.min(end, this.#undelivered.length)) {
-      const change = this.#undelivered[this.#delivered++] as FeedChange;
+      const change = inBounds(this.#undelivered[this.#delivered++]);
       for (const subscriber of this.#subscribers) this.#tell(subscriber, change);
     }
     if (this.#delivered === this.#undelivered.length) {
@@ -196,7 +197,7 @@ export class ChangeFeed {
     let high = this.#changes.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#changes[middle] as FeedChange).revision <= revision) low = middle + 1;
+      if (inBounds(this.#changes[middle]).revision <= revision) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -1,6 +1,8 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Entry } from './entry.ts';
 import type { KindIndex } from './kind-index.ts';
 import type { SortedIndex } from './sorted-index.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** A test of the values under an index. */
 export type ValueTest =
@@ -40,9 +42,14 @@ export interface Candidates {
   readonly exact: boolean;
 }
 
+/** With more values, an object is searched instead of passed through: it may have 100,000 labels. */
+const fewValues = 8;
+
 export function isMet(condition: Condition, entry: Entry): boolean {
+  const values = condition.index.valuesOf(entry);
+  if (values.length > fewValues) return hasPassing(condition.test, values) !== condition.negated;
   // The inner loop of every walk, so without a closure.
-  for (const value of condition.index.valuesOf(entry)) {
+  for (const value of values) {
     if (passes(condition.test, value)) return !condition.negated;
   }
   return condition.negated;
@@ -58,6 +65,43 @@ function passes(test: ValueTest, value: string): boolean {
       // Comparing by code unit is right: the bounds are ASCII label keys.
       return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
   }
+}
+
+/** Returns whether one of these values, which are in code point order, passes the test. */
+function hasPassing(test: ValueTest, values: readonly string[]): boolean {
+  switch (test.kind) {
+    case 'any':
+      return true;
+    case 'listed':
+      return hasListed(test.values, values);
+    case 'range': {
+      let at = placeOf(test.from, values);
+      while (at < values.length && inBounds(values[at]) < test.to) {
+        if (passes(test, inBounds(values[at]))) return true;
+        at += 1;
+      }
+      return false;
+    }
+  }
+}
+
+/** Searches for each of the listed values, or passes through the others where that is less work. */
+function hasListed(listed: ReadonlySet<string>, values: readonly string[]): boolean {
+  if (listed.size * Math.log2(values.length) > values.length) return values.some((value) => listed.has(value));
+  for (const value of listed) if (values[placeOf(value, values)] === value) return true;
+  return false;
+}
+
+/** The place of the first value that is not before this one. */
+function placeOf(value: string, values: readonly string[]): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareCodePoints(inBounds(values[middle]), value) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The entries that the condition's index can enumerate, in O(log n); undefined when each object has to be checked. */

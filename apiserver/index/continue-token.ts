@@ -55,7 +55,7 @@ function decode(text: string): Token {
   try {
     value = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch (error) {
-    throw notValid('it holds no JSON', error);
+    throw notValid('it does not contain JSON', error);
   }
   if (!isToken(value)) throw notValid('server does not recognize this encoded version');
   if (!isCount(value.rv) || value.rv === 0) throw notValid('incorrect encoded start resourceVersion');

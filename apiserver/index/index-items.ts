@@ -4,6 +4,7 @@ import type { Steps } from '../turns/steps.ts';
 import { compareUnits, isWide } from './entry.ts';
 import type { Slot } from './entry.ts';
 import { SortedIndex } from './sorted-index.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** The initial content of one index, in the order of names. */
 export interface IndexItems {
@@ -27,12 +28,12 @@ export function addItems(items: IndexItems, slot: Slot, values: readonly string[
 export function* sortedIndexOf({ values, slots }: IndexItems): Steps<SortedIndex> {
   const compare = (yield* hasWide(values)) ? compareCodePoints : compareUnits;
   const positions = Array.from(values, (_, i) => i);
-  const order = yield* sortSteps(positions, (a, b) => compare(values[a] as string, values[b] as string));
+  const order = yield* sortSteps(positions, (a, b) => compare(inBounds(values[a]), inBounds(values[b])));
   const sortedValues: string[] = [];
   const sortedSlots: Slot[] = [];
   for (const i of order) {
-    sortedValues.push(values[i] as string);
-    sortedSlots.push(slots[i] as Slot);
+    sortedValues.push(inBounds(values[i]));
+    sortedSlots.push(inBounds(slots[i]));
     if (sortedValues.length % itemsPerStep === 0) yield;
   }
   const index = new SortedIndex();

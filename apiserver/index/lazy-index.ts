@@ -57,8 +57,10 @@ export class LazyIndex {
 
   /** Builds the index in this turn unless it is built already. */
   get(): SortedIndex {
-    if (this.#made === undefined) this.set(allSteps(this.#steps(new Map())));
-    return this.#made as SortedIndex;
+    if (this.#made !== undefined) return this.#made;
+    const made = allSteps(this.#steps(new Map()));
+    this.set(made);
+    return made;
   }
 
   /**

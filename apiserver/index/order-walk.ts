@@ -2,6 +2,7 @@ import type { Entry } from './entry.ts';
 import { compareNames } from './entry.ts';
 import type { SortKey } from './query.ts';
 import type { SortedIndex } from './sorted-index.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 export interface Walk {
   /** The number of positions to skip, in O(log n). */
@@ -57,12 +58,12 @@ function smallest<T>(items: readonly T[], compare: (a: T, b: T) => number, count
   const best: T[] = [];
   if (count === 0) return best;
   for (const item of items) {
-    if (best.length === count && compare(item, best[count - 1] as T) >= 0) continue;
+    if (best.length === count && compare(item, inBounds(best[count - 1])) >= 0) continue;
     let low = 0;
     let high = best.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compare(best[middle] as T, item) <= 0) low = middle + 1;
+      if (compare(inBounds(best[middle]), item) <= 0) low = middle + 1;
       else high = middle;
     }
     best.splice(low, 0, item);

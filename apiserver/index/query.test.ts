@@ -93,3 +93,36 @@ describe('compileQuery', () => {
     expect(isSelected('', 'lt', '1')).to.equal(false);
   });
 });
+
+describe('matches', () => {
+  it('finds the same in an object of many labels and values as in one of few', () => {
+    const cache = createPersonCache();
+    const few = { a: '5', app: 'x', zone: '' };
+    const filling = Array.from({ length: 100 }, (_, at) => [`l${at}`, 'v'] as const);
+    const many = { ...Object.fromEntries(filling), ...few };
+    const tags = ['b', 'd', '\u{1F600}', '\uFFFD'];
+    const moreTags = [...tags, ...filling.map(([name]) => name)];
+    const entries = [entryOf(cache, createPerson({ name: 'few', labels: few }, { tags }))].concat(
+      entryOf(cache, createPerson({ name: 'many', labels: many }, { tags: moreTags })),
+    );
+    const long = Array.from({ length: 200 }, (_, at) => `other${at}`);
+    const selectors: readonly QueryOptions[] = [
+      ...(['in', 'notin'] as const).flatMap((operator) =>
+        [['x'], ['y'], ['w', 'x'], long, [...long, 'x']].map((values) => ({
+          labelSelector: [{ key: 'app', operator, values }],
+        })),
+      ),
+      ...['app', 'none', 'zone', 'zz', '0', 'ap'].flatMap((key) =>
+        (['exists', 'absent'] as const).map((operator) => ({ labelSelector: [{ key, operator, values: [] }] })),
+      ),
+      ...['4', '5', '6'].flatMap((value) =>
+        (['gt', 'lt'] as const).map((operator) => ({ labelSelector: [{ key: 'a', operator, values: [value] }] })),
+      ),
+      ...['\u{1F600}', '\uFFFD', 'c', 'd'].map((tag) => ({ fieldSelector: requirement('spec.tags', tag) })),
+      { fieldSelector: [{ key: 'spec.tags', operator: 'exists' as const, values: [] }] },
+    ];
+    const found = selectors.map((options) => entries.map((entry) => matches(compileQuery(cache, options), entry)));
+    for (const [at, [ofFew, ofMany]] of found.entries()) expect(ofMany, JSON.stringify(selectors[at])).to.equal(ofFew);
+    expect(found.flat().filter(Boolean)).to.have.length(2 * 17);
+  });
+});

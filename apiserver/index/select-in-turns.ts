@@ -10,6 +10,7 @@ import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
 import { entriesOf, planOf, select, visitsOf } from './select.ts';
 import type { Page, Selection } from './select.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** Conditions checked in one step: 1 ms, and up to 10 when the objects are in no cache of the processor. */
 const checksPerStep = 16_384;
@@ -91,7 +92,7 @@ async function matchesAmong(
       visited < end && found.length < wanted;
       visited += 1
     ) {
-      const entry = entries[visited] as Entry;
+      const entry = inBounds(entries[visited]);
       if (matches(query, entry)) found.push(entry);
     }
   }
@@ -109,7 +110,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
     let to = from + 1;
     while (to < entries.length && valueOf(entries[to]) === value) to += 1;
     // Most groups have one member and need no sorting.
-    if (to === from + 1) sorted.push(entries[from] as Entry);
+    if (to === from + 1) sorted.push(inBounds(entries[from]));
     else for (const entry of yield* sortSteps(entries.slice(from, to), compare)) sorted.push(entry);
     if (Math.floor(from / entriesPerStep) < Math.floor(to / entriesPerStep)) yield;
     from = to;

@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { BodyLimits } from './body-limits.ts';
 
 /** Counts the nodes of a body while it is read. @throws ApiError RequestEntityTooLarge past the limits. */
@@ -36,9 +36,10 @@ function countBelow(value: unknown, count: NodeCount): void {
     for (const item of value) countBelow(item, count);
     return;
   }
+  if (!isJsonObject(value)) return;
   const names = Object.keys(value);
   count.checkFields(names.length);
-  for (const name of names) countBelow((value as Readonly<Record<string, unknown>>)[name], count);
+  for (const name of names) countBelow(value[name], count);
 }
 
 /** Returns the 413 for a body that is too large. */

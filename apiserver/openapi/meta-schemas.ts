@@ -56,7 +56,7 @@ const objectMeta: OpenApiSchema = {
     },
     deletionGracePeriodSeconds: { type: 'integer', readOnly: true },
     finalizers: { type: 'array', items: text, description: 'Who must act before the object is removed. A set.' },
-    labels: { ...texts, description: 'What objects are selected by.' },
+    labels: { ...texts, description: 'Keys and values by which objects are selected.' },
     annotations: { ...texts, description: 'Free-form information, at most 256 KiB in all.' },
     ownerReferences: { type: 'array', items: schemaReference(meta.ownerReference) },
     managedFields: { type: 'array', items: free },
@@ -81,7 +81,7 @@ const listMeta: OpenApiSchema = {
   type: 'object',
   required: ['resourceVersion'],
   properties: {
-    resourceVersion: { ...text, description: 'Revision of the list: a watch from here sees what follows.' },
+    resourceVersion: { ...text, description: 'Revision of the list: a watch from it receives all later changes.' },
     continue: { ...text, description: 'Gives the next chunk; absent in the last one.' },
     remainingItemCount: { type: 'integer', minimum: 0 },
   },
@@ -181,7 +181,7 @@ const replicas: OpenApiSchema = { type: 'integer', format: 'int32', minimum: 0 }
 
 const scale: OpenApiSchema = {
   type: 'object',
-  description: 'What is wanted, and what there is, of the replicas of an object.',
+  description: 'The desired and the present number of replicas of an object.',
   required: ['apiVersion', 'kind', 'metadata'],
   properties: {
     apiVersion: { ...text, enum: ['autoscaling/v1'] },
@@ -194,7 +194,7 @@ const scale: OpenApiSchema = {
       required: ['replicas'],
       properties: {
         replicas: { ...replicas, description: 'There are.' },
-        selector: { ...text, description: 'Selects what is counted, by labels.' },
+        selector: { ...text, description: 'Selects the counted objects by labels.' },
       },
     },
   },

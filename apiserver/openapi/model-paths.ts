@@ -95,7 +95,7 @@ type Part = 'Status' | 'Scale' | '';
 
 const strategicPatch: OpenApiSchema = {
   type: 'object',
-  description: 'Taken as a merge patch; one with directives such as `$patch` is refused (415).',
+  description: 'Treated as a merge patch; a patch with directives such as `$patch` is refused (415).',
 };
 
 const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
@@ -180,7 +180,7 @@ class ModelOperations {
       parameters: [...selectionParameters(this.#model), ...deleteParameters],
       requestBody: deleteBody,
       responses: {
-        '200': { description: 'What was selected.', content: objectContent(this.#list) },
+        '200': { description: 'The selected objects.', content: objectContent(this.#list) },
         ...errorsOf('BadRequest'),
       },
     });

@@ -14,7 +14,11 @@ export const nameParameter: Parameter = pathParameter('name', 'Name of the objec
 export const namespaceParameter: Parameter = pathParameter('namespace', 'Namespace of the object.');
 
 const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The response is the same, and nothing is stored.');
-const resourceVersion = query('resourceVersion', text, 'At least this fresh; 0: whatever is at hand.');
+const resourceVersion = query(
+  'resourceVersion',
+  text,
+  'The response is not older than this revision; 0: from memory, without a wait.',
+);
 
 /** Parameters of GET on an object. */
 export const getParameters: readonly Parameter[] = [resourceVersion];
@@ -42,7 +46,7 @@ export const deleteParameters: readonly Parameter[] = [
   query(
     'propagationPolicy',
     { ...text, enum: ['Foreground', 'Background', 'Orphan'] },
-    'What becomes of the objects that this one owns.',
+    'The effect on the objects that this one owns.',
   ),
   query('orphanDependents', flag, 'The old form of propagationPolicy.'),
 ];
@@ -90,10 +94,18 @@ const chunkParameters: readonly Parameter[] = [
 ];
 
 const watchParameters: readonly Parameter[] = [
-  query('watch', flag, 'Answer with changes, from resourceVersion on, until the client leaves or the time is over.'),
+  query(
+    'watch',
+    flag,
+    'Respond with changes, from resourceVersion on, until the client disconnects or the time is over.',
+  ),
   query('allowWatchBookmarks', flag, 'Of a watch: send bookmarks.'),
   query('sendInitialEvents', flag, 'Of a watch: send the present objects first.'),
-  query('timeoutSeconds', { type: 'integer', minimum: 0 }, 'Of a watch: when it ends. Default 30 to 60 minutes.'),
+  query(
+    'timeoutSeconds',
+    { type: 'integer', minimum: 0 },
+    'Of a watch: the time after which it ends. Default 30 to 60 minutes.',
+  ),
 ];
 
 function query(name: string, schema: OpenApiSchema, description: string): Parameter {

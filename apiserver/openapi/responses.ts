@@ -7,9 +7,9 @@ const descriptions = {
   NotFound: 'No such object.',
   Conflict: 'The name exists, or version, resourceVersion or uid is not the stored one.',
   Expired: 'The revision is no longer kept: list again.',
-  UnsupportedMediaType: 'The Content-Type is none of those listed.',
+  UnsupportedMediaType: 'The Content-Type is not one of those listed.',
   Invalid: 'A rule of the schema or of metadata is broken; every violation is named, with its field.',
-  Error: 'Everything else that failed.',
+  Error: 'Any other error.',
 } as const;
 
 const codes: Readonly<Record<keyof typeof descriptions, string>> = {

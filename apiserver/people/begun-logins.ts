@@ -3,6 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { base64url, EncryptJWT, jwtDecrypt } from 'jose';
 import type { LoginSecrets } from '../identity/login-provider.ts';
 import type { Vault } from '../vault/vault.ts';
+import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 
 const keyName = 'login/key';
 const usedPrefix = 'login-used/';
@@ -63,19 +64,21 @@ export class BegunLogins {
   /** Forgets the used logins that are too old to be opened. */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
-    for (const [name, usedMs] of this.#vault.entries(usedPrefix))
+    for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))
       // Twice the time, since the clocks of replicas differ.
-      if (nowMs - (usedMs as number) >= 2 * maxLoginMs) await this.#vault.delete(name);
+      if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
   }
 
   async #key(): Promise<Uint8Array> {
-    const known = this.#vault.get(keyName) ?? (await this.#makeKey());
-    return base64url.decode(known as string);
+    const known = readVault<string>(this.#vault, keyName) ?? (await this.#makeKey());
+    return base64url.decode(known);
   }
 
-  async #makeKey(): Promise<unknown> {
+  async #makeKey(): Promise<string> {
     await this.#vault.put(keyName, randomBytes(32).toString('base64url'), { ifAbsent: true });
     await this.#vault.reach();
-    return this.#vault.get(keyName);
+    const key = readVault<string>(this.#vault, keyName);
+    if (key === undefined) throw new Error('the vault has lost the key of logins');
+    return key;
   }
 }

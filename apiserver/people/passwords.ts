@@ -2,6 +2,7 @@ import type { Vault } from '../vault/vault.ts';
 import { HashGate } from './hash-gate.ts';
 import { dummyHash, hashPassword, verifyPassword } from './password-hash.ts';
 import type { PasswordHash } from './password-hash.ts';
+import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 
 const prefix = 'password/';
 const minCharacters = 12;
@@ -61,9 +62,9 @@ export class Passwords {
 
   /** The names and uids of all users who have a password. */
   owners(): readonly PasswordOwner[] {
-    return [...this.#vault.entries(prefix)].map(([key, value]) => ({
+    return [...readVaultEntries<StoredPassword>(this.#vault, prefix)].map(([key, value]) => ({
       name: key.slice(prefix.length),
-      uid: (value as StoredPassword).uid,
+      uid: value.uid,
     }));
   }
 
@@ -72,6 +73,6 @@ export class Passwords {
   }
 
   #find(name: string): StoredPassword | undefined {
-    return this.#vault.get(prefix + name) as StoredPassword | undefined;
+    return readVault<StoredPassword>(this.#vault, prefix + name);
   }
 }

@@ -5,7 +5,7 @@ import { authenticated } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { IssuerLogins } from './issuer-logins.ts';
@@ -161,7 +161,7 @@ export class People {
 
 function personOf(entry: Entry): Person {
   const { name, uid = '', deletion } = entry;
-  const { spec = {} } = decodeObject(entry.bytes) as UserObject;
+  const { spec = {} } = decodeObject<UserObject>(entry.bytes);
   const { groups = [], disabled = false } = spec;
   const isEnabled = !disabled && deletion === undefined;
   return { name, uid, isEnabled, info: authenticated({ username: name, uid, groups }) };

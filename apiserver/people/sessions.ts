@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Vault } from '../vault/vault.ts';
+import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 
 const prefix = 'session/';
 const usedPrefix = 'session-used/';
@@ -83,7 +84,7 @@ export class Sessions {
   find(secret: string): Session | undefined {
     if (!secretForm.test(secret)) return undefined;
     const hash = hashOf(secret);
-    const session = this.#parts.vault.get(prefix + hash) as Session | undefined;
+    const session = readVault<Session>(this.#parts.vault, prefix + hash);
     if (session === undefined || this.#isOver(hash, session)) return undefined;
     this.#noteUse(hash, session);
     return session;
@@ -92,7 +93,7 @@ export class Sessions {
   /** True while the session has not ended. */
   isOpen(secret: string): boolean {
     const hash = hashOf(secret);
-    const session = this.#parts.vault.get(prefix + hash) as Session | undefined;
+    const session = readVault<Session>(this.#parts.vault, prefix + hash);
     return session !== undefined && !this.#isOver(hash, session);
   }
 
@@ -117,8 +118,8 @@ export class Sessions {
   }
 
   #all(): { readonly hash: string; readonly session: Session }[] {
-    const entries = [...this.#parts.vault.entries(prefix)];
-    return entries.map(([key, value]) => ({ hash: key.slice(prefix.length), session: value as Session }));
+    const entries = [...readVaultEntries<Session>(this.#parts.vault, prefix)];
+    return entries.map(([key, value]) => ({ hash: key.slice(prefix.length), session: value }));
   }
 
   #isOver(hash: string, session: Session): boolean {

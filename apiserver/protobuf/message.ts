@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../limits/body-limits.ts';
 import { malformed } from './malformed.ts';
 import { readFields } from './wire-fields.ts';
@@ -42,30 +44,33 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
   for (const { name, is } of message.values()) {
     const pairs = is === 'map' ? entries.get(name) : undefined;
     // Not assigned one by one, since a key may be `__proto__`.
-    if (pairs !== undefined) entries.set(name, Object.fromEntries(pairs as [string, unknown][]));
+    if (Array.isArray(pairs)) entries.set(name, Object.fromEntries(pairs));
   }
   return Object.fromEntries(entries);
 }
 
 const quantity: Message = new Map([[1, { name: 'string', type: 'string' }]]);
 
-const [textEntry, bytesEntry, quantityEntry] = (['string', 'bytes', 'quantity'] as const).map(
-  (type): Message =>
-    new Map([
-      [1, { name: 'key', type: 'string' }],
-      [2, { name: 'value', type }],
-    ]),
-) as [Message, Message, Message];
+const textEntry = entryWith('string');
+const bytesEntry = entryWith('bytes');
+const quantityEntry = entryWith('quantity');
+
+function entryWith(type: 'string' | 'bytes' | 'quantity'): Message {
+  return new Map([
+    [1, { name: 'key', type: 'string' }],
+    [2, { name: 'value', type }],
+  ]);
+}
 
 function push(entries: Map<string, unknown>, name: string, value: unknown): void {
-  const list = entries.get(name) as unknown[] | undefined;
-  if (list === undefined) entries.set(name, [value]);
-  else list.push(value);
+  const list = entries.get(name);
+  if (Array.isArray(list)) list.push(value);
+  else entries.set(name, [value]);
 }
 
 function mapEntry(value: unknown): readonly [string, unknown] {
-  const { key = '', value: held = '' } = value as { readonly key?: string; readonly value?: unknown };
-  return [key, held];
+  const { key = '', value: held = '' }: JsonObject = isJsonObject(value) ? value : {};
+  return [String(key), held];
 }
 
 function isEmpty(value: unknown): boolean {
@@ -113,7 +118,7 @@ function timeOf(name: string, type: 'time' | 'microTime', bytes: Buffer): string
   for (const field of readFields(bytes)) if (field.kind === 'varint') parts.set(field.number, field.value);
   const seconds = BigInt.asIntN(64, parts.get(1) ?? 0n);
   const nanos = parts.get(2) ?? 0n;
-  if (seconds < minSeconds || seconds > maxSeconds || nanos >= 1_000_000_000n) throw malformed(`${name} is no time`);
+  if (seconds < minSeconds || seconds > maxSeconds || nanos >= 1_000_000_000n) throw malformed(`${name} is not a time`);
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return type === 'time' ? `${whole}Z` : `${whole}.${String(nanos / 1000n).padStart(6, '0')}Z`;
 }

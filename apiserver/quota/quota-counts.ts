@@ -18,7 +18,7 @@ const known = new WeakMap<Entry, ReadQuota>();
 export function readQuota(entry: Entry): ReadQuota {
   let quota = known.get(entry);
   if (quota === undefined) {
-    const object = decodeObject(entry.bytes) as ResourceQuotaObject;
+    const object = decodeObject<ResourceQuotaObject>(entry.bytes);
     const amounts = Object.entries(object.spec?.hard ?? {});
     quota = { object, hard: new Map(amounts.map(([key, amount]) => [key, countOf(amount) ?? 0])) };
     known.set(entry, quota);

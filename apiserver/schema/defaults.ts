@@ -1,4 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import { maxObjectBytes } from '../limits/object-size.ts';
 import type { Shape } from './shape.ts';
 
@@ -29,7 +29,7 @@ export class DefaultFiller {
 
   #fillValue(value: object, shape: Shape): void {
     if (Array.isArray(value)) this.#fillItems(value, shape);
-    else this.#fillFields(value as Fields, shape);
+    else if (isJsonObject(value)) this.#fillFields(value, shape);
   }
 
   #fillFields(fields: Fields, shape: Shape): void {

@@ -1,3 +1,4 @@
+import { inBounds } from '../base/in-bounds.ts';
 /** Characters that repeat the atom before them, unless they are escaped. */
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
@@ -38,7 +39,7 @@ class PatternReader {
   }
 
   #readPart(): void {
-    const char = this.#pattern[this.#at] as string;
+    const char = inBounds(this.#pattern[this.#at]);
     this.#at += 1;
     if (char === '(') this.#begin();
     else if (char === ')') this.#close();

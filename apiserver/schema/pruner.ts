@@ -1,4 +1,4 @@
-import { metadataFieldNames, ownerReferenceFieldNames } from '@homeostat/controller-runtime/api';
+import { metadataFieldNames, ownerReferenceFieldNames, isJsonObject } from '@homeostat/controller-runtime/api';
 import { formatPath } from './judge/field-path.ts';
 import type { PathSegment } from './judge/field-path.ts';
 import type { Shape } from './shape.ts';
@@ -37,7 +37,7 @@ export class Pruner {
   prune(object: object): readonly string[] {
     this.#found = undefined;
     this.#path.length = 0;
-    this.#pruneFields(object as Fields, this.#root, this.#root.preservesUnknown);
+    if (isJsonObject(object)) this.#pruneFields(object, this.#root, this.#root.preservesUnknown);
     return this.#found ?? nothing;
   }
 
@@ -49,7 +49,7 @@ export class Pruner {
         if (!keepsUnknown) this.#remove(fields, name);
       } else if (child === 'metadata') {
         const value = fields[name];
-        if (typeof value === 'object' && value !== null) this.#pruneMetadata(value, name);
+        if (isJsonObject(value)) this.#pruneMetadata(value, name);
       } else if (child !== 'anything') {
         const value = fields[name];
         if (typeof value === 'object' && value !== null) this.#pruneValue(value, child, name);
@@ -61,7 +61,7 @@ export class Pruner {
     const keepsUnknown = isKept || shape.preservesUnknown;
     this.#path.push(segment);
     if (Array.isArray(value)) this.#pruneItems(value, shape, keepsUnknown);
-    else this.#pruneFields(value as Fields, shape, keepsUnknown);
+    else if (isJsonObject(value)) this.#pruneFields(value, shape, keepsUnknown);
     this.#path.pop();
   }
 
@@ -76,20 +76,19 @@ export class Pruner {
     }
   }
 
-  #pruneMetadata(metadata: object, segment: PathSegment): void {
-    if (Array.isArray(metadata)) return;
+  #pruneMetadata(metadata: Fields, segment: PathSegment): void {
     this.#path.push(segment);
-    this.#keepOnly(metadata as Fields, metadataFieldNames);
-    const { ownerReferences } = metadata as Fields;
+    this.#keepOnly(metadata, metadataFieldNames);
+    const { ownerReferences } = metadata;
     if (Array.isArray(ownerReferences)) this.#pruneOwners(ownerReferences);
     this.#path.pop();
   }
 
   #pruneOwners(owners: readonly unknown[]): void {
     for (const [index, owner] of owners.entries()) {
-      if (typeof owner !== 'object' || owner === null) continue;
+      if (!isJsonObject(owner)) continue;
       this.#path.push('ownerReferences', index);
-      this.#keepOnly(owner as Fields, ownerReferenceFieldNames);
+      this.#keepOnly(owner, ownerReferenceFieldNames);
       this.#path.length -= 2;
     }
   }

@@ -26,8 +26,8 @@ describe('a schema of a value', () => {
       const broken: readonly (readonly [unknown, string])[] = [
         [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword of schemas here`],
         [{ port: {} }, `${name}.port: has no type`],
-        [{ port: { type: 'string', pattern: '(?=a)' } }, `${name}.port: pattern "(?=a)" cannot be held by RE2`],
-        [{ port: { $ref: '#/$defs/Port' } }, `${name}.port: $ref leads to the schema "Port", which there is not`],
+        [{ port: { type: 'string', pattern: '(?=a)' } }, `${name}.port: pattern "(?=a)" is not supported by RE2`],
+        [{ port: { $ref: '#/$defs/Port' } }, `${name}.port: $ref leads to the schema "Port", which does not exist`],
       ];
       for (const [properties, message] of broken)
         expect(() => compileValueSchema(name, { type: 'object', properties }), message).to.throw(message);

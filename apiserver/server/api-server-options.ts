@@ -231,7 +231,7 @@ export function checkSettings(settings: Settings): void {
   const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies } = settings;
   const isExposed = auth === 'open' && !isLoopback(host);
   const [problem] = [
-    ...(isExposed ? [`auth: "open" lets everybody in, and is for loopback addresses only, not for ${host}`] : []),
+    ...(isExposed ? [`auth: "open" accepts every request, so it is for loopback addresses only, not for ${host}`] : []),
     ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
     ...(serviceAccountIssuer === undefined ? [] : checkIssuer(serviceAccountIssuer)).map(
       (rule) => `serviceAccountIssuer: ${rule}`,

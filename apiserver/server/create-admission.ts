@@ -1,8 +1,8 @@
 import { grantGuard } from '../authorization/rbac/guard-grants.ts';
+import { userGuard } from '../authorization/rbac/guard-users.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
-import { mastersGuard } from '../people/guard-masters.ts';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
 import { takeOverQuota } from '../quota/quota-controller.ts';
 import { QuotaLedger } from '../quota/quota-ledger.ts';
@@ -45,6 +45,6 @@ export function writeRules(
 ): Pick<RegistryOptions, 'creationRules' | 'guards'> {
   return {
     creationRules: [definitionAdmission(table), namespaceAdmission(table)],
-    guards: [grantGuard(authorizer), mastersGuard],
+    guards: [grantGuard(authorizer), userGuard(authorizer)],
   };
 }

@@ -93,7 +93,7 @@ export async function importDatabase(options: ImportDatabaseOptions): Promise<Ex
 
 function parseLasting(url: string): DatabaseLocation {
   const location = parseDatabaseUrl(url);
-  if (location.engine === 'memory') throw new RangeError('memory: lasts no longer than its process');
+  if (location.engine === 'memory') throw new RangeError('memory: has no data outside of its process');
   return location;
 }
 

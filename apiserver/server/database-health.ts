@@ -3,6 +3,7 @@ import type { Counter, Histogram, Metrics } from '@homeostat/controller-runtime/
 import type { HealthCheck } from '../http/pages/health.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import type { Store } from '../store/store.ts';
+import { toError } from '../base/to-error.ts';
 
 /** A failure is remembered for this long, or until the next success: only another attempt can show that it is over. */
 const memoryMs = 10_000;
@@ -38,8 +39,8 @@ export class DatabaseHealth implements HealthCheck {
     }
     const code = storeErrorCodeOf(error);
     if (code === undefined || code === 'refused' || code === 'closed') return;
-    if (code === 'newer') this.#becomeOutdated(error as Error);
-    const problem = `cannot ${what}: ${(error as Error).message}`;
+    if (code === 'newer') this.#becomeOutdated(toError(error));
+    const problem = `cannot ${what}: ${toError(error).message}`;
     this.#failures.set(what, { problem, atMs: this.#clock.monotonicMs(), isLasting: lasting.has(code) });
   }
 
@@ -71,7 +72,7 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
   const help = 'Operations in commits: one for each object that is written.';
   const durations = metrics.histogram({
     name: 'homeostat_store_commit_duration_seconds',
-    help: 'How long commits took, until they were durable.',
+    help: 'The duration of commits, until they were durable.',
     buckets: commitBuckets,
   });
   return {

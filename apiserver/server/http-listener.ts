@@ -2,13 +2,13 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TlsOptions as TlsServerOptions } from 'node:tls';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
@@ -116,7 +116,7 @@ export class HttpListener {
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(
-        `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or say insecure (--insecure) to listen there in the clear`,
+        `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or insecure (--insecure) to listen without encryption`,
       );
     }
     await new Promise<void>((resolve, reject) => {
@@ -127,7 +127,8 @@ export class HttpListener {
       });
     });
     this.#looks.start();
-    const address = this.#server.address() as AddressInfo;
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
     this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
   }
 

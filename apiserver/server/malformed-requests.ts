@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
@@ -15,7 +15,7 @@ export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, cl
   // An error that cut off a response arrives here as well, with any code.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!socket.writable || !isHttp || (socket as Socket).bytesWritten > 0) {
+  if (!socket.writable || !isHttp || (socket instanceof Socket && socket.bytesWritten > 0)) {
     socket.destroy();
     return;
   }

@@ -18,10 +18,10 @@ export interface PlainHttpRefusal {
  * first bytes of each connection before TLS sees them.
  */
 export function refusePlainHttp(server: Server, { refusal, timeoutMs, clock }: PlainHttpRefusal): void {
-  const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+  const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   const beginTls = (socket: Socket): void => {
-    for (const listener of listeners) listener.call(server, socket);
+    for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   };
   server.on('connection', (socket: Socket) => {
     const timer = clock.setTimeout(() => socket.destroy(), timeoutMs);
@@ -29,8 +29,8 @@ export function refusePlainHttp(server: Server, { refusal, timeoutMs, clock }: P
     // An error closes the connection; nothing else has to be done.
     socket.on('error', () => undefined);
     socket.once('readable', () => {
-      const head = socket.read() as Buffer | null;
-      if (head?.[0] !== handshakeRecord) {
+      const head: unknown = socket.read();
+      if (!(head instanceof Buffer) || head[0] !== handshakeRecord) {
         if (head === null) socket.end();
         else socket.end(refusal);
         // Closing with unread data would reset the connection and lose the response.

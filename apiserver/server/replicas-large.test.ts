@@ -115,4 +115,33 @@ describe('a replica with a large kind that has lost its history', () => {
     abort.abort();
     await run;
   });
+
+  it('applies many changes of others some hundred in a turn', async () => {
+    const a = await start(Person);
+    await inBatches(objects, (at) =>
+      a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),
+    );
+    let calls = 0;
+    const b = await start(personModel(() => (calls += 1)));
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    b.store.beforeChanges = () => held;
+    await inBatches(objects, (at) =>
+      a.server.client.patch(Person, `p${at}`, { type: 'merge', patch: { spec: { age: 2 } } }),
+    );
+    calls = 0;
+    let [most, callsBefore, isOver] = [0, 0, false];
+    const lookAtTurn = (): void => {
+      most = Math.max(most, calls - callsBefore);
+      callsBefore = calls;
+      if (!isOver) setImmediate(lookAtTurn);
+    };
+    lookAtTurn();
+    release();
+    const { items } = await b.server.client.list(Person, { fieldSelector: `metadata.name=p${objects - 1}` });
+    isOver = true;
+    expect(items[0]?.spec.age).to.equal(2);
+    expect(calls).to.be.at.least(objects);
+    expect(most).to.be.at.most(200);
+  });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { Store } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
 /** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */
@@ -54,7 +54,7 @@ export class FollowedFile implements Followed {
         logger.info({ path }, 'a file has changed, and its new content is in use');
       }
     } catch (err) {
-      logger.error({ err, path }, 'a file cannot be read again: the content before stays in use');
+      logger.error({ err, path }, 'a file cannot be read again: its last content stays in use');
     }
   }
 }

@@ -92,7 +92,7 @@ export class GroupCommit {
    * After `unknown` the operation may be written, now or later, and `apply` is not called.
    */
   submit(operation: Operation, apply?: (revision: number) => void): Promise<Outcome> {
-    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are taken'));
+    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are accepted'));
     if (this.#queued >= this.#options.maxQueued) {
       const message = `${this.#queued} writes are waiting; try again later`;
       return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));

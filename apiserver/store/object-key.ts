@@ -22,7 +22,7 @@ export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }
 
-/** The kind that a key belongs to; undefined when it is no key of an object. */
+/** The kind that a key belongs to; undefined when it is not the key of an object. */
 export function kindOfKey(key: string): StoredKind | undefined {
   const [root, registry, group = '', plural = '', ...names] = key.split('/');
   if (root !== '' || registry !== 'registry' || names.length < 1 || names.length > 2) return undefined;

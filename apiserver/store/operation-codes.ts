@@ -16,12 +16,14 @@ export const conflictCodes = {
   newer: -7,
 } as const;
 
-const conflicts = {
-  [conflictCodes.exists]: 'exists',
-  [conflictCodes.notFound]: 'notFound',
-  [conflictCodes.generation]: 'generation',
-  [conflictCodes.requires]: 'requires',
-} as const;
+type Conflict = 'exists' | 'notFound' | 'generation' | 'requires';
+
+const conflicts: ReadonlyMap<number, Conflict> = new Map<number, Conflict>([
+  [conflictCodes.exists, 'exists'],
+  [conflictCodes.notFound, 'notFound'],
+  [conflictCodes.generation, 'generation'],
+  [conflictCodes.requires, 'requires'],
+]);
 
 /**
  * The outcome for a revision or a conflict's code. For a lost claim it says only that there is a holder, whose key is
@@ -29,5 +31,5 @@ const conflicts = {
  */
 export function outcomeOfCode(code: number): Outcome {
   if (code >= 0) return { revision: code };
-  return { conflict: conflicts[code as keyof typeof conflicts] ?? 'revision' };
+  return { conflict: conflicts.get(code) ?? 'revision' };
 }

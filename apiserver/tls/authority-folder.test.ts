@@ -169,7 +169,7 @@ describe('the folder of an authority', () => {
     await writeFile(path, server.slice(0, server.indexOf('-----BEGIN CERTIFICATE')) + certificate);
     expect(await problem()).to.equal(`${path}: is not the key of the certificate in ${path}`);
     await writeFile(path, server);
-    expect(await problem()).to.equal(`${path}: holds no authority`);
+    expect(await problem()).to.equal(`${path}: contains no certificate authority`);
   });
 
   it('refuses a folder that others can write to', async () => {

@@ -63,10 +63,10 @@ export class AuthorityFolder implements CertificateSource {
     const path = this.#path(authorityFile);
     const authority = parseBoth(path, await orAdvice(readPrivate(path), path));
     const [root] = authority.chain;
-    if (!root.ca || !isSelfSigned(root)) throw new Error(`${path}: holds no authority`);
+    if (!root.ca || !isSelfSigned(root)) throw new Error(`${path}: contains no certificate authority`);
     if (expiryOf(root) > clock.now()) return authority;
     throw new Error(
-      `${path}: the authority has expired (${root.validTo}): move ${directory} away, so that another is made, and write every kubeconfig again`,
+      `${path}: the authority has expired (${root.validTo}): move ${directory} away, so that the server makes another one, and write every kubeconfig again`,
     );
   }
 
@@ -143,7 +143,7 @@ function parseBoth(path: string, text: string): KeyAndChain {
 
 function shown({ key, chain }: KeyAndChain, { ca, root }: { ca: string; root: X509Certificate }): ServerCertificate {
   return {
-    key: key.export({ type: 'pkcs8', format: 'pem' }) as string,
+    key: String(key.export({ type: 'pkcs8', format: 'pem' })),
     cert: chain.map(String).join(''),
     ca,
     expiresMs: Math.min(expiryOf(chain[0]), expiryOf(root)),
@@ -163,7 +163,7 @@ async function orAdvice(reading: Promise<string>, path: string): Promise<string>
   const text = await orAbsent(reading);
   if (text !== undefined) return text;
   throw new Error(
-    `${path}: is missing, and clients trust the authority that it held: restore it from a backup, or empty the folder, so that another is made, and write every kubeconfig again`,
+    `${path}: is missing, and clients trust the authority that it held: restore it from a backup, or empty the folder, so that the server makes another one, and write every kubeconfig again`,
   );
 }
 

@@ -60,7 +60,7 @@ describe('the renewal of a certificate', () => {
     await clock.advance(hourMs);
     next = () => certificate('unusable');
     await clock.advance(hourMs);
-    expect(lines).to.deep.equal(Array(2).fill('error: no certificate could be loaded: the one before is in use'));
+    expect(lines).to.deep.equal(Array(2).fill('error: no certificate could be loaded: the present one stays in use'));
     next = () => certificate('second');
     await clock.advance(hourMs);
     expect(shown).to.deep.equal(['second']);
@@ -72,7 +72,7 @@ describe('the renewal of a certificate', () => {
     renewal.start(ending);
     expect(lines).to.deep.equal([]);
     await clock.advance(dayMs + hourMs);
-    expect(lines).to.deep.equal(Array(2).fill('warn: the certificate, or its authority, ends soon'));
+    expect(lines).to.deep.equal(Array(2).fill('warn: the certificate, or its authority, expires soon'));
   });
 
   it('stops with the server', async () => {

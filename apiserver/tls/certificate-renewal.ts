@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../periodic/periodic-task.ts';
+import { PeriodicTask } from '../base/periodic-task.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 /** Time between two reads of the source: new files are in use after an hour at most. */
@@ -52,7 +52,7 @@ export class CertificateRenewal {
       logger.info({ until: new Date(next.expiresMs).toISOString() }, 'a new certificate is in use');
       this.#current = next;
     } catch (err) {
-      logger.error({ err }, 'no certificate could be loaded: the one before is in use');
+      logger.error({ err }, 'no certificate could be loaded: the present one stays in use');
       if (current !== undefined) this.#warn(current);
     }
   }
@@ -60,7 +60,7 @@ export class CertificateRenewal {
   #warn({ expiresMs }: ServerCertificate): void {
     const { clock, logger } = this.#options;
     if (expiresMs - clock.now() > warnMs) return;
-    logger.warn({ until: new Date(expiresMs).toISOString() }, 'the certificate, or its authority, ends soon');
+    logger.warn({ until: new Date(expiresMs).toISOString() }, 'the certificate, or its authority, expires soon');
   }
 }
 

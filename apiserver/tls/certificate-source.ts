@@ -31,7 +31,7 @@ export function certificateSource({ clientCa, ...options }: CertificateSourceOpt
 async function readAuthorities(path: string): Promise<string> {
   const certificates = parseCertificates({ path, text: await readPublic(path) });
   const wrong = certificates.findIndex(({ ca }) => !ca);
-  if (wrong >= 0) throw new Error(`${path}: certificate ${wrong + 1} is not that of an authority`);
+  if (wrong >= 0) throw new Error(`${path}: certificate ${wrong + 1} does not belong to an authority`);
   return certificates.map(String).join('');
 }
 

@@ -129,5 +129,5 @@ async function importKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
 }
 
 function pemOf(key: webcrypto.CryptoKey): string {
-  return KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }) as string;
+  return String(KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }));
 }

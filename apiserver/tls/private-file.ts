@@ -82,7 +82,7 @@ async function checkMode(file: FileHandle, path: string, rules: PrivateFileRules
 
 async function readBounded(file: FileHandle, path: string): Promise<string> {
   const stats = await file.stat();
-  if (!stats.isFile()) throw new Error(`${path}: is no file`);
+  if (!stats.isFile()) throw new Error(`${path}: is not a file`);
   const { size } = stats;
   if (size > maxBytes) throw new Error(`${path}: is larger than ${maxBytes} bytes`);
   return file.readFile('utf8');

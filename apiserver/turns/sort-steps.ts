@@ -1,4 +1,5 @@
 import type { Steps } from './steps.ts';
+import { inBounds } from '../base/in-bounds.ts';
 
 /** Items that are sorted in one piece: one to three milliseconds. */
 const runLength = 2048;
@@ -27,14 +28,14 @@ export function* sortSteps<T>(items: readonly T[], compare: Compare<T>): Steps<T
 }
 
 function* mergeSteps<T>(first: readonly T[], second: readonly T[], compare: Compare<T>): Steps<T[]> {
-  if (compare(first.at(-1) as T, second[0] as T) <= 0) return first.concat(second);
+  if (compare(inBounds(first.at(-1)), inBounds(second[0])) <= 0) return first.concat(second);
   const merged: T[] = [];
   let a = 0;
   let b = 0;
   while (a < first.length && b < second.length) {
     // Equal items keep their order.
-    if (compare(second[b] as T, first[a] as T) < 0) merged.push(second[b++] as T);
-    else merged.push(first[a++] as T);
+    if (compare(inBounds(second[b]), inBounds(first[a])) < 0) merged.push(inBounds(second[b++]));
+    else merged.push(inBounds(first[a++]));
     if (merged.length % mergedPerStep === 0) yield;
   }
   return merged.concat(first.slice(a), second.slice(b));

@@ -34,7 +34,7 @@ const age: DataColumn = {
   description: 'Time since the creation.',
   read: ({ metadata }) => metadata?.creationTimestamp,
 };
-const secretType: DataColumn = { name: 'Type', description: 'What the values are for.', read: ({ type }) => type };
+const secretType: DataColumn = { name: 'Type', description: 'The purpose of the values.', read: ({ type }) => type };
 
 /** The columns that Kubernetes shows for Secrets. */
 export const columnsOfSecrets: readonly Column[] = [name, secretType, count, age].map(columnOf);

@@ -29,8 +29,8 @@ interface EventColumn {
 const eventColumns: readonly EventColumn[] = [
   { name: 'Last Seen', type: 'date', description: 'Time since it was last observed.', read: lastSeen },
   { name: 'Type', description: 'Normal, or Warning.', read: ({ type }) => type },
-  { name: 'Reason', description: 'Why, in one word.', read: ({ reason }) => reason },
-  { name: 'Object', description: 'What it is about.', read: objectOf },
+  { name: 'Reason', description: 'The reason, in one word.', read: ({ reason }) => reason },
+  { name: 'Object', description: 'The object that it concerns.', read: objectOf },
   {
     name: 'Subobject',
     description: 'The part of the object.',
@@ -39,11 +39,11 @@ const eventColumns: readonly EventColumn[] = [
   },
   { name: 'Source', description: 'Who reported it.', priority: 1, read: sourceOf },
   { name: 'Message', description: 'What happened.', read: ({ message = '' }) => message.trim() },
-  { name: 'First Seen', type: 'date', description: 'Time since it began.', priority: 1, read: firstSeen },
+  { name: 'First Seen', type: 'date', description: 'Time since it was first observed.', priority: 1, read: firstSeen },
   {
     name: 'Count',
     type: 'integer',
-    description: 'How often it was observed.',
+    description: 'The number of times that it was observed.',
     priority: 1,
     read: ({ series, count }) => series?.count ?? count ?? 1,
   },

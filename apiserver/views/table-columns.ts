@@ -1,6 +1,7 @@
 import { JsonPath } from '@homeostat/controller-runtime/api';
 import type { PrinterColumn } from '@homeostat/controller-runtime/api';
 import { formatAge } from './format-age.ts';
+import { jsonValueAt } from './json-value.ts';
 
 /** The value of a cell; null is shown as an empty cell. */
 export type Cell = string | number | boolean | null;
@@ -38,9 +39,15 @@ const ageColumn: PrinterColumn = {
 export interface Column {
   readonly definition: ColumnDefinition;
   readonly read: (object: RowSource) => unknown;
+  /** The path of the field that has all that is read. Default: the whole object. */
+  readonly fields?: readonly string[];
 }
 
-const firstColumn: Column = { definition: nameColumn, read: ({ metadata }) => metadata.name ?? '' };
+const firstColumn: Column = {
+  definition: nameColumn,
+  read: ({ metadata }) => metadata.name ?? '',
+  fields: ['metadata', 'name'],
+};
 
 /** Returns Name, and the declared columns. */
 export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns {
@@ -49,7 +56,7 @@ export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns
 
 function declaredColumn(column: PrinterColumn): Column {
   const path = new JsonPath(column.jsonPath);
-  return { definition: definitionOf(column), read: (object) => path.firstIn(object) };
+  return { definition: definitionOf(column), read: (object) => path.firstIn(object), fields: path.fields };
 }
 
 /** Name and Age, for models that declare none. */
@@ -69,6 +76,33 @@ export class TableColumns {
   cellsOf(object: RowSource, nowMs: number): readonly Cell[] {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
+
+  /** Parses those fields of an object's JSON that a row needs. Returns undefined when a column may read any field. */
+  partsOf(json: Buffer): RowSource | undefined {
+    const paths = this.#columns.map(({ fields = [] }) => fields);
+    if (paths.some((path) => path.length === 0)) return undefined;
+    const parts = { metadata: {} };
+    for (const path of [['metadata', 'resourceVersion'], ...paths]) {
+      const value = jsonValueAt(json, path);
+      if (value !== undefined) putAt(parts, path, JSON.parse(value.toString('utf8')));
+    }
+    return parts;
+  }
+}
+
+/** Sets the value at a path of fields; a value that is there already has all parts of it, or is a part of it. */
+function putAt(parts: object, path: readonly string[], value: unknown): void {
+  let place = parts;
+  for (const name of path.slice(0, -1)) {
+    if (!Object.hasOwn(place, name)) setField(place, name, {});
+    place = Reflect.get(place, name) as object;
+  }
+  setField(place, path.at(-1) ?? '', value);
+}
+
+/** Unlike an assignment, it also sets a field of the name `__proto__`. */
+function setField(place: object, name: string, value: unknown): void {
+  Object.defineProperty(place, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function definitionOf(column: PrinterColumn): ColumnDefinition {

@@ -68,8 +68,14 @@ function sites(onRun: () => boolean): ControllerDefinition {
   });
 }
 
-/** Resolves with the milliseconds until a controller has reconciled `count` sites. */
-async function reconcileAll(count: number): Promise<number> {
+export interface Reconciled {
+  readonly ms: number;
+  /** Bytes that the process holds after garbage collection, while the controller still runs. */
+  readonly heldBytes: number;
+}
+
+/** Starts a controller, and stops it when it has reconciled `count` sites. */
+async function reconcileAll(count: number): Promise<Reconciled> {
   let runs = 0;
   let onEnd = (): void => undefined;
   const ended = new Promise<void>((resolve) => (onEnd = resolve));
@@ -82,9 +88,10 @@ async function reconcileAll(count: number): Promise<number> {
     }),
   );
   await ended;
-  const elapsedMs = performance.now() - startMs;
+  const ms = performance.now() - startMs;
+  const held = await heldBytes();
   await running.stop();
-  return elapsedMs;
+  return { ms, heldBytes: held };
 }
 
 /** Resolves with the microseconds of processor time that a run takes which changes nothing. */

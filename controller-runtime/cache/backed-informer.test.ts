@@ -89,4 +89,41 @@ describe('an informer of many objects with an index', () => {
     aborting.abort();
     await running;
   });
+
+  it('fills an index that comes late in several turns, and completes it when it is asked before', async () => {
+    const backing = new ManyObjects();
+    const stop = new AbortController();
+    const informer = createBackedInformer<Person>({
+      model: Person,
+      selection: {},
+      clock: new FakeClock(),
+      logger: noLogger,
+      back: () => backing,
+    });
+    const running = informer.run(stop.signal);
+    await eventually(() => informer.hasSynced());
+    let read = 0;
+    const byRevision = ({ metadata }: Person): readonly string[] => {
+      read += 1;
+      return [metadata.resourceVersion];
+    };
+    informer.addIndex('revision', byRevision);
+    expect(read).to.be.within(1, count / 2);
+    backing.put('p999', person('p999', '2'));
+    backing.delete('p998');
+    // Neither the deleted one, nor the changed one a second time.
+    await eventually(() => read === count - 1);
+    const namesOf = (index: string, value: string): readonly string[] =>
+      informer.byIndex(index, value).map(({ metadata }) => metadata.name);
+    expect(namesOf('revision', '2')).to.deep.equal(['p999']);
+    expect(namesOf('revision', '1')).to.have.length(count - 2);
+
+    informer.addIndex('name', ({ metadata }) => [metadata.name]);
+    backing.put('p997', person('p997', '3'));
+    expect(namesOf('name', 'p996')).to.deep.equal(['p996']);
+    expect(informer.byIndex('name', 'p997')[0]?.metadata.resourceVersion).to.equal('3');
+    expect(namesOf('name', 'p998')).to.deep.equal([]);
+    stop.abort();
+    await running;
+  });
 });

@@ -13,6 +13,7 @@ import type { IndexFunction } from './cache-indexes.ts';
 import { additionOf, deletionOf, updateOf } from './handler-event.ts';
 import type { KeyedObject, ObjectEvent } from './handler-event.ts';
 import { HandlerGroup } from './handler-group.ts';
+import { IndexFilling } from './index-filling.ts';
 import { checkSelection } from './informer-selection.ts';
 import { createShape } from './object-shape.ts';
 import type { ObjectShape } from './object-shape.ts';
@@ -59,11 +60,10 @@ export interface BackedInformerOptions<T extends ApiObject> {
 /** Objects that are indexed in one turn of the event loop: each may have to be parsed, which takes 25 µs. */
 const indexedPerTurn = 200;
 
-/** The first filling of the indexes, which takes several turns. */
-interface Filling {
+/** The first filling of the indexes, which takes several turns; the informer opens at its end. */
+interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
-  /** The keys of objects that have changed since it began; they are indexed already. */
-  readonly changed: Set<string>;
+  readonly filling: IndexFilling<T>;
 }
 
 /** The time for which the end of a run waits for handlers that still run. */
@@ -82,7 +82,9 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   readonly #run = new SharedRun((signal) => this.#follow(signal));
   readonly #onLeft: (handlers: number) => void;
   #isOpen = false;
-  #filling: Filling | undefined;
+  #opening: Opening<T> | undefined;
+  /** A filling of the indexes of an informer that is open. */
+  #refilling: IndexFilling<T> | undefined;
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
     const { kind } = descriptorOf(model);
@@ -95,7 +97,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     );
     this.#handlers = new HandlerGroup({
       clock,
-      report: fail('an informer handler failed; it goes on with the next event'),
+      report: fail('an informer handler failed; it continues with the next event'),
       present: (as) => this.#present(as),
     });
   }
@@ -119,10 +121,13 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     if (!this.#indexes.add(name, valuesOf)) return;
     if (this.#isOpen) this.#fillIndexes();
-    else if (this.#filling !== undefined) void this.#openIndexed(this.#filling.signal);
+    else if (this.#opening !== undefined) void this.#openIndexed(this.#opening.signal);
   }
 
+  /** Completes an index that is still being filled, in this turn. */
   byIndex(name: string, value: string): readonly T[] {
+    this.#refilling?.putNext(Number.POSITIVE_INFINITY);
+    this.#refilling = undefined;
     return Array.from(this.#indexes.keys(name, value), (key) => this.#backing.get(key)).filter(isPresent);
   }
 
@@ -141,7 +146,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
       deleted: (last) => this.#push(deletionOf(last)),
       open: () => this.#open(signal),
     });
-    this.#filling = undefined;
+    this.#opening = undefined;
+    this.#refilling = undefined;
     this.#handlers.close();
     // Handlers that still run can read the cache.
     const left = await this.#handlers.drained(drainLimitMs);
@@ -151,7 +157,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #open(signal: AbortSignal): void {
-    if (this.#filling !== undefined) return;
+    if (this.#opening !== undefined) return;
     if (!this.#isOpen && !this.#indexes.isEmpty) return void this.#openIndexed(signal);
     this.#isOpen = true;
     this.#fillIndexes();
@@ -160,35 +166,47 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   /** Opens once all objects are indexed. Never rejects. */
   async #openIndexed(signal: AbortSignal): Promise<void> {
-    const filling: Filling = { signal, changed: new Set() };
-    this.#filling = filling;
     this.#indexes.clear();
-    let indexed = 0;
-    for (const state of this.#backing.objects()) {
-      if (!filling.changed.has(state.key)) this.#indexes.put(state);
-      indexed += 1;
-      if (indexed % indexedPerTurn > 0) continue;
+    const opening: Opening<T> = { signal, filling: this.#newFilling() };
+    this.#opening = opening;
+    while (opening.filling.putNext(indexedPerTurn)) {
       await nextTurn();
-      if (signal.aborted || this.#filling !== filling) return;
+      if (signal.aborted || this.#opening !== opening) return;
     }
-    this.#filling = undefined;
+    this.#opening = undefined;
     this.#isOpen = true;
     this.#handlers.open();
   }
 
   #push(event: ObjectEvent<T>): void {
-    if ((this.#isOpen || this.#filling !== undefined) && !this.#indexes.isEmpty) {
-      this.#filling?.changed.add(event.key);
+    if ((this.#isOpen || this.#opening !== undefined) && !this.#indexes.isEmpty) {
+      this.#opening?.filling.skip(event.key);
+      this.#refilling?.skip(event.key);
       if (event.kind === 'delete') this.#indexes.delete(event.key);
       else this.#indexes.put(event);
     }
     this.#handlers.push(event);
   }
 
+  /** Puts all objects into the indexes, in several turns unless one is asked before. */
   #fillIndexes(): void {
-    if (this.#indexes.isEmpty) return;
-    this.#indexes.clear();
-    for (const state of this.#backing.objects()) this.#indexes.put(state);
+    this.#refilling = undefined;
+    if (!this.#indexes.isEmpty) void this.#refill(this.#newFilling());
+  }
+
+  /** Never rejects. */
+  async #refill(filling: IndexFilling<T>): Promise<void> {
+    this.#refilling = filling;
+    while (filling.putNext(indexedPerTurn)) {
+      await nextTurn();
+      // Another filling has begun, the rest was asked for, or the run has ended.
+      if (this.#refilling !== filling) return;
+    }
+    this.#refilling = undefined;
+  }
+
+  #newFilling(): IndexFilling<T> {
+    return new IndexFilling(this.#backing.objects(), (state) => this.#indexes.put(state));
   }
 
   #present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {

@@ -42,7 +42,7 @@ export function describeOptions(followed: FollowedCase): void {
         /namespaces: Person is Cluster-scoped/,
       ],
       ['no namespace', Badge, { namespaces: [] }, /namespaces: must be 1 to 100, are 0/],
-      ['a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: one is there twice/],
+      ['a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: one is listed twice/],
       ['what names no namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
     ];
     for (const [what, model, options, message] of refused) {

@@ -19,7 +19,7 @@ export function checkSelection<T extends ApiObject>(model: Model<T>, options: In
   if (namespaces.length === 0 || namespaces.length > maxNamespaces) {
     throw new ApiError('BadRequest', `namespaces: must be 1 to ${maxNamespaces}, are ${namespaces.length}`);
   }
-  if (new Set(namespaces).size < namespaces.length) throw new ApiError('BadRequest', 'namespaces: one is there twice');
+  if (new Set(namespaces).size < namespaces.length) throw new ApiError('BadRequest', 'namespaces: one is listed twice');
   for (const [index, namespace] of namespaces.entries()) {
     const [message] = checkDnsSubdomain(namespace);
     if (message !== undefined) throw new ApiError('BadRequest', `namespaces[${index}]: ${message}`);

@@ -31,7 +31,7 @@ function metadataOf<T extends ApiObject>({ metadata }: T): T {
 function checkSame<T extends ApiObject>(whole: T, kept: T): T {
   for (const field of ['name', 'namespace', 'uid', 'resourceVersion'] as const) {
     if (kept.metadata[field] !== whole.metadata[field]) {
-      throw new TypeError(`transform has to keep metadata.${field} of ${whole.kind} ${whole.metadata.name}`);
+      throw new TypeError(`transform must keep metadata.${field} of ${whole.kind} ${whole.metadata.name}`);
     }
   }
   return kept;

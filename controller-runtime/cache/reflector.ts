@@ -127,10 +127,7 @@ export class Reflector<T extends ApiObject> {
     // An error caused by a stop is not a failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
-    this.#options.logger.warn(
-      { err: error, delayMs, next: next.kind },
-      'following a kind failed and will be tried again',
-    );
+    this.#options.logger.warn({ err: error, delayMs, next: next.kind }, 'following a kind failed; trying again');
     return { kind: 'backingOff', delayMs, next };
   }
 }

@@ -83,6 +83,6 @@ function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, 
 
 /** Another client deleted the object after it was read: a lost race like any other. */
 function conflictWhenAbsent(error: unknown): never {
-  if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted meanwhile', { cause: error });
+  if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted in the meantime', { cause: error });
   throw error;
 }

@@ -61,7 +61,8 @@ export interface Informer<T extends ApiObject> {
   readonly resourceVersion: string;
   /**
    * Keeps an index: under which values an object is found. Throws RangeError when another function has that name. A
-   * function that throws is reported, and its object is found under no value.
+   * function that throws is reported, and its object is found under no value. An index that comes while the informer
+   * runs is filled in several turns of the event loop, and completed at once by the first `byIndex`.
    */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
   /** The objects under a value of an index, at a cost of their number alone. RangeError when there is no such index. */

@@ -64,7 +64,7 @@ describe("a controller whose author's code", () => {
     await at.clock.advance(1000);
     expect(at.lines('error').map(({ fields }) => String(fields['err']))).to.deep.equal(
       ['true', 'later', '7'].map(
-        (answer) => `TypeError: a reconciler answers nothing, or an object such as { after: "10m" }, not ${answer}`,
+        (answer) => `TypeError: a reconciler returns nothing, or an object such as { after: "10m" }, not ${answer}`,
       ),
     );
   });

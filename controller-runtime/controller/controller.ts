@@ -209,7 +209,7 @@ export class Controller {
       const kinds = [...this.#informers].filter(([, informer]) => !informer.hasSynced()).map(([cacheId]) => cacheId);
       this.#logger.error(
         { kinds, waitedMs: cacheSyncTimeoutMs },
-        'caches are not synced; the controller goes on waiting',
+        'caches are not synced; the controller keeps waiting',
       );
     }
     return true;

@@ -150,7 +150,7 @@ describe('a leader elector', () => {
     hold(a, term);
     await elect(candidate('a'));
     await clock.advance(5000);
-    expect(() => term.check()).to.throw('another held it meanwhile');
+    expect(() => term.check()).to.throw('another process held it in the meantime');
   });
 
   it('lets one of two take a lease that runs out', async () => {

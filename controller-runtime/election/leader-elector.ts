@@ -88,7 +88,7 @@ export class LeaderElector {
     try {
       await this.#bounded(this.#settings.renewDeadlineMs, (signal) => this.#release(signal));
     } catch (err) {
-      this.#parts.logger.warn({ err, lease: this.#name }, 'the lease could not be released; it runs out');
+      this.#parts.logger.warn({ err, lease: this.#name }, 'the lease could not be released; it will expire');
     }
   }
 
@@ -113,7 +113,7 @@ export class LeaderElector {
     } catch (err) {
       // A lost race is the normal case for candidates.
       const level = isLostRace(err) ? 'debug' : 'warn';
-      this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; it is tried again');
+      this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; trying again');
       return false;
     }
   }
@@ -161,7 +161,8 @@ export class LeaderElector {
     const { uid, transitions } = this.#epochOf(lease);
     if (holderIdentity === '') term.end('it has no holder');
     else if (holderIdentity !== this.#settings.identity) term.end(`${holderIdentity} holds it`);
-    else if (uid !== term.epoch.uid || transitions !== term.epoch.transitions) term.end('another held it meanwhile');
+    else if (uid !== term.epoch.uid || transitions !== term.epoch.transitions)
+      term.end('another process held it in the meantime');
     return !term.signal.aborted;
   }
 

@@ -60,7 +60,7 @@ export class Candidacy {
 
   healthProblem(): string | undefined {
     const { namespace, name } = this.#settings;
-    return this.#elector.isOverdue ? `the lease "${namespace}/${name}" was neither renewed nor given up` : undefined;
+    return this.#elector.isOverdue ? `the lease "${namespace}/${name}" was neither renewed nor released` : undefined;
   }
 
   #observe(isLeader: boolean): void {

@@ -187,7 +187,7 @@ describe('a manager that stands for election', () => {
     expect(at.manager.healthProblem()).to.equal(undefined);
     const atMs = at.clock.monotonicMs.bind(at.clock);
     at.clock.monotonicMs = () => atMs() + 15_001;
-    expect(at.manager.healthProblem()).to.equal('the lease "default/lock" was neither renewed nor given up');
+    expect(at.manager.healthProblem()).to.equal('the lease "default/lock" was neither renewed nor released');
     at.clock.monotonicMs = atMs;
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal(
       new Array(2).fill('the observer of the election failed'),

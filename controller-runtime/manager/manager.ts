@@ -306,7 +306,7 @@ export class Manager {
     try {
       await work();
     } catch (error) {
-      this.#options.logger.error({ part, err: error }, 'a part of the manager failed; the others go on');
+      this.#options.logger.error({ part, err: error }, 'a part of the manager failed; the others continue');
     }
   }
 }

@@ -55,7 +55,10 @@ export class StandbyCaches {
     const { clock, logger } = this.#parts;
     const isSynced = await waitFor(() => this.unsynced().length === 0, limitMs, { clock, signal });
     if (!isSynced && !signal.aborted)
-      logger.error({ kinds: this.unsynced(), waitedMs: limitMs }, 'caches are not synced; the manager goes on without');
+      logger.error(
+        { kinds: this.unsynced(), waitedMs: limitMs },
+        'caches are not synced; the manager continues without them',
+      );
   }
 
   async stop(): Promise<void> {

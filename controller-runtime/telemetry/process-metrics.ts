@@ -16,13 +16,9 @@ export function startProcessMetrics(metrics: Metrics): () => void {
   const lag = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? lateSeconds(nanoseconds) : 0);
   const figures: Figures = {
     ...resources,
-    nodejs_eventloop_lag_mean_seconds: ['gauge', 'How late the event loop was on average.', () => lag(delay.mean)],
-    nodejs_eventloop_lag_p99_seconds: [
-      'gauge',
-      'How late it was at the 99th percentile.',
-      () => lag(delay.percentile(99)),
-    ],
-    nodejs_eventloop_lag_max_seconds: ['gauge', 'How late it was at most.', () => lag(delay.max)],
+    nodejs_eventloop_lag_mean_seconds: ['gauge', 'The average delay of the event loop.', () => lag(delay.mean)],
+    nodejs_eventloop_lag_p99_seconds: ['gauge', 'The 99th percentile of the delay.', () => lag(delay.percentile(99))],
+    nodejs_eventloop_lag_max_seconds: ['gauge', 'The maximum delay.', () => lag(delay.max)],
   };
   const ends = Object.entries(figures).map(([name, [type, help, read]]) =>
     metrics.sample({ name, help, type }, () => [[[], read()]]),

@@ -77,7 +77,7 @@ describe('createTestKit', () => {
       await failingKit.stop();
     };
     const printed = await capturedStderr(() => settled());
-    expect(printed).to.match(/^error: reconcile failed; it is tried again controller='person' key='a' /);
+    expect(printed).to.match(/^error: reconcile failed; trying again controller='person' key='a' /);
     expect(printed).to.match(/\nError: no greeting today\n +at .*test-kit\.test/);
     expect(await capturedStderr(() => settled(silentLogger))).to.equal('');
   });

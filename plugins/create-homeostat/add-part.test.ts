@@ -50,7 +50,7 @@ describe('addPart', () => {
   it('overwrites nothing, and leaves index.ts as it was', async () => {
     await writeFile(join(folder, 'kinds', 'invoice.test.ts'), 'mine');
     const before = await read('index.ts');
-    expect(await add({ type: 'kind', name: 'Invoice' })).to.include('kinds/invoice.test.ts is there already');
+    expect(await add({ type: 'kind', name: 'Invoice' })).to.include('kinds/invoice.test.ts exists already');
     expect(await read('index.ts')).to.equal(before);
     expect(await read('kinds/invoice.test.ts')).to.equal('mine');
     expect(await readdir(join(folder, 'kinds'))).to.not.include('invoice.ts');
@@ -61,7 +61,7 @@ describe('addPart', () => {
     [{ type: 'kind', name: 'Watch', plural: 'watch' }, 'plural: "watch" may not be'],
     [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be lowercase letters'],
     [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be lowercase letters'],
-    [{ type: 'controller', name: 'audit' }, 'say which kind the controller drives, with --kind'],
+    [{ type: 'controller', name: 'audit' }, 'name the kind of the controller with --kind'],
     [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts'],
   ] as const) {
     it(`refuses the ${part.type} ${part.name}${'kind' in part ? ` of ${part.kind}` : ''}`, async () => {

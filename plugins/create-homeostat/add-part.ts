@@ -98,7 +98,7 @@ async function findKind(folder: string, controller: string, kind: string | undef
   const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));
   if (found !== undefined) return found;
   if (kind !== undefined) throw new ScaffoldError(`there is no kinds/${file}.ts that exports ${kind}`);
-  throw new ScaffoldError(`there is no kinds/${file}.ts: say which kind the controller drives, with --kind`);
+  throw new ScaffoldError(`there is no kinds/${file}.ts: name the kind of the controller with --kind`);
 }
 
 async function readKind(path: string): Promise<string> {

@@ -57,11 +57,11 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
     .description('Make a plugin of Homeostat: a kind, a controller, a declared object, and tests.')
     .argument('[folder]', 'folder to make, or an empty one (default: my-plugin)')
     .option('--name <name>', "the plugin's name (default: the folder's)")
-    .option('--group <domain>', 'domain that its kinds are in, which you own (default: <name>.example.com)')
-    .option('--kind <Kind>', 'kind that it brings, in PascalCase (default: Greeting)')
-    .option('--yes', 'take the defaults, and ask nothing')
+    .option('--group <domain>', 'your domain, the group of its kinds (default: <name>.example.com)')
+    .option('--kind <Kind>', 'kind of the plugin, in PascalCase (default: Greeting)')
+    .option('--yes', 'use the defaults, and ask nothing')
     .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', '\nOn a terminal it asks for what no option says. It uses no network.')
+    .addHelpText('after', '\nOn a terminal it asks for values that no option gives. It uses no network.')
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
 }

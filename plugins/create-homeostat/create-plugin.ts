@@ -56,7 +56,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return [];
     throw new ScaffoldError(`${folder} is ${code === 'ENOTDIR' ? 'no folder' : 'not readable'}`, { cause });
   }

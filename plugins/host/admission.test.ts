@@ -207,9 +207,9 @@ describe('admit', () => {
       server.schemeManager.forOwner('base').register(widget);
       const owned = server.admissions.forOwner('base', { client: server.client });
       for (const timeoutMs of [0, 30_001, Number.NaN])
-        expect(() => owned.add(admit(widget, {}, { timeoutMs }))).to.throw('must be 1 to 30000');
+        expect(() => owned.add(admit(widget, {}, { timeoutMs }))).to.throw('must be from 1 to 30000');
       for (const stranger of [undefined, {}, { model: widget }])
-        expect(() => owned.add(stranger as never)).to.throw(TypeError, 'what admit(model, hooks) returns');
+        expect(() => owned.add(stranger as never)).to.throw(TypeError, 'the result of admit(model, hooks)');
     } finally {
       await server.stop();
     }

@@ -187,8 +187,8 @@ describe('homeostat in a process of its own [slow]', () => {
       const good = await makePlugin('good', 'export default {};');
       const bad = await makePlugin('bad', "throw new Error('not today');");
       for (const [folder, reason] of [
-        [bad, 'plugin "bad" failed, and --strict is given: not today'],
-        [join(good, 'nowhere'), 'plugin "nowhere" failed, and --strict is given: '],
+        [bad, 'plugin "bad" failed, and --strict is set: not today'],
+        [join(good, 'nowhere'), 'plugin "nowhere" failed, and --strict is set: '],
       ] as const) {
         const command = serve('--strict', '--plugin', good, '--plugin', folder);
         expect(await command.exited).to.equal(1);
@@ -201,7 +201,7 @@ describe('homeostat in a process of its own [slow]', () => {
       const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
       const command = serve('--strict', '--plugin', await makePlugin('throws', main));
       expect(await command.exited).to.equal(1);
-      expect(command.stderr).to.include('plugin "throws" failed, and --strict is given: in a callback');
+      expect(command.stderr).to.include('plugin "throws" failed, and --strict is set: in a callback');
     });
 
     it('stops in order when the reader of its stderr has gone', async () => {
@@ -237,7 +237,7 @@ describe('homeostat in a process of its own [slow]', () => {
     const command = serve('--plugins-dir', '/nowhere/plugins');
     expect(await command.exited).to.equal(2);
     expect(command.stderr).to.equal(
-      '--plugins-dir: /nowhere/plugins: there is no such folder: make it first, or name another\n',
+      '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
     );
   });
 
@@ -401,7 +401,7 @@ describe('homeostat in a process of its own [slow]', () => {
     for (const [args, text] of [
       [
         ['--auth', 'open', '--host', '0.0.0.0', '--insecure'],
-        '--auth: "open" lets everybody in, so it is for loopback',
+        '--auth: "open" accepts every request, so it is for loopback',
       ],
       [['--auth', 'open', '--token', 'sixteen-letters!'], '--auth: "open" lets everybody in without the token'],
       [['--auth', 'closed'], '--auth: must be one of required, open, not "closed"'],

@@ -172,25 +172,25 @@ function addNew(program: Command, actions: Actions): void {
   add('kind', '<Kind>', 'A kind, in PascalCase.').option('--plural <plural>', 'default: the English plural');
   add('controller', '<name>', 'A controller.').option(
     '--kind <Kind>',
-    'what it drives (default: the kind of its name)',
+    'kind of the controller (default: the kind of its name)',
   );
-  add('endpoint', '<name>', 'A path of its own.');
+  add('endpoint', '<name>', 'A path besides those of the kinds.');
 }
 
 function addExport(program: Command, actions: Actions): void {
   const command = program
     .command('export')
     .description('Write all objects, as of one moment, to a file that import reads.')
-    .option('--server <url>', 'server that runs, such as http://127.0.0.1:8700')
+    .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
       'its token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: that of data/admin.kubeconfig)',
     )
-    .option('--database <url>', 'database that no server has open, as of serve')
+    .option('--database <url>', 'database that no server has open, as for serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
     .option('--force', 'overwrite the file')
     .option('--decrypt', 'write Secrets, and the secrets of the server, in plain text')
-    .option('--encryption-config <file>', 'with --database and --decrypt: the keys, as of serve')
+    .option('--encryption-config <file>', 'with --database and --decrypt: the keys, as for serve')
     .addHelpText('after', exportHelp);
   command.action(async () => actions.export(flagsOf(command)));
 }
@@ -198,10 +198,10 @@ function addExport(program: Command, actions: Actions): void {
 function addImport(program: Command, actions: Actions): void {
   const command = program
     .command('import')
-    .description('Write all objects of an export into an empty database, and prove that they are equal.')
+    .description('Write all objects of an export into an empty database, and check that they are equal.')
     .argument('<file>', 'the export; - for stdin')
-    .option('--database <url>', 'empty database that no server has open, as of serve')
-    .option('--encryption-config <file>', 'the keys that encrypt what the export holds in plain text, as of serve')
+    .option('--database <url>', 'empty database that no server has open, as for serve')
+    .option('--encryption-config <file>', 'the keys to encrypt objects that the export has in plain text, as for serve')
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));
 }
@@ -210,7 +210,7 @@ function addReencrypt(program: Command, actions: Actions): void {
   const command = program
     .command('reencrypt')
     .description('Encrypt all objects of a running server with the first key of its encryption configuration.')
-    .option('--server <url>', 'server that runs (default: that of data/admin.kubeconfig)')
+    .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
     .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
     .addHelpText('after', reencryptHelp);
   command.action(async () => actions.reencrypt(flagsOf(command)));
@@ -221,14 +221,14 @@ function addAudit(program: Command, actions: Actions): void {
     .command('audit')
     .description('Search the audit log of a server, with its rotated files.')
     .option('--file <file>', 'the file of --audit-log')
-    .option('--user <name>', 'who sent the request, or as whom')
+    .option('--user <name>', 'user user who sent the request, or as whom it ran it ran')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
     .option('-n, --namespace <name>', 'namespace of the object')
     .option('--name <name>', 'name of the object')
     .option('--code <status>', 'status code of the response, such as 403')
     .option('--since <time>', 'entries from then on: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
-    .option('-o, --output <format>', 'table, or json: the entries as they are (default: table)')
+    .option('-o, --output <format>', 'table, or json: the unchanged entries (default: table)')
     .addHelpText('after', auditHelp);
   command.action(async () => actions.audit(flagsOf(command)));
 }
@@ -254,11 +254,11 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .command('kubeconfig')
     .description('Write a kubeconfig for the server that `serve` runs with the same options.')
     .option('--output <file>', 'file to write, readable by its owner only (default: stdout)')
-    .option('--force', 'replace the file if there is one', false)
+    .option('--force', 'replace an existing file', false)
     .option('--name <context>', 'name of context, cluster and user', 'homeostat')
-    .option('--server <url>', "the server's URL, where the options do not tell it")
-    .option('--service-account <namespace/name>', 'put a token of this account into it, from the server that runs')
-    .option('--hours <number>', 'how long that token lives, 1 to 24 (default: 1)')
+    .option('--server <url>', "the server's URL, if the options do not determine it")
+    .option('--service-account <namespace/name>', 'put a token of this account into it, from the running server')
+    .option('--hours <number>', 'lifetime of that token in hours, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
   addUserFlags(command, 'put a certificate of this user into it');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
@@ -270,7 +270,7 @@ function addUserFlags(command: Command, description: string): void {
   command
     .option('--user <name>', description)
     .addOption(flagOf('group', list))
-    .option('--days <number>', 'how long the certificate lives, 1 to 365 (default: 7)');
+    .option('--days <number>', 'lifetime of the certificate in days, 1 to 365 (default: 7)');
 }
 
 function addCertificate(program: Command, actions: Actions): void {
@@ -279,9 +279,9 @@ function addCertificate(program: Command, actions: Actions): void {
     .description("Issue a certificate for a user, by the server's own authority, on the machine that has its folder.")
     .option('--cert-output <file>', 'file of the certificate (default: <user>.crt)')
     .option('--key-output <file>', 'file of its private key (default: <user>.key)')
-    .option('--force', 'replace the files if there are some', false)
+    .option('--force', 'replace existing files', false)
     .addHelpText('after', certificateHelp);
-  addUserFlags(command, 'name of the user: the common name of the certificate');
+  addUserFlags(command, 'name of the user, the common name of the certificate');
   for (const name of ['config', 'database', 'tls', 'tls-dir'] as const)
     command.addOption(flagOf(name, serveOptions[name]));
   command.action(async (options: CertificateFlags) => actions.certificate(flagsOf(command), options));
@@ -306,7 +306,7 @@ function flagsOf(command: Command): Flags {
 
 const serveHelp = `
 Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
-commas) and a key of the file that --config names. A flag wins over the environment, the environment over the file.
+commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
 Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;

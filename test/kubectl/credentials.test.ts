@@ -61,6 +61,16 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     }
   });
 
+  it('finds the account "default" in a new namespace, and again after it is deleted', async () => {
+    await run('create', 'namespace', 'team');
+    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', '--timeout=15s');
+    expect(await run('get', 'serviceaccounts', '-n', 'team')).to.match(/^NAME .*\ndefault .*\n$/);
+    expect((await run('create', 'token', 'default', '-n', 'team')).trim()).to.match(/^eyJ/);
+    expect(await run('delete', 'serviceaccount', 'default', '-n', 'team')).to.include('deleted');
+    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', '--timeout=15s');
+    await run('delete', 'namespace', 'team', '--wait=false');
+  });
+
   it('creates service accounts and their tokens, by which the server knows them until they are deleted', async () => {
     expect(await run('create', 'serviceaccount', 'robot')).to.equal('serviceaccount/robot created\n');
     expect(await run('create', 'secret', 'generic', 'pass', '--from-literal=a=b')).to.include('created');

@@ -80,7 +80,7 @@ function methodName(context: ClassMethodDecoratorContext): string {
   const { kind, name, private: isPrivate, static: isStatic } = context;
   if (kind !== 'method' || isPrivate || isStatic || typeof name !== 'string') {
     throw new TypeError(
-      `a mapping stands on a public instance method, not on ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
+      `a mapping decorates a public instance method, not ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
     );
   }
   return name;

@@ -31,6 +31,6 @@ export function mediaType(header: string | undefined): string {
 export function checkMediaType(type: string): string {
   const lower = typeof type === 'string' ? type.toLowerCase() : '';
   if (!/^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(lower))
-    throw new TypeError(`"${type}" is no media type such as application/json`);
+    throw new TypeError(`"${type}" is not a media type such as application/json`);
   return lower;
 }

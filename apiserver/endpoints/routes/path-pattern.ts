@@ -1,4 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
+import { inBounds } from '../../base/in-bounds.ts';
+import { bareRecord } from '../../base/bare-record.ts';
 
 /** One segment of a route's path: a text that must be there, or a variable that takes any one segment. */
 export type PatternSegment =
@@ -30,10 +32,7 @@ export function parsePattern(path: string): readonly PatternSegment[] {
 function parseSegment(text: string, path: string): PatternSegment {
   if (variablePattern.test(text)) return Object.freeze({ kind: 'variable', name: text.slice(1) });
   if (literalPattern.test(text) && text !== '.' && text !== '..') return Object.freeze({ kind: 'literal', text });
-  throw malformed(
-    path,
-    `"${text}" is no segment: write it as it is, without percent signs, or as a variable such as :name`,
-  );
+  throw malformed(path, `"${text}" is not a segment: write it without percent signs, or as a variable such as :name`);
 }
 
 /** Refuses a variable that occurs twice in a path, which can happen by nesting. */
@@ -90,9 +89,9 @@ export function variablesOf(
   segments: readonly string[],
   offset: number,
 ): Readonly<Record<string, string>> {
-  const variables = Object.create(null) as Record<string, string>;
+  const variables = bareRecord<string>();
   for (const [index, segment] of pattern.entries()) {
-    if (segment.kind === 'variable') variables[segment.name] = segments[offset + index] as string;
+    if (segment.kind === 'variable') variables[segment.name] = inBounds(segments[offset + index]);
   }
   return Object.freeze(variables);
 }

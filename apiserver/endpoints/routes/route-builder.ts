@@ -117,7 +117,9 @@ export class RouteBuilder {
     const [predicate, handler, options = {}] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest;
     if (typeof handler !== 'function') throw new TypeError(`${method} ${path} has no handler`);
     if (predicate !== undefined && typeof (predicate as Partial<RequestPredicate>).mismatch !== 'function')
-      throw new TypeError(`the predicate of ${method} ${path} is none: make it by accept, contentType or predicate`);
+      throw new TypeError(
+        `the predicate of ${method} ${path} is not valid: make it with accept, contentType or predicate`,
+      );
     checkDeadline(`${method} ${path}`, options as RouteOptions);
     const entry: RouterEntry = {
       kind: 'route',

@@ -163,6 +163,6 @@ function checkHeader(name: string, value: string | readonly string[]): string {
   validateHeaderName(name);
   for (const each of typeof value === 'string' ? [value] : value) validateHeaderValue(name, each);
   const lower = name.toLowerCase();
-  if (isFraming(lower)) throw new TypeError(`the header ${lower} is the server's own`);
+  if (isFraming(lower)) throw new TypeError(`the server sets the header ${lower} itself`);
   return lower;
 }

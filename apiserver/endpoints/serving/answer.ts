@@ -55,7 +55,7 @@ function prepareBody(body: ResponseBody, storedBytes: StoredBytes): Answer['body
 
 function prepareResponse(response: Response): Answer {
   const { status, headers, body } = response;
-  if (status < 200) throw new TypeError('the Response of a handler is that of an error');
+  if (status < 200) throw new TypeError('the handler returned Response.error()');
   const cookies = headers.getSetCookie();
   const others = [...headers].filter(([name]) => !isFraming(name) && name !== 'set-cookie');
   return {

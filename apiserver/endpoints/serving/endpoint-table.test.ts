@@ -121,7 +121,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('apples')).to.throw('"apples" has endpoints already');
       owned.close();
       expect(found('/apis/api.example.com/v1alpha1/apples/starting')).to.equal(undefined);
-      expect(() => owned.add(Apples)).to.throw('taken back');
+      expect(() => owned.add(Apples)).to.throw('have been removed');
       owner('apples').add(Apples);
       owned.close();
       expect(paths(), 'an old owner takes nothing of a new one').to.have.length(2);
@@ -132,7 +132,7 @@ describe('the endpoints of plugins', () => {
     it('or a controller is ignored, with one warning that names class and plugin [spec 4.3-unversioned]', () => {
       owner('apples').add(Unversioned);
       expect(warnings).to.deep.equal([
-        'the controller Unversioned of plugin "apples" bears no @ApiVersion and is ignored',
+        'the controller Unversioned of plugin "apples" has no @ApiVersion and is ignored',
       ]);
       expect(paths()).to.deep.equal([]);
     });
@@ -330,7 +330,7 @@ describe('the endpoints of plugins', () => {
           @GetMapping('/a') static a = 7;
         }
         return Static;
-      }).to.throw(TypeError, 'not on static field a');
+      }).to.throw(TypeError, 'not static field a');
     });
   });
 });

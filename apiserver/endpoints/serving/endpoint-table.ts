@@ -122,8 +122,7 @@ export class EndpointTable implements Endpoints {
 
   /** Adds all routes of an endpoint, or none when anything is wrong. */
   #add(owner: EndpointOwner, endpoint: unknown): void {
-    if (this.#owners.get(owner.name) !== owner)
-      throw new Error(`the endpoints of "${owner.name}" have been taken back`);
+    if (this.#owners.get(owner.name) !== owner) throw new Error(`the endpoints of "${owner.name}" have been removed`);
     const placed = this.#place(owner, endpoint);
     if (placed === undefined) return;
     const { groupVersion, entries } = placed;
@@ -139,7 +138,7 @@ export class EndpointTable implements Endpoints {
     const router = definitionOf(endpoint);
     if (router === undefined) return this.#placeController(owner, endpoint);
     if (owner.revision === '2.9')
-      throw new Error('revision 2.9 knows no functional endpoints: declare a controller with @ApiVersion');
+      throw new Error('revision 2.9 has no functional endpoints: declare a controller with @ApiVersion');
     if (router.groupVersion === undefined)
       throw new Error("a router needs a group and a version: begin it with route('<group>/<version>')");
     const groupVersion = this.#checkedGroupVersion(owner, 'the router', router.groupVersion);
@@ -151,7 +150,7 @@ export class EndpointTable implements Endpoints {
     if (controller === undefined) throw new TypeError(describeStranger(endpoint));
     const { className, apiVersion } = controller;
     if (apiVersion === undefined) {
-      const message = `the controller ${className} of plugin "${owner.name}" bears no @ApiVersion and is ignored`;
+      const message = `the controller ${className} of plugin "${owner.name}" has no @ApiVersion and is ignored`;
       this.#options.logger.warn({ plugin: owner.name, controller: className }, message);
       return undefined;
     }

@@ -7,11 +7,12 @@ import type { BodyLine } from './body-lines.ts';
 import { bodyCheck } from './body-schema.ts';
 import type { RequestSource } from './request-source.ts';
 import type { RequestUser, ServerRequest } from '../routes/server-request.ts';
+import { bareRecord } from '../../base/bare-record.ts';
 
 type Variables = Readonly<Record<string, string>>;
 type Attributes = Readonly<Record<string, unknown>>;
 
-const nothing: Readonly<Record<string, never>> = Object.freeze(Object.create(null) as Record<string, never>);
+const nothing: Readonly<Record<string, never>> = Object.freeze(bareRecord<never>());
 
 /** A view of a request that came over HTTP. */
 export class HttpRequest implements ServerRequest {
@@ -121,7 +122,7 @@ function merged<T>(
   known: Readonly<Record<string, T>>,
   added: Readonly<Record<string, T>>,
 ): Readonly<Record<string, T>> {
-  return Object.freeze(Object.assign(Object.create(null) as Record<string, T>, known, added));
+  return Object.freeze(Object.assign(bareRecord<T>(), known, added));
 }
 
 async function checked<T>(value: unknown, schema: JsonSchema | undefined): Promise<T> {

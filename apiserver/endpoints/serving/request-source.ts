@@ -3,6 +3,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { discardRest, readBody } from '../../decode/read-body.ts';
 import type { RequestUser } from '../routes/server-request.ts';
+import { bareRecord } from '../../base/bare-record.ts';
 
 export interface RequestSourceParts {
   readonly incoming: IncomingMessage;
@@ -110,7 +111,7 @@ export class RequestSource {
 }
 
 function frozenHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
-  const copy = Object.create(null) as Record<string, string>;
+  const copy = bareRecord<string>();
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) copy[name] = typeof value === 'string' ? value : value.join(', ');
   }

@@ -26,6 +26,12 @@ interface Grant {
 
 const grantsKey = 'grants';
 
+declare module 'koa' {
+  interface DefaultState {
+    grants?: readonly Grant[];
+  }
+}
+
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
   readonly grants: readonly Grant[];
@@ -75,6 +81,11 @@ export class RequestPermissions {
     if (!decision.allowed) throw forbidden(user, attributes);
     const { state } = context;
     state[grantsKey] = [...grantsOf(context), { user, attributes }];
+  }
+
+  /** Returns whether the caller may do something besides; it changes nothing about the request. */
+  allows(context: Context, attributes: Attributes): boolean {
+    return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
 
   /**
@@ -170,7 +181,7 @@ export class RequestPermissions {
 
 /** Returns all permissions that a request has used; it needs all of them. */
 function grantsOf({ state }: Context): readonly Grant[] {
-  return (state[grantsKey] as readonly Grant[] | undefined) ?? [];
+  return state[grantsKey] ?? [];
 }
 
 /** An authenticator that cannot respond has not refused the credential. */

@@ -24,6 +24,12 @@ interface AuditedRequest {
   readonly sinceMs: number;
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    auditedRequest?: AuditedRequest;
+  }
+}
+
 /**
  * Records requests, except health checks and the files of the login page, in two middlewares: one around all others,
  * one after authentication.
@@ -39,8 +45,8 @@ export class RequestAuditor {
 
   /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
   responses(): Middleware {
-    return async (context, next): Promise<void> => {
-      if (!isAudited(context)) return next() as Promise<void>;
+    return async (context, next: () => Promise<void>) => {
+      if (!isAudited(context)) return next();
       const { clock } = this.#trail;
       const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
       context.state[key] = request;
@@ -60,7 +66,7 @@ export class RequestAuditor {
    * a promise for a write, which continues only once this entry is written.
    */
   recordArrival(context: Context): Promise<void> | undefined {
-    const request = context.state[key] as AuditedRequest | undefined;
+    const request = context.state[key];
     if (request === undefined) return undefined;
     const decision = this.#decide(context);
     if (decision.level === 'None') return undefined;

@@ -36,6 +36,8 @@ const lease: Work = { level: 'system', cost: 1 };
 const endpoint: Work = { level: 'endpoints', cost: 1 };
 const wholeStore: Work = { level: 'bulk', cost: maxCost };
 
+const exportPaths: ReadonlySet<string> = new Set(['/export', '/export/decrypted']);
+
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
 /** The seats that a request has in one level, until it leaves them. */
@@ -69,7 +71,7 @@ function identityOf(context: Context, { proxies, connections }: FairShareParts):
 
 function workOf(context: Context, { table }: FairShareParts): Work {
   const asked = askedOf(context);
-  if (!asked.isResource) return withoutTrailingSlash(asked.path) === '/export' ? wholeStore : endpoint;
+  if (!asked.isResource) return exportPaths.has(withoutTrailingSlash(asked.path)) ? wholeStore : endpoint;
   const { group, version, resource, verb } = asked;
   if (resource === 'leases' && group === 'coordination.k8s.io' && leaseVerbs.has(verb)) return lease;
   const size = table.sizeOf(group, version, resource);

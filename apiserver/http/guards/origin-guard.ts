@@ -82,7 +82,7 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** The form of a name in the Host header, where an IPv6 address stands in brackets (RFC 3986, 3.2.2). */
+/** The form of a name in the Host header, where an IPv6 address must be in brackets (RFC 3986, 3.2.2). */
 function inHeader(name: string): string {
   return isIPv6(name) ? `[${name}]` : name;
 }

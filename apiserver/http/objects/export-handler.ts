@@ -80,7 +80,7 @@ export class ExportHandler {
         const { value, done } = await this.#next(lines);
         if (done === true) return;
         const timer = clock.setTimeout(() => {
-          logger.warn({ stallMs }, 'an export was cut off: its client took nothing');
+          logger.warn({ stallMs }, 'an export was cut off: its client read nothing');
           response.destroy();
         }, stallMs);
         try {

@@ -223,9 +223,17 @@ export class ResourceHandler {
       { resource, entries },
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
+    if (!this.#mayList(call)) return sendBytes(context, deletedCollection(resource), call.format);
     // Deleted objects have left memory, and perhaps the history as well.
     this.#parts.memory.count(context, bytesOf(entries));
     this.#sendList(call, list, () => undefined);
+  }
+
+  /** A user who may only delete must not read by a dry run. */
+  #mayList({ context, path }: Call): boolean {
+    const { group, version, plural: resource, namespace } = path;
+    const attributes = { isResource: true, verb: 'list', group, version, resource, namespace } as const;
+    return this.#parts.permissions.allows(context, attributes);
   }
 
   #answer(call: Call, written: WriteResult): void | Promise<void> {
@@ -306,6 +314,11 @@ function writtenPart({ subresource }: ResourcePath): Pick<WriteOptions, 'subreso
 
 function hasSubresource({ model }: Resource, name: string): boolean {
   return subresourcesOf(model).some((subresource) => subresource.name === name);
+}
+
+function deletedCollection({ model }: Resource): Buffer {
+  const details = { group: model.group, kind: model.plural };
+  return Buffer.from(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }));
 }
 
 function deleted({ model }: Resource, { object }: WriteResult): Status {

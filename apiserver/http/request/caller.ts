@@ -6,6 +6,14 @@ import type { UserInfo } from '../../identity/user-info.ts';
 const key = 'caller';
 const originalKey = 'impersonator';
 
+declare module 'koa' {
+  interface DefaultState {
+    caller?: UserInfo;
+    impersonator?: UserInfo;
+    audit?: AuditNotes;
+  }
+}
+
 /** Notes the user of a request. */
 export function setCaller(context: Context, user: UserInfo): void {
   context.state[key] = user;
@@ -13,14 +21,14 @@ export function setCaller(context: Context, user: UserInfo): void {
 
 /** Returns the user of a request. @throws Error when the request has not been authenticated, which is a bug */
 export function callerOf(context: Context): UserInfo {
-  const user = context.state[key] as UserInfo | undefined;
+  const user = context.state[key];
   if (user === undefined) throw new Error('a request was handled before its user was known');
   return user;
 }
 
 /** Returns the user of a request; undefined when it has not been authenticated, or authentication failed. */
 export function knownCaller(context: Context): UserInfo | undefined {
-  return context.state[key] as UserInfo | undefined;
+  return context.state[key];
 }
 
 /** Lets a request run as another user; its own is kept for the audit log. */
@@ -31,7 +39,7 @@ export function setImpersonated(context: Context, user: UserInfo): void {
 
 /** Returns the user who sent a request that runs as another; undefined for one that runs as its own. */
 export function impersonatorOf(context: Context): UserInfo | undefined {
-  return context.state[originalKey] as UserInfo | undefined;
+  return context.state[originalKey];
 }
 
 /** The notes of the handlers of a request for its audit entry. */
@@ -54,6 +62,6 @@ export function startAuditNotes(context: Context): AuditNotes {
 
 /** Adds to the notes of a request that is audited. */
 export function noteForAudit(context: Context, notes: AuditNotes): void {
-  const present = context.state[auditKey] as AuditNotes | undefined;
+  const present = context.state[auditKey];
   if (present !== undefined) Object.assign(present, notes);
 }

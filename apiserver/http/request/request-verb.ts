@@ -26,13 +26,21 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
   return methods.has(method) ? method : 'OTHER';
 }
 
+declare module 'koa' {
+  interface DefaultState {
+    asked?: Attributes;
+    /** Undefined for a path that cannot be an object's; absent before it is parsed. */
+    parsedPath?: ResourcePath | undefined;
+  }
+}
+
 const askedKey = 'asked';
 const pathKey = 'parsedPath';
 
 /** Returns the parsed path of a request, or undefined for one that cannot be an object's; it is parsed once. */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
   const { state } = context;
-  if (pathKey in state) return state[pathKey] as ResourcePath | undefined;
+  if (pathKey in state) return state[pathKey];
   const path = parseResourcePath(context.path);
   state[pathKey] = path;
   return path;
@@ -53,7 +61,7 @@ const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: '
 
 /** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
 export function askedOf(context: Context): Attributes {
-  const known = context.state[askedKey] as Attributes | undefined;
+  const known = context.state[askedKey];
   if (known !== undefined) return known;
   const path = resourcePathOf(context);
   const asked: Attributes =

@@ -8,6 +8,7 @@ import { translate } from '../../registry/follow/watch-translation.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 /** The size of one write, approximately; the rest follows when the client has read it. */
 const batchBytes = 256 * 1024;
@@ -182,7 +183,7 @@ export class WatchStream {
     const { initial, format, resource } = this.#options;
     let bytes = 0;
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
-      const entry = initial[this.#sentInitial] as Entry;
+      const entry = inBounds(initial[this.#sentInitial]);
       this.#sentInitial += 1;
       // A client that resumes in the middle of the initial objects would miss the rest: only the last one may carry a
       // position.
@@ -275,5 +276,5 @@ function everything(): boolean {
 }
 
 function joined(frames: readonly Buffer[]): Buffer {
-  return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
+  return frames.length === 1 ? inBounds(frames[0]) : Buffer.concat(frames);
 }

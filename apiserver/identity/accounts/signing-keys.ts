@@ -5,6 +5,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { calculateJwkThumbprint } from 'jose';
 import type { Vault } from '../../vault/vault.ts';
 import { maxBoundSeconds } from './token-lifetime.ts';
+import { readVaultEntries } from '../../vault/read-vault.ts';
 
 /**
  * The prefix of the keys' names in the vault. A number follows, so that only one of two replicas makes the next key.
@@ -137,8 +138,8 @@ export class SigningKeys {
   }
 
   #all(): readonly NumberedKey[] {
-    this.#keys ??= [...this.#options.vault.entries(prefix)]
-      .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value as StoredKey))
+    this.#keys ??= [...readVaultEntries<StoredKey>(this.#options.vault, prefix)]
+      .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value))
       .sort((a, b) => a.number - b.number);
     return this.#keys;
   }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { RequestAuthenticator } from '../authenticator.ts';
-import { authenticated } from '../user-info.ts';
+import { authenticated, isVisibleName } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 
 /** The user of a connection. */
@@ -43,7 +43,7 @@ function holderOf(socket: TLSSocket, clock: Clock): Holder {
   const { subject, valid_to: end } = socket.getPeerCertificate();
   const [username, ...others] = textsOf(subject?.CN);
   const groups = textsOf(subject?.O);
-  const isUser = username !== undefined && others.length === 0 && [username, ...groups].every(isName);
+  const isUser = username !== undefined && others.length === 0 && [username, ...groups].every(isVisibleName);
   const expiresMs = Date.parse(end);
   const isValid = (): boolean => expiresMs > clock.now();
   return { user: isUser ? { ...authenticated({ username, groups }), isValid } : undefined, expiresMs };
@@ -53,8 +53,4 @@ function holderOf(socket: TLSSocket, clock: Clock): Holder {
 function textsOf(value: string | readonly string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
-}
-
-function isName(text: string): boolean {
-  return text.length > 0 && !/\p{C}/u.test(text);
 }

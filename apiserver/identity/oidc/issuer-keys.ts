@@ -98,7 +98,7 @@ export class IssuerKeys {
       this.#keys = this.#keep(await this.#download());
     } catch (err) {
       if (this.#ended.signal.aborted) return;
-      logger.error({ err, issuer: config.url }, 'the keys of an issuer cannot be fetched: those known stay in use');
+      logger.error({ err, issuer: config.url }, 'the keys of an issuer cannot be fetched: the known keys stay in use');
     } finally {
       this.#fetchedMs = clock.now();
     }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '@homeostat/controller-runtime/api';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { Clock, JsonObject } from '@homeostat/controller-runtime/api';
 import * as client from 'openid-client';
 import { LoginFailure } from '../login-provider.ts';
 import type { BegunLogin, LoginProvider, ReturnedLogin } from '../login-provider.ts';
@@ -134,10 +135,11 @@ export class IssuerLogin implements LoginProvider {
       const reason = error.error === 'invalid_grant' ? 'invalid' : 'unavailable';
       return this.#failure(reason, `the token endpoint responded with the error ${codeOf(error.error)}`);
     }
-    const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
+    const { code, cause }: JsonObject = isJsonObject(error) ? error : {};
+    const causeCode = isJsonObject(cause) ? cause['code'] : undefined;
     if (typeof code === 'string' && !brokenEndpoint.has(code))
       return this.#failure('invalid', `the response of the issuer is wrong: ${code}`);
-    const problem = [code, cause?.code].find((each) => typeof each === 'string') ?? 'no response';
+    const problem = [code, causeCode].find((each) => typeof each === 'string') ?? 'no response';
     return this.#failure('unavailable', `the issuer cannot be asked: ${problem}`);
   }
 

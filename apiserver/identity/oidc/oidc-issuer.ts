@@ -4,7 +4,7 @@ import type { JWK, JWTPayload } from 'jose';
 import type { JwtIssuer, VerifiedToken } from '../jwt/jwt-authenticator.ts';
 import { readUnverified } from '../jwt/sent-token.ts';
 import type { SentToken } from '../jwt/sent-token.ts';
-import { authenticated } from '../user-info.ts';
+import { authenticated, isVisibleName } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { ClaimMapping, IssuerConfig } from './authentication-config.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
@@ -121,7 +121,7 @@ function usernameOf(payload: JWTPayload, { claim, prefix }: ClaimMapping): strin
   // As in Kubernetes, an unconfirmed address is not the name of a user.
   if (claim === 'email' && (claimOf(payload, 'email_verified') ?? true) !== true) return undefined;
   const username = prefix + name;
-  return username.startsWith(reserved) ? undefined : username;
+  return username.startsWith(reserved) || !isVisibleName(username) ? undefined : username;
 }
 
 function groupsOf(payload: JWTPayload, mapping: ClaimMapping | undefined): readonly string[] | undefined {
@@ -130,7 +130,8 @@ function groupsOf(payload: JWTPayload, mapping: ClaimMapping | undefined): reado
   const names: unknown = typeof value === 'string' ? [value] : value;
   if (!Array.isArray(names) || names.length > maxGroups || !names.every((name) => typeof name === 'string'))
     return undefined;
-  return names.map((name: string) => mapping.prefix + name).filter((name) => name !== '' && !name.startsWith(reserved));
+  const groups = names.map((name: string) => mapping.prefix + name).filter((name) => name !== '');
+  return groups.every(isVisibleName) ? groups.filter((name) => !name.startsWith(reserved)) : undefined;
 }
 
 function claimOf(payload: JWTPayload, claim: string): unknown {

@@ -43,5 +43,5 @@ function readOwner(item: Fields): TokenOwner {
 /** Names appear in headers and in logs. */
 function nameIn(item: Fields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
-  throw item.mistake(field, 'must have 1 to 256 characters, no control characters among them');
+  throw item.mistake(field, 'must have 1 to 256 characters, without control characters');
 }

@@ -1,7 +1,8 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../../periodic/periodic-task.ts';
+import { PeriodicTask } from '../../base/periodic-task.ts';
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
 import { applyChange } from './apply-change.ts';
 import { reread } from './reread.ts';
 import type { FollowedKind } from './reread.ts';
@@ -10,6 +11,12 @@ import type { Revisions } from '../history/revisions.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
 
 const changesPerPage = 1000;
+
+/** Work of one turn of the event loop, in bytes of changes: 5 to 10 ms. */
+const bytesPerTurn = 256 * 1024;
+
+/** A change costs as much as this many of its bytes, however small it is. */
+const leastBytes = 2048;
 
 /** The pause after a failed read. */
 const retryMs = 250;
@@ -164,8 +171,7 @@ export class Follower {
     const from = revisions.current;
     // One revision is at most one change: this process's own latest writes are not requested.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
-    for (const change of changes) this.#apply(change);
-    if (changes.length > 0) return;
+    if (changes.length > 0) return this.#applyAll(changes);
     // Revisions may have gaps, and a hint may be wrong: the database knows.
     this.#news = 0;
     const present = await store.currentRevision();
@@ -175,8 +181,21 @@ export class Follower {
     this.#heard = this.#news;
   }
 
-  #apply(change: Change): void {
-    applyChange(this.#options, change);
+  /**
+   * Applies changes in several turns; a large one has a turn to itself. Commits of this process may go between them.
+   */
+  async #applyAll(changes: readonly Change[]): Promise<void> {
+    let bytes = 0;
+    for (const change of changes) {
+      const more = leastBytes + change.data.length;
+      if (bytes > 0 && bytes + more > bytesPerTurn) {
+        bytes = 0;
+        await nextTurn('background');
+        if (this.#isStopped) return;
+      }
+      applyChange(this.#options, change);
+      bytes += more;
+    }
   }
 
   #wake(): void {

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import { PeriodicTask } from '../../periodic/periodic-task.ts';
+import { PeriodicTask } from '../../base/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
 /** The history to keep: at least this time and this many changes, but never more than the bytes. */
@@ -107,7 +107,7 @@ export class Compactor {
     try {
       while (!this.#periodic.isStopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
     } catch (err) {
-      logger.warn({ err, revision: this.#target }, 'history could not be compacted; it is tried again');
+      logger.warn({ err, revision: this.#target }, 'history could not be compacted; trying again');
     }
   }
 

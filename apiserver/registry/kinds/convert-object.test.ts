@@ -82,7 +82,7 @@ describe('convertObject', () => {
     [
       'answers labels that are none',
       () => ({ metadata: { labels: { a: 1 } } }),
-      'the conversion must not return such metadata: metadata.labels["a"]: Invalid value: number: expected a string',
+      'the conversion returned invalid metadata: metadata.labels["a"]: Invalid value: number: expected a string',
     ],
   ];
   for (const [what, convert, message] of failures) {

@@ -58,7 +58,7 @@ function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);
   if (wrong !== undefined)
-    throw new TypeError(`the conversion must not return such metadata: ${wrong.field}: ${wrong.message}`);
+    throw new TypeError(`the conversion returned invalid metadata: ${wrong.field}: ${wrong.message}`);
   const after = answered as Partial<ObjectMeta>;
   const changed = fixedFields.find((field) => after[field] !== undefined && after[field] !== before[field]);
   if (changed !== undefined) throw new TypeError(`the conversion must not change metadata.${changed}`);

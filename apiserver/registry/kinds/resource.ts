@@ -288,7 +288,9 @@ export class Resource {
   }
 
   #claimOf({ index, value }: UniqueValue): Claim {
-    return [this.#indexNumbers.get(index) as number, value];
+    const number = this.#indexNumbers.get(index);
+    if (number === undefined) throw new TypeError(`the index ${index} is not unique`);
+    return [number, value];
   }
 }
 

@@ -125,7 +125,8 @@ export class SchemeManager {
     const registration = this.lookup(gvk);
     if (registration === undefined) return false;
     if (registration.owner !== owner) throw takenBy(registration.descriptor, 'gvk', registration, owner);
-    const kind = this.#kinds.get(kindKeyOf(gvk)) as Registration;
+    const kind = this.#kinds.get(kindKeyOf(gvk));
+    if (kind === undefined) return false;
     this.#remove(kind.descriptor);
     const errors = this.#notify('unregistered', kind);
     if (errors.length > 0) throw joined(errors);

@@ -66,9 +66,9 @@ function unlessBroken({ cache }: StoredKind, row: Row, read: () => Entry): Entry
   try {
     const entry = read();
     if (row.key === keyPrefixOf(cache.descriptor) + entry.key) return entry;
-    return brokenEntry(cache, row, 'what is stored has the name of another object');
+    return brokenEntry(cache, row, 'the stored value has the name of another object');
   } catch (error) {
-    if (error instanceof SyntaxError) return brokenEntry(cache, row, 'what is stored is not valid JSON');
+    if (error instanceof SyntaxError) return brokenEntry(cache, row, 'the stored value is not valid JSON');
     if (error instanceof BrokenObjectError) return brokenEntry(cache, row, error.message);
     throw error;
   }

@@ -14,7 +14,7 @@ export function checkObject(value: unknown): asserts value is ApiObject {
   const { name, namespace = '', ownerReferences = [], finalizers = [] } = metadata ?? {};
   const isRight = typeof name === 'string' && typeof namespace === 'string';
   if (isRight && Array.isArray(ownerReferences) && Array.isArray(finalizers)) return;
-  throw new BrokenObjectError('what is stored is not an object with metadata');
+  throw new BrokenObjectError('the stored value is not an object with metadata');
 }
 
 /** An object's name, taken from its key. */

@@ -46,7 +46,7 @@ describe('label keys', () => {
     expect(causes[0]).to.deep.equal({
       reason: 'FieldValueInvalid',
       field: 'metadata.labels',
-      message: `Invalid value: "k0": a plugin's key needs a prefix: a domain of its own, and a slash`,
+      message: `Invalid value: "k0": a plugin's key needs a prefix: its own domain, and a slash`,
     });
   });
 });

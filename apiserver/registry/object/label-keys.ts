@@ -37,8 +37,7 @@ export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRu
 
 function brokenRule(key: string, { writer, serviceDomain }: LabelKeyRules): string | undefined {
   const slash = key.indexOf('/');
-  if (slash < 0)
-    return writer === 'plugin' ? "a plugin's key needs a prefix: a domain of its own, and a slash" : undefined;
+  if (slash < 0) return writer === 'plugin' ? "a plugin's key needs a prefix: its own domain, and a slash" : undefined;
   const prefix = key.slice(0, slash);
   const isReserved = prefix === serviceDomain || prefix.endsWith(`.${serviceDomain}`);
   return isReserved ? `prefixes at and below ${serviceDomain} are reserved for the service` : undefined;

@@ -73,7 +73,7 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model and have no quotes, so the first match is the right one.
   const marker = source.indexOf(metadataMarker);
-  if (marker < 0) throw new BrokenObjectError('what is stored is not an object with metadata');
+  if (marker < 0) throw new BrokenObjectError('the stored value is not an object with metadata');
   const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);

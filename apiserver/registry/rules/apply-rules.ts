@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause } from '@homeostat/controller-runtime/api';
 import { applyFields, withoutContested } from '../../apply/apply-fields.ts';
 import type { AppliedWrite } from '../../apply/apply-fields.ts';
@@ -101,7 +102,8 @@ export function* proposeApplied(rules: Rules, body: () => unknown, request: Crea
 
 function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
   return function* changesIn(apiVersion, content) {
-    const metadata = { ...stored.metadata, ...(content['metadata'] as object | undefined) };
+    const applied = content['metadata'];
+    const metadata = { ...stored.metadata, ...(isJsonObject(applied) ? applied : {}) };
     const after = { ...content, apiVersion: stored.apiVersion, kind: stored.kind, metadata };
     const changes = rules.changesIn?.(apiVersion, { before: stored, after });
     return changes === undefined ? undefined : yield* changes;

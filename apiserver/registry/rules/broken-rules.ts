@@ -27,7 +27,7 @@ export function* proposeReplacement(
   const { uid: sent, resourceVersion, version: _version, ...rest } = metadata;
   const uid = uidOf(stored) ?? (typeof sent === 'string' && uidPattern.test(sent) ? sent : request.uid);
   checkPreconditions(rules.model, withUid(stored, uid), textsIn({ uid: sent, resourceVersion }));
-  const draft = { ...(sentBody as object), metadata: rest };
+  const draft = { ...(isJsonObject(sentBody) ? sentBody : {}), metadata: rest };
   const proposal = yield* proposeCreate(rules, () => draft, { ...request, uid });
   return { ...proposal, op: 'update' };
 }

@@ -65,7 +65,7 @@ function readViolations(answer: unknown): readonly FieldViolation[] {
   const violations = answered.filter(isViolation);
   const wrong = answered.find((each) => !isViolation(each));
   if (violations.length < answered.length)
-    throw new TypeError(`${quoteValue(wrong)} is no violation: it needs a field and a message`);
+    throw new TypeError(`${quoteValue(wrong)} is not a violation: it needs a field and a message`);
   return violations;
 }
 

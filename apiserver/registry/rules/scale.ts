@@ -62,15 +62,13 @@ export function readScale(model: ModelDescriptor, name: string, body: unknown): 
 
 /** The merge patch that sets an object's replicas. */
 export function scalePatch(paths: ScaleSubresource, { replicas, uid, resourceVersion }: ScaleRequest): object {
-  const nested = segmentsOf(paths.specReplicasPath).reduceRight<unknown>(
-    (inner, name) => ({ [name]: inner }),
-    replicas,
-  );
+  const [first = 'spec', ...rest] = segmentsOf(paths.specReplicasPath);
+  const nested = { [first]: rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), replicas) };
   const metadata = {
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-  return { ...(nested as object), metadata };
+  return { ...nested, metadata };
 }
 
 function valueAt(object: object, path: string): unknown {

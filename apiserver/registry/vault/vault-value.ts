@@ -46,7 +46,7 @@ export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | Un
   } catch {
     // The error would quote the value.
   }
-  return { problem: 'what is stored is no secret of that name' };
+  return { problem: 'the stored value is not the secret of that name' };
 }
 
 function frozen(value: unknown): unknown {

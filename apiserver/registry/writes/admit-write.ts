@@ -87,7 +87,7 @@ export async function admitWrite(
 
 /** Logs a hook's failure when the rules refuse the object anyway: the client's mistake comes before a plugin's bug. */
 export function logHiddenFailure(err: unknown, object: ApiObject, { write, around: { logger } }: HookContext): void {
-  logger.debug({ ...nameOf(write, object), err }, 'a hook failed over an object that is refused anyhow');
+  logger.debug({ ...nameOf(write, object), err }, 'a hook failed for an object that is refused anyway');
 }
 
 /** Logs a bug of a hook, and returns the error for the client. */
@@ -110,7 +110,8 @@ interface HookRun {
 async function admitBy(mounted: MountedHooks, name: HookName, { write, object, clock }: HookRun): Promise<ApiObject> {
   const { resource, stored, dryRun, subresource, warnings } = write;
   const target = resource.storage.inVersion(mounted.model.version);
-  if (target === undefined) throw new Error(`${apiVersionOf(mounted.model)} is no version of ${resource.model.kind}`);
+  if (target === undefined)
+    throw new Error(`${apiVersionOf(mounted.model)} is not a version of ${resource.model.kind}`);
   const old = stored === undefined ? undefined : freezeDeep(decodeObject(target.show(stored).bytes));
   const isDeletion = name === 'onDelete' && old !== undefined;
   const shown = isDeletion ? old : inVersion(object, resource, target);

@@ -1,5 +1,6 @@
-import { deepEqual } from '@homeostat/controller-runtime/api';
+import { deepEqual, isJsonObject } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../../limits/check-items.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -85,7 +86,7 @@ function scalarIdentityOf(item: unknown, identity: Identity): unknown {
   const { keys } = identity;
   const fields = fieldsOf(item);
   if (keys.length === 1) {
-    const value = ownField(fields, keys[0] as string);
+    const value = ownField(fields, inBounds(keys[0]));
     return isScalar(value) ? value : noScalar;
   }
   let text = '';
@@ -143,8 +144,7 @@ function fieldsOf(item: unknown): Item {
 /** Returns JSON with sorted keys, which is equal for equal values. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const fields = value as Item;
-  const parts = Object.keys(fields).sort();
-  return `{${parts.map((key) => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join()}}`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const parts = Object.keys(value).sort();
+  return `{${parts.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join()}}`;
 }

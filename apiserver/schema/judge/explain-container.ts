@@ -62,6 +62,6 @@ function explainMapItems(items: readonly unknown[], violations: Violations): voi
   for (const [index, item] of items.entries()) {
     if (violations.isFull) return;
     if (!isMapItem(item))
-      violations.at(index, () => violations.invalid(item, 'must be an object, for it is in a list of type map'));
+      violations.at(index, () => violations.invalid(item, 'must be an object, because it is in a list of type map'));
   }
 }

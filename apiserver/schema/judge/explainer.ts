@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { FieldCause } from '@homeostat/controller-runtime/api';
 import { CheckBudget, maxWork, workOfComparison } from './check-budget.ts';
 import { comparedValues } from './distinct.ts';
@@ -51,7 +52,7 @@ export class Explainer {
     if (typeof value === 'number') explainNumber(node.schema, value, violations);
     else if (typeof value === 'string') this.#visitText(node, value, violations);
     else if (Array.isArray(value)) this.#visitList(node, value, violations);
-    else if (typeof value === 'object' && value !== null) this.#visitObject(node, value as Fields, violations);
+    else if (isJsonObject(value)) this.#visitObject(node, value, violations);
     if (node.inPlace !== undefined) this.#visitInPlace(node.inPlace.value, value, violations);
     this.#budget.spend(wordingWork * (violations.causes.length - before));
   }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { CheckBudget, maxWork, workOfComparison } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
@@ -45,7 +46,8 @@ export class InterpretedGate {
     if (typeof value === 'string') return !node.judgesText || this.#acceptsText(node, value);
     if (typeof value === 'number') return isExact(value) && !node.judgesNumbers ? true : isInRange(node.schema, value);
     if (typeof value !== 'object' || value === null) return true;
-    return Array.isArray(value) ? this.#acceptsList(node, value) : this.#acceptsObject(node, value as Fields);
+    if (Array.isArray(value)) return this.#acceptsList(node, value);
+    return !isJsonObject(value) || this.#acceptsObject(node, value);
   }
 
   #acceptsText({ schema, format }: SchemaNode, text: string): boolean {
@@ -62,8 +64,7 @@ export class InterpretedGate {
   #acceptsObject(node: SchemaNode, fields: Fields): boolean {
     const { required } = node;
     if (!this.#budget.spend(required.length)) return false;
-    for (let index = 0; index < required.length; index += 1) {
-      const name = required[index] as string;
+    for (const name of required) {
       if (!Object.hasOwn(fields, name) || fields[name] === undefined) return false;
     }
     if (node.judgesFields && !this.#acceptsFields(node, fields)) return false;

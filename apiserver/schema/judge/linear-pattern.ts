@@ -95,6 +95,6 @@ function compilePattern(pattern: string): LinearPattern | SyntaxError {
     };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return new SyntaxError(`the pattern '${pattern}' is not one that RE2 can hold: ${reason}`, { cause });
+    return new SyntaxError(`the pattern '${pattern}' is not supported by RE2: ${reason}`, { cause });
   }
 }

@@ -17,6 +17,8 @@ const typeBits = {
   other: 128,
 } as const;
 
+const bitsByType: ReadonlyMap<string, number> = new Map(Object.entries(typeBits));
+
 const anyType = 255;
 
 /** Returns the bit of a value's type. 5.0 is an integer. */
@@ -191,5 +193,5 @@ function typeBitsOf(schema: JsonSchema): number {
 }
 
 function bitOf(type: string): number {
-  return Object.hasOwn(typeBits, type) ? typeBits[type as keyof typeof typeBits] : 0;
+  return bitsByType.get(type) ?? 0;
 }

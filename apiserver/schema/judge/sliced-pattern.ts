@@ -1,5 +1,6 @@
 import type { RE2JS } from 're2js';
 import type { MeasuredWork } from '../../turns/in-turns.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 /** An instruction of the machine that re2js compiles a pattern to. */
 interface Instruction {
@@ -51,7 +52,7 @@ export class SlicedPattern {
     machine.enter(this.#start, conditionsAt(text, 0));
     let at = 0;
     while (at < text.length && !machine.hasMatched) {
-      const rune = text.codePointAt(at) as number;
+      const rune = inBounds(text.codePointAt(at));
       at += rune > 0xffff ? 2 : 1;
       const conditions = conditionsAt(text, at);
       machine.take(rune, conditions);
@@ -102,7 +103,7 @@ class Machine {
     this.#taken += 1;
     this.steps += count;
     for (let index = 0; index < count && !this.hasMatched; index += 1) {
-      const instruction = this.#instructions[former[index] as number] as Instruction;
+      const instruction = inBounds(this.#instructions[inBounds(former[index])]);
       if (instruction.matchRune(rune)) this.enter(instruction.out, conditions);
     }
   }
@@ -114,11 +115,11 @@ class Machine {
     let count = 1;
     while (count > 0 && !this.hasMatched) {
       count -= 1;
-      let state = open[count] as number;
+      let state = inBounds(open[count]);
       while (state !== 0 && this.#entered[state] !== this.#taken) {
         this.#entered[state] = this.#taken;
         this.steps += 1;
-        const { op, arg, out } = this.#instructions[state] as Instruction;
+        const { op, arg, out } = inBounds(this.#instructions[state]);
         if (op === alternative || op === alternativeMatch) {
           open[count] = arg;
           count += 1;

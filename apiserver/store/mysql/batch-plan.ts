@@ -98,7 +98,7 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
 function checkOperation({ op, key, kind, data }: Operation): void {
   // Callers in JavaScript have no compiler to check this.
   if (op !== 'create' && op !== 'update' && op !== 'delete') {
-    throw new StoreError('refused', `operation on ${key} is none of create, update, delete`);
+    throw new StoreError('refused', `operation on ${key} is not one of create, update, delete`);
   }
   if (!Number.isSafeInteger(kind) || kind < 0) throw new StoreError('refused', `operation on ${key} has no kind`);
   if (op !== 'delete' && data === undefined) throw new StoreError('refused', `${op} of ${key} has no data`);

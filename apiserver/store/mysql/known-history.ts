@@ -79,7 +79,7 @@ export class KnownHistory {
     if (found.epoch === known.epoch && found.revision >= known.revision && !isOther) return;
     const message =
       `${this.#name} is at revision ${found.revision}, and no longer has the history up to ${known.revision} that this ` +
-      'store knows: it was set back or replaced; restart the server';
+      'store knows: it was restored or replaced; restart the server';
     this.#diverged = new StoreError('diverged', message);
     throw this.#diverged;
   }

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The connection is lost: pending requests may or may not have been executed. */
@@ -88,7 +90,7 @@ function codeOf(error: unknown): StoreErrorCode {
  * and an `sqlState` comes from the server; any other is one of the connection.
  */
 export function fromDriver(error: unknown): Error {
-  const { errno, sqlState, code, message } = Object(error) as Record<string, unknown>;
+  const { errno, sqlState, code, message }: JsonObject = isJsonObject(error) ? error : {};
   const text = typeof message === 'string' && message !== '' ? message : String(code ?? error);
   const isServers = typeof errno === 'number' && errno > 0 && typeof sqlState === 'string';
   return isServers && !farewells.has(errno) ? new MysqlServerError(errno, text) : new LostConnectionError(text);

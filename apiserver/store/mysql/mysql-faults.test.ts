@@ -291,7 +291,7 @@ describeWithMysql('MySQL store, with faults', () => {
     proxy.isDown = false;
     await eventually(async () => {
       const error = await rejectionOf(store.commit([create('a', '1')]));
-      return expect(error).to.include({ name: 'StoreError', code: 'locked' }).and.satisfy(has('for itself'));
+      return expect(error).to.include({ name: 'StoreError', code: 'locked' }).and.satisfy(has('exclusively'));
     });
     await thief.close();
     const { before } = await eventually(() => store.commit([create('b', '2')]), { timeoutMs: 10_000 });

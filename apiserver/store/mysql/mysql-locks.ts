@@ -47,7 +47,7 @@ export async function lockDatabase(connection: MysqlConnection, options: LockOpt
   const { name, token, exclusive } = options;
   await evict(connection, token);
   if (!(await isTrue(connection, `GET_LOCK(${ownLock(token)}, ${evictedTimeoutS})`))) {
-    throw new StoreError('locked', `${name} still has this store's session of before, which does not end`);
+    throw new StoreError('locked', `${name} still has this store's previous session, which does not end`);
   }
   if (await isTrue(connection, exclusive ? takeAll : takeAnyInTime)) return;
   throw refusal(await holdersOf(connection), options);
@@ -71,13 +71,16 @@ function refusal(holders: readonly number[], { name, exclusive }: LockOptions): 
   if (exclusive) {
     return new StoreError(
       'locked',
-      `${name} is in use by other processes or stores (${sessions}); all have to close it`,
+      `${name} is in use by other processes or stores (${sessions}); all of them must close it`,
     );
   }
   if (holders.length > 1) {
-    return new StoreError('refused', `${name} is open in ${maxStores} processes or stores, and no more may have it`);
+    return new StoreError('refused', `${name} is open in ${maxStores} processes or stores, the maximum`);
   }
-  return new StoreError('locked', `${name} is in use by another process or store that has it for itself (${sessions})`);
+  return new StoreError(
+    'locked',
+    `${name} is in use by another process or store that needs it exclusively (${sessions})`,
+  );
 }
 
 async function isTrue(connection: MysqlConnection, condition: string): Promise<boolean> {

@@ -55,7 +55,7 @@ async function schemaVersion(connection: MysqlConnection, name: string): Promise
   const [tables = []] = await connection.query(sql.listTables);
   if (tables.length === 0) return 0;
   if (!tables.some(([table]) => table === 'meta')) {
-    throw new StoreError('corrupt', `${name} is a database of something else`);
+    throw new StoreError('corrupt', `${name} is a database of another program`);
   }
   const [[[version] = []] = []] = await connection.query(sql.getMeta('schema'));
   // Numbers are stored as text, since `meta` has the epoch as well.

@@ -9,7 +9,7 @@ import { migrate } from './mysql-migrator.ts';
 import { checkServer, durabilityGap, openSession, readFacts } from './mysql-session.ts';
 import * as sql from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
-import { PeriodicTask } from '../../periodic/periodic-task.ts';
+import { PeriodicTask } from '../../base/periodic-task.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import { SerialQueue } from '../serial-queue.ts';
@@ -203,7 +203,7 @@ export class MysqlWriter {
       } catch (error) {
         if (isFinal(error)) throw error;
         if (clock.monotonicMs() >= untilMs) {
-          const message = `${this.#name} was lost at a commit, and does not say whether it was written`;
+          const message = `${this.#name} was lost at a commit, and does not report whether it was written`;
           throw new StoreError('unknown', message, { cause: error });
         }
       }

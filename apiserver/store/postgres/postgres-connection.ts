@@ -169,7 +169,7 @@ export class PostgresConnection {
     const [found] = await this.query<{ standby: boolean; readonly: boolean }>(findAttributes);
     if (found?.standby === true) throw new StoreError('readOnly', `${serverOf(this.#client)} is a standby`);
     if (attributes === 'read-write' && found?.readonly === true)
-      throw new StoreError('readOnly', `${serverOf(this.#client)} takes no writes: its transactions are read-only`);
+      throw new StoreError('readOnly', `${serverOf(this.#client)} accepts no writes: its transactions are read-only`);
   }
 
   /** Waits for pending requests, then closes the connection. */
@@ -191,7 +191,7 @@ function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];
   if (!first || failures.length === 1) return first ?? new StoreError('io', 'no server to connect to');
   const reasons = failures.map(({ message }) => message).join('; ');
-  return new StoreError(first.code, `none of ${failures.length} servers will do: ${reasons}`, { cause: first });
+  return new StoreError(first.code, `none of ${failures.length} servers can be used: ${reasons}`, { cause: first });
 }
 
 function serverOf({ host, port }: Client): string {

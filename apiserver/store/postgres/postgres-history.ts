@@ -41,7 +41,7 @@ export async function findHistory(
   const { commit, ...found } = row;
   const change = known && differenceOf(known, row);
   if (change === undefined) return found;
-  const message = `${connection.name} ${change}: it was set back, or replaced; restart this server`;
+  const message = `${connection.name} ${change}: it was restored or replaced; restart this server`;
   throw new StoreError('diverged', message);
 }
 
@@ -49,7 +49,7 @@ function differenceOf(
   { epoch, revision, own }: KnownHistory,
   found: OpenedStore & { readonly commit: string | null },
 ): string | undefined {
-  if (found.epoch !== epoch) return `has a history of its own (epoch ${found.epoch}, not ${epoch})`;
+  if (found.epoch !== epoch) return `has another history (epoch ${found.epoch}, not ${epoch})`;
   if (found.revision < revision) return `is at revision ${found.revision}, and has been at ${revision}`;
   if (own && found.compactRevision < own.revision && found.commit !== own.commit) {
     return `does not hold what this server has written as revision ${own.revision}`;

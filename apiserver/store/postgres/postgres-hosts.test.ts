@@ -120,7 +120,7 @@ describe('PostgresStore with several servers', () => {
     await server.query(`ALTER DATABASE ${databaseOf(url)} SET default_transaction_read_only = on`);
     await server.endSessions(url);
     const error = await eventually(() => passTime(clock, rejectionOf(store.currentRevision())));
-    expect(String(error)).to.match(/none of 2 servers.*: 127\.0\.0\.1:\d+ takes no writes.*; .*ECONNREFUSED/);
+    expect(String(error)).to.match(/none of 2 servers.*: 127\.0\.0\.1:\d+ accepts no writes.*; .*ECONNREFUSED/);
     const anywhere = server.store(`${several}?target_session_attrs=any`);
     expect(await rejectionOf(anywhere.open())).to.include({ code: 'readOnly' });
     await server.query(`ALTER DATABASE ${databaseOf(url)} RESET default_transaction_read_only`);

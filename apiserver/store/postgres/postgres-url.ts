@@ -59,7 +59,7 @@ function partsOf(url: string): Parts {
 
 function hostAndPort(text: string): { readonly host: string; readonly port: string } {
   const [, host, port = ''] = /^(\[[^\]]*\]|[^:[\]]*)(?::([^:]*))?$/.exec(text) ?? [];
-  if (host === undefined) throw refused('an IPv6 address stands in brackets');
+  if (host === undefined) throw refused('an IPv6 address must be in brackets');
   return { host, port };
 }
 

@@ -17,7 +17,7 @@ import { type Isolation, openWritingSession, transaction } from './postgres-sess
 import * as sql from './postgres-statements.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import { SerialQueue } from '../serial-queue.ts';
-import { StoreError, storeErrorCodeOf } from '../store-error.ts';
+import { StoreError } from '../store-error.ts';
 import type { Committed, OpenedStore, Operation } from '../store.ts';
 
 /** The number of times that a transaction is sent when its connection is lost. */
@@ -149,7 +149,7 @@ export class PostgresWriter {
     try {
       return await this.#transaction((connection) => findCommit(connection, sent));
     } catch (cause) {
-      const message = 'the connection was lost during a commit, and it cannot be learned whether it was written';
+      const message = 'the connection was lost during a commit, and it is not known whether it was written';
       throw new StoreError('unknown', message, { cause });
     }
   }
@@ -193,7 +193,7 @@ export class PostgresWriter {
     try {
       checkSchemaRow(await connection.query(sql.getSchema), connection.name);
     } catch (cause) {
-      if (storeErrorCodeOf(cause) === 'newer') return cause as StoreError;
+      if (cause instanceof StoreError && cause.code === 'newer') return cause;
     }
     return refusal;
   }

@@ -106,7 +106,8 @@ export function storeErrorFrom(error: unknown): StoreError {
 function codeOf(error: unknown): StoreErrorCode {
   // node:sqlite has a numeric, extended `errcode` (the primary code is its low byte); better-sqlite3 has a name in
   // `code`.
-  const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown };
+  const errcode = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof errcode === 'number') return codes[errcode & 0xff] ?? 'refused';
   return codesByName.find(([prefix]) => String(code).startsWith(prefix))?.[1] ?? 'refused';
 }

@@ -103,7 +103,7 @@ function prepared(database: SqlDatabase, path: string): SqlDatabase {
 
 function migrate(database: SqlDatabase, path: string): void {
   const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(sql.countTables));
-  if (found.tables > 0 && found.meta === 0) throw new StoreError('corrupt', `${path} is a database of something else`);
+  if (found.tables > 0 && found.meta === 0) throw new StoreError('corrupt', `${path} is a database of another program`);
   database.exec(sql.createMeta);
   const stored = database.prepare<{ readonly value: number }>(sql.getMeta).get('schema');
   const version = stored?.value ?? 0;

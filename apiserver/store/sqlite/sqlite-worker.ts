@@ -24,7 +24,8 @@ async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessa
 }
 
 function transferOf(message: AnswerMessage): ArrayBuffer[] {
-  const { bytes } = Object('answer' in message ? message.answer : undefined) as { bytes?: unknown };
+  const answer = 'answer' in message ? message.answer : undefined;
+  const bytes = typeof answer === 'object' && answer !== null && 'bytes' in answer ? answer.bytes : undefined;
   return bytes instanceof ArrayBuffer ? [bytes] : [];
 }
 

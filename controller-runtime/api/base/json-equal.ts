@@ -1,3 +1,5 @@
+import { isJsonObject, type JsonObject } from './json-object.ts';
+
 /**
  * True for JSON values that mean the same; the order of an object's keys does not count. Recursive: the stack limits
  * the depth.
@@ -6,10 +8,8 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) return Array.isArray(b) && equalArrays(a, b);
-  return !Array.isArray(b) && equalObjects(a as JsonObject, b as JsonObject);
+  return isJsonObject(a) && isJsonObject(b) && equalObjects(a, b);
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
   if (a.length !== b.length) return false;

@@ -43,6 +43,14 @@ export class JsonPath {
     this.#steps = new PathReader(text).read();
   }
 
+  /** The names of the fields that the path begins with; all that it leads to is below the last one. */
+  get fields(): readonly string[] {
+    const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
+    return this.#steps
+      .slice(0, end === -1 ? undefined : end)
+      .flatMap((step) => (step.kind === 'field' ? step.name : []));
+  }
+
   /** The first value that the path leads to; undefined when there is none. */
   firstIn(value: unknown): unknown {
     return firstAt(this.#steps, value);

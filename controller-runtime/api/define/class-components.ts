@@ -59,7 +59,7 @@ export class ClassComponents {
       if (fields.has(field))
         throw this.#error(`${cls.name}.${field}`, 'is part of the envelope and may not be declared');
     }
-    const properties = [...fields].map(([field, attributes]) => [field, this.#field(cls, field, attributes)]);
+    const properties = [...fields].map(([field, attributes]) => [field, this.#field(cls, field, attributes)] as const);
     const required = [...fields]
       .filter(([, attributes]) => attributes.requireMode === 'REQUIRED')
       .map(([field]) => field);
@@ -67,7 +67,7 @@ export class ClassComponents {
       ...this.#resolve({ type: 'object', ...declaration?.schema }, cls.name),
       properties: {
         ...(isModel ? envelopeProperties : {}),
-        ...(Object.fromEntries(properties) as Record<string, JsonSchema>),
+        ...Object.fromEntries(properties),
       },
       required,
     };

@@ -257,7 +257,7 @@ describe('defineModel', () => {
     expect(unique.indexes[0]).to.include({ name: 'spec.slug', order: 'DESC', unique: true });
   });
 
-  it('refuses an index on a path that leads nowhere, to an object, or that is there already', () => {
+  it('refuses an index on a path that leads nowhere, to an object, or that exists already', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },

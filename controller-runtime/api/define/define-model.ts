@@ -85,13 +85,12 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
       throw new ModelError(kind, `${kind}.${field}`, 'is part of the envelope and may not be declared');
   }
   const components: Record<string, JsonSchema> = Object.fromEntries(normaliser.definitions);
-  const fields = Object.entries(properties).map(([field, value]) => [
-    field,
-    hoist(components, { kind, field, schema: value }),
-  ]);
+  const fields = Object.entries(properties).map(
+    ([field, value]) => [field, hoist(components, { kind, field, schema: value })] as const,
+  );
   components[kind] = {
     ...root,
-    properties: { ...envelopeProperties, ...(Object.fromEntries(fields) as Record<string, JsonSchema>) },
+    properties: { ...envelopeProperties, ...Object.fromEntries(fields) },
   };
   return components;
 }

@@ -66,8 +66,12 @@ export class ApiError extends Error {
 
 /** The reason that belongs to an HTTP status code; InternalError for other codes. */
 export function reasonOfCode(code: number): StatusReason {
-  const found = Object.entries(statusCodes).find(([, candidate]) => candidate === code);
-  return found === undefined ? 'InternalError' : (found[0] as StatusReason);
+  const [reason = ''] = Object.entries(statusCodes).find(([, candidate]) => candidate === code) ?? [];
+  return isKnownReason(reason) ? reason : 'InternalError';
+}
+
+function isKnownReason(reason: string): reason is StatusReason {
+  return Object.hasOwn(statusCodes, reason);
 }
 
 /** The reason of an API error, from whichever copy of this package it comes; undefined for any other value. */

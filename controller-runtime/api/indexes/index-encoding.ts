@@ -40,8 +40,12 @@ interface Types {
 }
 
 function expectType<K extends keyof Types>(value: unknown, type: K): Types[K] {
-  if (typeof value !== type) throw new TypeError(`${quoteValue(value)} is not a ${type}`);
-  return value as Types[K];
+  if (!isOfType(value, type)) throw new TypeError(`${quoteValue(value)} is not a ${type}`);
+  return value;
+}
+
+function isOfType<K extends keyof Types>(value: unknown, type: K): value is Types[K] {
+  return typeof value === type;
 }
 
 const number = new DataView(new ArrayBuffer(8));

@@ -71,7 +71,7 @@ function indexedType(schema: JsonSchema, path: string): IndexedType {
   const { type } = schema;
   if (type === undefined || type === 'object' || type === 'array') {
     throw new RangeError(
-      `${path} holds ${type ?? 'values of no single type'}; an index is on a string, number, integer or boolean`,
+      `${path} holds ${type ?? 'values of no single type'}; an index needs a string, number, integer or boolean`,
     );
   }
   return type === 'string' && schema.format === 'date-time' ? 'date-time' : type;

@@ -47,11 +47,10 @@ interface Check {
 
 function checkSchema(check: Check, visit: Visit): void {
   const { schema, path, ancestors } = visit;
-  const rule = isPlainObject(schema)
-    ? (check.counter.count() ?? brokenRule(check.components, schema, ancestors))
-    : 'must be a schema';
+  if (!isPlainObject(schema)) throw new ModelError(check.model, path, 'must be a schema');
+  const rule = check.counter.count() ?? brokenRule(check.components, schema, ancestors);
   if (rule !== undefined) throw new ModelError(check.model, path, rule);
-  for (const [place, child] of childSchemas(schema as Readonly<Record<string, unknown>>)) {
+  for (const [place, child] of childSchemas(schema)) {
     checkSchema(check, { schema: child, path: `${path}.${place}`, ancestors: [...ancestors, schema] });
   }
 }
@@ -91,7 +90,7 @@ function brokenReference(components: Components, reference: unknown): string | u
   if (reference === undefined) return undefined;
   const name = typeof reference === 'string' ? referencedName(reference) : undefined;
   if (name === undefined) return `$ref ${quoteValue(reference)} is not local: it must be #/components/schemas/<name>`;
-  return Object.hasOwn(components, name) ? undefined : `$ref leads to the schema "${name}", which there is not`;
+  return Object.hasOwn(components, name) ? undefined : `$ref leads to the schema "${name}", which does not exist`;
 }
 
 function brokenPattern(pattern: unknown): string | undefined {
@@ -102,7 +101,7 @@ function brokenPattern(pattern: unknown): string | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof RE2JSException)
-      return `pattern ${quoteValue(pattern)} cannot be held by RE2: ${error.message}`;
+      return `pattern ${quoteValue(pattern)} is not supported by RE2: ${error.message}`;
     throw error;
   }
 }

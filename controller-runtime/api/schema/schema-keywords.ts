@@ -89,9 +89,12 @@ const silentKeywords = new Set([
   'xml',
 ]);
 
+const keywordsByName: ReadonlyMap<string, Keyword> = new Map(Object.entries(schemaKeywords));
+
 /** The meaning of a keyword; `ignored` for pure annotations, undefined for unknown keywords. */
 export function keywordOf(name: string): Keyword | 'ignored' | undefined {
-  if (Object.hasOwn(schemaKeywords, name)) return schemaKeywords[name as keyof JsonSchema];
+  const keyword = keywordsByName.get(name);
+  if (keyword !== undefined) return keyword;
   const isExtension = name.startsWith('x-') && !name.startsWith('x-kubernetes-');
   return isExtension || name.startsWith('~') || silentKeywords.has(name) ? 'ignored' : undefined;
 }

@@ -154,7 +154,7 @@ export class HttpTransport {
 }
 
 function parseAnswer(request: HttpRequest, text: string): object {
-  const message = `${request.method} ${request.path} got a response that is no JSON object`;
+  const message = `${request.method} ${request.path} got a response that is not a JSON object`;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -220,12 +220,12 @@ describe('watch over HTTP', () => {
     await passDelay(800);
     await first.closed;
     await second.opened;
-    expect(String(logger.entries[0]?.fields['err'])).to.match(/no byte came for 120000 ms/);
+    expect(String(logger.entries[0]?.fields['err'])).to.match(/received no byte for 120000 ms/);
   });
 
   const malformed: readonly (readonly [string, string, RegExp])[] = [
-    ['no JSON', '{"type":"ADDED"\n', /is no JSON/],
-    ['no event', '[]\n', /is no watch event/],
+    ['no JSON', '{"type":"ADDED"\n', /is not JSON/],
+    ['no event', '[]\n', /is not a watch event/],
     ['of an unknown type', watchLine('RENAMED', person('a', '7')), /unknown type "RENAMED"/],
     ['without a revision', watchLine('ADDED', { metadata: { name: 'a' } }), /no resourceVersion/],
     ['too long', 'x'.repeat(4 * 1024 * 1024 + 1), /longer than 4194304 bytes/],

@@ -131,7 +131,7 @@ class HttpWatch<T extends ApiObject> {
       const query = watchQuery(this.#options, this.#revision);
       const request = { method: 'GET', path, query, ...(accept === undefined ? {} : { accept }) } as const;
       const chunks = await transport.open(request, connection);
-      const onSilence = (): void => connection.abort(new WatchStreamError(`no byte came for ${silenceMs} ms`));
+      const onSilence = (): void => connection.abort(new WatchStreamError(`received no byte for ${silenceMs} ms`));
       for await (const line of readLines(watchSilence(chunks, { clock, silenceMs, onSilence }), maxLineBytes)) {
         if (line.trim() === '') continue;
         const event = this.#advance(line);

@@ -59,6 +59,22 @@ describe('a kubeconfig', () => {
     expect(read(config({}))).to.deep.equal({ url });
   });
 
+  it('has a client certificate with its key, as text or in files beside it', () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    writeFileSync(join(folder, 'me.crt'), 'a certificate');
+    writeFileSync(join(folder, 'me.key'), 'a key');
+    const files = { 'client-certificate': 'me.crt', 'client-key': 'me.key' };
+    expect(read(config({}, files))).to.deep.equal({ url, cert: 'a certificate', key: 'a key' });
+    const data = { 'client-certificate-data': base64('another'), 'client-key-data': base64('its key') };
+    expect(read(config({}, { ...files, ...data }))).to.deep.equal({ url, cert: 'another', key: 'its key' });
+  });
+
+  it('runs no program for a credential, and says what to use instead', () => {
+    expect(() =>
+      read(config({}, { exec: { command: 'log-in', apiVersion: 'client.authentication.k8s.io/v1' } })),
+    ).to.throw('config: exec: credential plugins are not run here: use a token, tokenFile or a client certificate');
+  });
+
   it('has several contexts, of which one is chosen by name', () => {
     expect(read(config({}), { context: 'away' })).to.deep.equal({ url: 'https://away.example.com' });
     expect(() => read(config({}), { context: 'none' })).to.throw('config: contexts: has no context named "none"');
@@ -72,7 +88,9 @@ describe('a kubeconfig', () => {
 
   for (const [field, text] of [
     ['exec', () => config({}, { exec: { command: 'log-in' } })],
-    ['client-certificate-data', () => config({}, { 'client-certificate-data': 'abc' })],
+    ['auth-provider', () => config({}, { 'auth-provider': { name: 'oidc' } })],
+    ['client-key', () => config({}, { 'client-certificate-data': 'abc' })],
+    ['client-certificate', () => config({}, { 'client-key-data': 'abc' })],
     ['username', () => config({}, { username: 'me', password: 'secret' })],
     ['tls-server-name', () => config({ 'tls-server-name': 'other' })],
     ['token', () => config({}, { token: 7 })],
@@ -89,7 +107,7 @@ describe('a kubeconfig', () => {
   }
 
   it('is refused when it is none, without a word of it', () => {
-    expect(() => read('[]')).to.throw(/config: is no kubeconfig$/);
+    expect(() => read('[]')).to.throw(/config: is not a kubeconfig$/);
     expect(() => read('token: *secret\n  - [')).to.throw(/config: is no YAML$/);
     expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');
   });

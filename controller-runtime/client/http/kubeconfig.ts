@@ -9,6 +9,10 @@ export interface KubeconfigAccess {
   /** PEM of the authorities that vouch for the server. */
   readonly ca?: string;
   readonly token?: string;
+  /** PEM of the client's certificate. */
+  readonly cert?: string;
+  /** PEM of its private key. */
+  readonly key?: string;
 }
 
 export interface KubeconfigOptions {
@@ -35,16 +39,19 @@ export function findServer(environment: Readonly<Record<string, string | undefin
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Credentials besides a token, and settings that would leave the server unverified. */
+/** Credentials besides tokens and certificates, and settings that would leave the server unverified. */
 const unsupported = {
   cluster: ['proxy-url', 'tls-server-name'],
-  user: ['exec', 'auth-provider', 'client-certificate', 'client-certificate-data', 'client-key', 'username', 'as'],
+  user: ['username', 'as'],
 } as const;
 
+/** Programs that kubectl runs to get a credential. A library that runs them would run any program that a file names. */
+const plugins = ['exec', 'auth-provider'] as const;
+
 /**
- * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user it
- * takes `token` and `tokenFile`. Throws Error, naming file and field, when something is missing, or asks for what
- * createClient does not do; never repeats a value of the file.
+ * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user
+ * it takes `token`, `tokenFile`, and the client certificate with its key. Throws Error, naming file and field, when
+ * something is missing, or asks for what createClient does not do; never repeats a value of the file.
  */
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
@@ -56,14 +63,30 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   const user = userName === undefined ? {} : file.entry('users', userName, 'user');
   file.refuse(cluster, unsupported.cluster);
   file.refuse(user, unsupported.user);
+  file.refuse(user, plugins, 'credential plugins are not run here: use a token, tokenFile or a client certificate');
   const url = file.text(cluster, 'server');
   if (url === undefined) throw file.mistake('server', 'is missing');
   if (cluster['insecure-skip-tls-verify'] === true && !url.startsWith('http:')) {
-    throw file.mistake('insecure-skip-tls-verify', 'is not supported: name the authority that vouches for the server');
+    throw file.mistake('insecure-skip-tls-verify', "is not supported: name the authority of the server's certificate");
   }
   const ca = file.data(cluster, 'certificate-authority-data') ?? file.content(cluster, 'certificate-authority');
   const token = file.text(user, 'token') ?? file.content(user, 'tokenFile')?.trim();
-  return { url, ...(ca === undefined ? {} : { ca }), ...(token === undefined ? {} : { token }) };
+  return {
+    url,
+    ...(ca === undefined ? {} : { ca }),
+    ...(token === undefined ? {} : { token }),
+    ...certificateOf(file, user),
+  };
+}
+
+/** Returns the client certificate and its key. As in kubectl, data in the file comes before the path of another one. */
+function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAccess, 'cert' | 'key'> {
+  const cert = file.data(user, 'client-certificate-data') ?? file.content(user, 'client-certificate');
+  const key = file.data(user, 'client-key-data') ?? file.content(user, 'client-key');
+  if (cert === undefined && key === undefined) return {};
+  if (key === undefined) throw file.mistake('client-key', 'is missing, beside a client certificate');
+  if (cert === undefined) throw file.mistake('client-certificate', 'is missing, beside a client key');
+  return { cert, key };
 }
 
 /** Looks fields up, and says where one is wrong. */
@@ -110,15 +133,15 @@ class KubeconfigFile {
     return fields;
   }
 
-  refuse(fields: Fields, names: readonly string[]): void {
+  refuse(fields: Fields, names: readonly string[], problem = 'is not supported'): void {
     const name = names.find((each) => fields[each] !== undefined);
-    if (name !== undefined) throw this.mistake(name, 'is not supported');
+    if (name !== undefined) throw this.mistake(name, problem);
   }
 
   #read(): Fields {
     const text = readFileSync(this.#path, 'utf8');
     const value = this.#parse(text);
-    if (!isJsonObject(value)) throw new Error(`${this.#path}: is no kubeconfig`);
+    if (!isJsonObject(value)) throw new Error(`${this.#path}: is not a kubeconfig`);
     return value;
   }
 

@@ -1,33 +1,72 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+
+/** What a connection by TLS is verified with, in PEM. */
+export interface TlsIdentity {
+  /** The only authorities whose certificates are accepted from the server. Default those that Node knows. */
+  readonly ca?: string | undefined;
+  /** The client's certificate, and the certificates of authorities up to one that the server knows. Default none. */
+  readonly cert?: string | undefined;
+  /** The private key of the certificate, not encrypted. */
+  readonly key?: string | undefined;
+}
 
 /**
- * A fetch that connects only to servers with a certificate of one of these authorities (PEM). Node's own fetch cannot
- * do this, so it uses undici's, which is loaded at the first request. Throws TypeError when there is no certificate.
+ * A fetch that connects only to servers with a certificate of one of these authorities, and shows them the client's
+ * own certificate. Node's own fetch can do neither, so it uses undici's, which is loaded at the first request. Throws
+ * TypeError when a part is missing, or cannot be read.
  */
-export function trustingFetch(ca: string): typeof fetch {
-  const authorities = ca.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (authorities.length === 0) throw new TypeError('ca: holds no certificate in PEM');
-  for (const authority of authorities) checkCertificate(authority);
+export function trustingFetch({ ca, cert, key }: TlsIdentity): typeof fetch {
+  const authorities = ca === undefined ? undefined : certificatesIn('ca', ca);
+  checkPair(cert, key);
+  const connect = {
+    ...(authorities === undefined ? {} : { ca: [...authorities] }),
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  };
   let loading: Promise<typeof fetch> | undefined;
   return async (input, init) => {
-    loading ??= load(authorities);
+    loading ??= load(connect);
     const trusting = await loading;
     return trusting(input, init);
   };
 }
 
-function checkCertificate(pem: string): void {
+function certificatesIn(name: string, pem: string): readonly string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new TypeError(`${name}: holds no certificate in PEM`);
+  for (const each of found) readCertificate(name, each);
+  return found;
+}
+
+function readCertificate(name: string, pem: string): X509Certificate {
   try {
-    void new X509Certificate(pem);
+    return new X509Certificate(pem);
   } catch (cause) {
-    throw new TypeError('ca: holds a certificate that cannot be read', { cause });
+    throw new TypeError(`${name}: holds a certificate that cannot be read`, { cause });
   }
 }
 
-async function load(ca: readonly string[]): Promise<typeof fetch> {
+/** A connection with a half of the pair would be anonymous, or fail with a message about neither. */
+function checkPair(cert: string | undefined, key: string | undefined): void {
+  if (cert === undefined && key === undefined) return;
+  if (cert === undefined) throw new TypeError('cert: is missing, beside a key');
+  if (key === undefined) throw new TypeError('key: is missing, beside a certificate');
+  const [own = ''] = certificatesIn('cert', cert);
+  if (!isKeyOf(readCertificate('cert', own), key)) throw new TypeError('key: is not the one of the certificate');
+}
+
+function isKeyOf(certificate: X509Certificate, key: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    // The error of OpenSSL has no more than a code, and may not be shown beside a key.
+    throw new TypeError('key: holds no private key in PEM that can be read; it must not be encrypted');
+  }
+}
+
+async function load(connect: { ca?: string[]; cert?: string; key?: string }): Promise<typeof fetch> {
   const undici = await import('undici');
   // Like those of Node's own fetch, its idle connections do not keep the process alive, so there is nothing to close.
-  const dispatcher = new undici.Agent({ connect: { ca: [...ca] } });
+  const dispatcher = new undici.Agent({ connect });
   const trusting = async (input: string, init: object): Promise<unknown> =>
     undici.fetch(input, { ...init, dispatcher });
   return trusting as unknown as typeof fetch;

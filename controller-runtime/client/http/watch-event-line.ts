@@ -14,7 +14,7 @@ const progressTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELET
 export function parseWatchLine<T extends ApiObject>(line: string): WatchProgress<T> {
   const event = parseJson(line) as Partial<WatchEvent<T>> | null;
   if (typeof event !== 'object' || event === null || typeof event.object !== 'object' || event.object === null) {
-    throw new WatchStreamError(`a line of ${line.length} characters is no watch event`);
+    throw new WatchStreamError(`a line of ${line.length} characters is not a watch event`);
   }
   if (event.type === 'ERROR') throw ApiError.fromStatus(event.object);
   if (!progressTypes.has(event.type)) {
@@ -31,6 +31,6 @@ function parseJson(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch (cause) {
-    throw new WatchStreamError(`a line of ${line.length} characters is no JSON`, { cause });
+    throw new WatchStreamError(`a line of ${line.length} characters is not JSON`, { cause });
   }
 }

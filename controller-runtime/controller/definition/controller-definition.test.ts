@@ -41,11 +41,11 @@ describe('the declaration of a controller', () => {
       [{ concurrency: 1.5 }, 'concurrency'],
       [{ retryLimit: -1 }, 'retryLimit'],
       [{ hotLoopRunsPerMinute: 0 }, 'hotLoopRunsPerMinute'],
-      [{ timeoutMs: 'soon' }, '"soon" is no duration'],
+      [{ timeoutMs: 'soon' }, '"soon" is not a duration'],
       [{ reconcile: undefined }, 'reconcile must be'],
       [{ cleanup: 'x' }, 'cleanup must be'],
       [{ backoff: { baseMS: 5 } }, 'backoff: unknown key "baseMS". Did you mean "baseMs"?'],
-      [{ reconcile: { reconcile }, cleanup: reconcile }, 'sees to its finalizers itself'],
+      [{ reconcile: { reconcile }, cleanup: reconcile }, 'handles its finalizers itself'],
     ];
     for (const [options, message] of bad) {
       expect(() => controller(Person, { reconcile, ...options } as never), message).to.throw(message);

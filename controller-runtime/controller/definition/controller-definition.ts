@@ -183,7 +183,7 @@ function checkKeys(name: string, options: object): void {
 function checkSources(name: string, sources: readonly KeySource[]): void {
   for (const [index, each] of sources.entries()) {
     if (typeof each?.name === 'string' && typeof each.keys === 'function') continue;
-    throw new TypeError(`controller "${name}": sources[${index}] is none, such as source(name, keys) makes`);
+    throw new TypeError(`controller "${name}": sources[${index}] must be made by source(name, keys) or poll`);
   }
 }
 
@@ -195,10 +195,10 @@ function checkListening(
 ): void {
   for (const [index, each] of watches.entries()) {
     if (typeof each?.model === 'object' && typeof each.map === 'function') continue;
-    throw new TypeError(`controller "${name}": watches[${index}] is none, such as on(model, map) makes`);
+    throw new TypeError(`controller "${name}": watches[${index}] must be made by on(model, map)`);
   }
   for (const [index, each] of predicates.entries()) {
-    if (typeof each !== 'function') throw new TypeError(`controller "${name}": predicates[${index}] is no function`);
+    if (typeof each !== 'function') throw new TypeError(`controller "${name}": predicates[${index}] is not a function`);
   }
 }
 
@@ -232,9 +232,7 @@ function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions)
   }
   if (cleanup === undefined) return;
   if (isClassForm) {
-    throw new TypeError(
-      `controller "${name}": a Reconciler sees to its finalizers itself; cleanup goes with a function`,
-    );
+    throw new TypeError(`controller "${name}": a Reconciler handles its finalizers itself; cleanup is for functions`);
   }
   if (typeof cleanup !== 'function') throw new TypeError(`controller "${name}": cleanup must be a function`);
 }

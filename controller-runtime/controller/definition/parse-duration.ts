@@ -13,7 +13,7 @@ export function parseDuration(duration: Duration): number {
   }
   if (typeof duration !== 'string' || duration.length > 100 || !wholePattern.test(duration)) {
     throw new RangeError(
-      `${JSON.stringify(duration)} is no duration: write milliseconds, or such as "250ms", "30s", "10m", "1h30m"`,
+      `${JSON.stringify(duration)} is not a duration: write milliseconds, or text such as "250ms", "30s", "10m", "1h30m"`,
     );
   }
   let totalMs = 0;

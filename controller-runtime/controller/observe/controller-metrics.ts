@@ -45,8 +45,8 @@ export class QueueMetrics implements QueueObserver {
     this.#retries = metrics.counter(ofQueue('retries_total', 'Keys put back after a failure.')).of(name, controller);
     const seconds = (metric: string, help: string): Histogram =>
       metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
-    this.#queueTime = seconds('queue_duration_seconds', 'How long keys were ready before they were taken.');
-    this.#workTime = seconds('work_duration_seconds', 'How long keys were being processed.');
+    this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before a worker took them.');
+    this.#workTime = seconds('work_duration_seconds', 'The time that keys were being processed.');
   }
 
   added(): void {
@@ -98,12 +98,13 @@ export class ControllerMetrics {
       error: result('error'),
     };
     this.#errors = runs('reconcile_errors_total', 'Runs that failed.');
-    this.#terminalErrors = runs('terminal_reconcile_errors_total', 'Runs that failed for good.');
+    this.#terminalErrors = runs('terminal_reconcile_errors_total', 'Runs that failed permanently.');
     this.#panics = runs('reconcile_panics_total', 'Runs that a bug ended: TypeError, ReferenceError, RangeError.');
     this.#timeouts = runs('reconcile_timeouts_total', 'Runs that outlasted their timeout.');
-    const time = ofController('reconcile_time_seconds', 'How long runs took.');
+    const time = ofController('reconcile_time_seconds', 'The duration of runs.');
     this.#reconcileTime = metrics.histogram({ ...time, buckets: reconcileBuckets }).of(name);
-    metrics.gauge(ofController('max_concurrent_reconciles', 'Most runs at once.')).of(name).value = concurrency;
+    metrics.gauge(ofController('max_concurrent_reconciles', 'The maximum number of concurrent runs.')).of(name).value =
+      concurrency;
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
@@ -141,8 +142,8 @@ export function sampleController(metrics: Metrics, name: string, gauges: QueueGa
 
 /** Shows the gauges of a queue, until the function that it returns is called. */
 export function sampleQueue(metrics: Metrics, queue: QueueName, { depth, running }: QueueGauges): () => void {
-  const unfinished = ofQueue('unfinished_work_seconds', 'How long all runs under way have taken.');
-  const longest = ofQueue('longest_running_processor_seconds', 'How long the longest of them has taken.');
+  const unfinished = ofQueue('unfinished_work_seconds', 'The age of all runs under way together.');
+  const longest = ofQueue('longest_running_processor_seconds', 'The age of the longest run under way.');
   const type = 'gauge';
   const labels = [queue.name, queue.controller];
   const sum = (): number => running().reduce((total, ms) => total + ms, 0) / 1000;

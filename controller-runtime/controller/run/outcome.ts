@@ -21,7 +21,7 @@ const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object') {
-    throw new TypeError(`a reconciler answers nothing, or an object such as { after: "10m" }, not ${String(result)}`);
+    throw new TypeError(`a reconciler returns nothing, or an object such as { after: "10m" }, not ${String(result)}`);
   }
   const unknown = unknownKeyOf(result, resultKeys);
   if (unknown !== undefined) throw new TypeError(`the result of a run has an ${unknown}`);
@@ -34,7 +34,7 @@ export function outcomeOfResult(result: ReconcileResult): Outcome {
 }
 
 export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {
-  if (!hasText(error)) return { kind: 'error', error: new Error('what was thrown has no text', { cause: error }) };
+  if (!hasText(error)) return { kind: 'error', error: new Error('the thrown value has no text', { cause: error }) };
   if (isTerminal(error)) return { kind: 'terminal', error };
   if (isConflict(error)) return { kind: 'conflict', error, source };
   return { kind: 'error', error };

@@ -1,12 +1,13 @@
-import { formatKey, ignoreNotFound, unknownKeyOf, type ApiObject, type ObjectKey } from '../../api/index.ts';
+import { formatKey, ignoreNotFound, keyOf, unknownKeyOf, type ApiObject, type ObjectKey } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
+import { cacheIdOf } from '../definition/kind-id.ts';
 import { controllerOf, controllerReferenceTo } from '../definition/owner-references.ts';
 import type { OwnOptions, OwnResult, Wish, WishState } from '../definition/wish.ts';
 import { hasApplied, isApplied } from './applied-fields.ts';
 import { targetIn, type CacheView } from './cache-view.ts';
 import { dependentKey } from './ensure-dependent.ts';
 import { fieldChanges } from './field-changes.ts';
-import type { RelatedObjects } from './related-objects.ts';
+import type { Child, RelatedObjects } from './related-objects.ts';
 import { toJson } from './to-json.ts';
 import { wishOrder } from './wish-order.ts';
 
@@ -18,6 +19,8 @@ export interface OwnParts {
   /** The field manager: the owner of all fields that are applied here. */
   readonly manager: string;
 }
+
+const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
 /** A wish in the namespace of its owner, and the object that is there. */
 interface Placed {
@@ -36,28 +39,54 @@ export async function ownWishes(
   wishes: readonly Wish[],
   options: OwnOptions = {},
 ): Promise<OwnResult> {
-  const unknown = unknownKeyOf(options, ['dryRun']);
+  const unknown = unknownKeyOf(options, optionKeys);
   if (unknown !== undefined) throw new TypeError(`own: ${unknown}`);
   const { dryRun = false } = options;
   const batches = wishOrder(wishes);
-  const placed = new Map<string, Placed>();
-  const wishedKeys = new Set<string>();
-  for (const wish of wishes) {
-    const key = dependentKey(wish.model, wish.object.metadata.name, parts.owner);
-    const target = targetIn(wish.model, key);
-    const id = `${target.cacheId} ${formatKey(key)}`;
-    if (wishedKeys.has(id)) throw new TypeError(`own: ${wish.model.kind} "${key.name}" is wished twice`);
-    wishedKeys.add(id);
-    placed.set(wish.id, { wish, key, present: parts.view.read(target) });
-  }
+  const unwished = childrenById(parts);
+  const placed = placeWishes(parts, wishes, unwished);
   const states = new Map<string, WishState>();
   for (const batch of batches) {
-    const granted = await Promise.all(batch.map((id) => grant(parts, placed.get(id) as Placed, { dryRun, states })));
-    for (const state of granted) states.set(state.id, state);
+    const writes: Promise<WishState>[] = [];
+    for (const { id } of batch) {
+      const state = stateOrWrite(parts, placed.get(id) as Placed, { dryRun, states });
+      if (state instanceof Promise) writes.push(state);
+      else states.set(id, state);
+    }
+    if (writes.length > 0) for (const state of await Promise.all(writes)) states.set(state.id, state);
   }
-  const pruned = await prune(parts, wishedKeys, dryRun);
+  const pruned = prunedOf(parts, unwished);
+  if (pruned.length > 0 && !dryRun) await Promise.all(pruned.map((child) => deleteChild(parts, child)));
   const listed = wishes.map(({ id }) => states.get(id) as WishState);
-  return { ready: listed.every(({ ready }) => ready), states: listed, pruned };
+  return { ready: listed.every(({ ready }) => ready), states: listed, pruned: pruned.map(({ object }) => object) };
+}
+
+/** Returns the dependents that are there, by cache and key. */
+function childrenById({ related, owner }: OwnParts): Map<string, Child> {
+  const children = new Map<string, Child>();
+  for (const child of related.allChildren(owner))
+    children.set(`${child.cacheId} ${formatKey(keyOf(child.object))}`, child);
+  return children;
+}
+
+/** Finds the object of each wish, and takes it out of `children`. */
+function placeWishes(
+  parts: OwnParts,
+  wishes: readonly Wish[],
+  children: Map<string, Child>,
+): ReadonlyMap<string, Placed> {
+  const placed = new Map<string, Placed>();
+  const wished = new Set<string>();
+  for (const wish of wishes) {
+    const key = dependentKey(wish.model, wish.object.metadata.name, parts.owner);
+    const id = `${cacheIdOf(wish.model)} ${formatKey(key)}`;
+    if (wished.has(id)) throw new TypeError(`own: ${wish.model.kind} "${key.name}" is wished twice`);
+    wished.add(id);
+    const present = children.get(id)?.object ?? parts.view.read(targetIn(wish.model, key));
+    children.delete(id);
+    placed.set(wish.id, { wish, key, present });
+  }
+  return placed;
 }
 
 interface Granting {
@@ -66,24 +95,40 @@ interface Granting {
   readonly states: ReadonlyMap<string, WishState>;
 }
 
-async function grant(parts: OwnParts, placed: Placed, { dryRun, states }: Granting): Promise<WishState> {
+/** Returns the state of a wish that needs no write, and the promise of the write otherwise. */
+function stateOrWrite(parts: OwnParts, placed: Placed, granting: Granting): WishState | Promise<WishState> {
   const { wish, present } = placed;
   const { id } = wish;
+  const { dryRun, states } = granting;
   const waitsFor = wish.after.filter((other) => states.get(other)?.ready !== true);
   if (present?.metadata.deletionTimestamp !== undefined) waitsFor.push(`the deletion of ${id}`);
-  const mayWrite = waitsFor.length === 0;
-  if (!mayWrite && !dryRun)
+  if (waitsFor.length > 0 && !dryRun) {
     return { id, state: 'waiting', ready: false, waitsFor, ...(present && { object: present }) };
-  if (present !== undefined) checkOwner(parts, placed, present);
-  if (present !== undefined && isGranted(parts, wish, present)) {
-    const changes = dryRun ? { changes: [] } : {};
-    return { id, state: 'unchanged', ready: wish.isReady(present), object: present, ...changes };
   }
+  if (present !== undefined) {
+    checkOwner(parts, placed, present);
+    if (isGranted(parts, wish, present)) {
+      const state = { id, state: 'unchanged', ready: wish.isReady(present), object: present } as const;
+      return dryRun ? { ...state, changes: [] } : state;
+    }
+  }
+  return writeWish(parts, placed, { dryRun, waitsFor });
+}
+
+interface Writing {
+  readonly dryRun: boolean;
+  /** Not empty in a dry run alone. */
+  readonly waitsFor: readonly string[];
+}
+
+async function writeWish(parts: OwnParts, placed: Placed, { dryRun, waitsFor }: Writing): Promise<WishState> {
+  const { wish, present } = placed;
+  const { id } = wish;
   const object = await applyWish(parts, placed, dryRun);
   const state = present === undefined ? 'created' : isSameState(present, object, dryRun) ? 'unchanged' : 'updated';
   if (!dryRun) return { id, state, ready: wish.isReady(object), object };
   const changes = fieldChanges(present, object);
-  if (mayWrite) return { id, state, ready: wish.isReady(object), object, changes };
+  if (waitsFor.length === 0) return { id, state, ready: wish.isReady(object), object, changes };
   return { id, state: 'waiting', ready: false, waitsFor, changes, ...(present && { object: present }) };
 }
 
@@ -124,23 +169,15 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
 }
 
 /** Objects without fields that this manager applied were made by others, and stay. */
-async function prune(
-  { client, related, owner, manager }: OwnParts,
-  wishedKeys: ReadonlySet<string>,
-  dryRun: boolean,
-): Promise<readonly ApiObject[]> {
-  const unwished = related.allChildren(owner).filter(({ cacheId, object }) => {
-    const { name, namespace, deletionTimestamp } = object.metadata;
-    const id = `${cacheId} ${formatKey(namespace === undefined ? { name } : { name, namespace })}`;
-    return !wishedKeys.has(id) && deletionTimestamp === undefined && hasApplied(object, manager);
-  });
-  if (dryRun) return unwished.map(({ object }) => object);
-  await Promise.all(
-    unwished.map(({ model, object: { metadata } }) => {
-      const { name, uid, namespace } = metadata;
-      const scope = namespace === undefined ? {} : { namespace };
-      return client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
-    }),
+function prunedOf({ manager }: OwnParts, unwished: ReadonlyMap<string, Child>): readonly Child[] {
+  if (unwished.size === 0) return [];
+  return [...unwished.values()].filter(
+    ({ object }) => object.metadata.deletionTimestamp === undefined && hasApplied(object, manager),
   );
-  return unwished.map(({ object }) => object);
+}
+
+async function deleteChild({ client }: OwnParts, { model, object: { metadata } }: Child): Promise<void> {
+  const { name, uid, namespace } = metadata;
+  const scope = namespace === undefined ? {} : { namespace };
+  await client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
 }

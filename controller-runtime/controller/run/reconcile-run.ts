@@ -104,7 +104,7 @@ export class ReconcileRun {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
     const { item, logger } = this.#options;
     const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
-    const err = new Error(`${run}: is an await missing? Its client takes no more requests`);
+    const err = new Error(`${run}: is an await missing? Its client accepts no more requests`);
     if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
     return err;
   }

@@ -51,11 +51,11 @@ function settleFailure(
   const attempt = attempts + 1;
   if (kind === 'terminal') {
     queue.park(key, messageOf(error));
-    return logger.error({ attempt, err: error }, 'reconcile failed for good; it waits for a change');
+    return logger.error({ attempt, err: error }, 'reconcile failed permanently; the key waits for a change');
   }
   const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
   if (kind === 'error') {
-    const then = isParked ? 'reconcile failed too often; it waits for a change' : 'reconcile failed; it is tried again';
+    const then = isParked ? 'reconcile failed too often; the key waits for a change' : 'reconcile failed; trying again';
     return logger.error({ attempt, err: error }, then);
   }
   // The error was logged at the timeout.
@@ -73,7 +73,7 @@ function settleConflict(
   { error, source }: Outcome & { readonly kind: 'conflict' },
 ): void {
   const { key, priority } = item;
-  logger.debug({ attempt: item.attempts + 1, err: error }, 'reconcile met a conflict; it runs again');
+  logger.debug({ attempt: item.attempts + 1, err: error }, 'reconcile had a conflict; trying again');
   if (source !== undefined && view.follows(source.target.cacheId) && !view.hasPassed(source.target, source.revision)) {
     waits.wait(item, source.target, source.revision);
     return queue.addAfter(key, conflictWaitMs, { reason: retry });

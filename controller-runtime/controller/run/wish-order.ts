@@ -2,27 +2,28 @@ import { nearestKey } from '../../api/index.ts';
 import type { Wish } from '../definition/wish.ts';
 
 /**
- * Returns the ids of wishes in batches: each wish comes after all that it names in `after`. Throws TypeError for two wishes of
+ * Returns the wishes in batches: each wish comes after all that it names in `after`. Throws TypeError for two wishes of
  * one id, an unknown id, and wishes that wait for each other.
  */
-export function wishOrder(wishes: readonly Wish[]): readonly (readonly string[])[] {
+export function wishOrder(wishes: readonly Wish[]): readonly (readonly Wish[])[] {
   const ids = new Set<string>();
   for (const { id } of wishes) {
     if (ids.has(id))
       throw new TypeError(`own: two wishes have the id ${JSON.stringify(id)}; give one of them another "id"`);
     ids.add(id);
   }
+  if (wishes.every(({ after }) => after.length === 0)) return [wishes];
   for (const { id, after } of wishes) for (const other of after) checkKnown(ids, id, other);
-  const batches: string[][] = [];
+  const batches: (readonly Wish[])[] = [];
   const placed = new Set<string>();
   let left = [...wishes];
   while (left.length > 0) {
-    const batch = left.filter(({ after }) => after.every((other) => placed.has(other))).map(({ id }) => id);
+    const batch = left.filter(({ after }) => after.every((other) => placed.has(other)));
     if (batch.length === 0) {
       throw new TypeError(`own: these wishes wait for each other: ${left.map(({ id }) => id).join(', ')}`);
     }
     batches.push(batch);
-    for (const id of batch) placed.add(id);
+    for (const { id } of batch) placed.add(id);
     left = left.filter(({ id }) => !placed.has(id));
   }
   return batches;

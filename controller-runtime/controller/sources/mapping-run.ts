@@ -50,7 +50,7 @@ export class MappingRun {
 
   /** Returns the error for requests that are made after the end. */
   lateError(): Error {
-    return this.#left ?? new Error('the mapping has ended: is an await missing? Its client takes no more requests');
+    return this.#left ?? new Error('the mapping has ended: is an await missing? Its client accepts no more requests');
   }
 
   /** Aborts the mapping, and abandons it. */

@@ -186,7 +186,7 @@ export class Mappings {
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;
     const isGivenUp = this.#failed.size >= maxFailed;
-    const then = isGivenUp ? 'it is given up, since too many others wait' : 'it is tried again';
+    const then = isGivenUp ? 'the event is dropped, because too many others wait' : 'it is tried again';
     for (const { state, error: err } of failures)
       logger.error({ from: nameOf(state), attempt, err }, `mapping an event to keys failed; ${then}`);
     if (isGivenUp) return this.#queue.forget(id);

@@ -58,6 +58,8 @@ class Draw {
   }
 
   #oneOf<V>(values: readonly V[]): V {
-    return values[this.number(0, values.length - 1)] as V;
+    const drawn = values[this.number(0, values.length - 1)];
+    if (drawn === undefined) throw new RangeError('there is nothing to draw from');
+    return drawn;
   }
 }

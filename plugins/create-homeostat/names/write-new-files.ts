@@ -8,7 +8,7 @@ export type Files = Readonly<Record<string, string>>;
 /** Writes new files. Rejects with ScaffoldError, and writes none, when one of them exists. */
 export async function writeNewFiles(folder: string, files: Files): Promise<void> {
   for (const path of Object.keys(files)) {
-    if (await isThere(join(folder, path))) throw new ScaffoldError(`${path} is there already: nothing was written`);
+    if (await isThere(join(folder, path))) throw new ScaffoldError(`${path} exists already: nothing was written`);
   }
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

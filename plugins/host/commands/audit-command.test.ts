@@ -118,6 +118,6 @@ describe('homeostat audit', () => {
     }
     expect((await runCommand(['audit'])).stderr).to.include('--file (or HOMEOSTAT_AUDIT_LOG) is needed');
     const absent = await runCommand(['audit', '--file', join(folder, 'other.log')]);
-    expect([absent.code, absent.stderr.includes('is not there')]).to.deep.equal([1, true]);
+    expect([absent.code, absent.stderr.includes('does not exist')]).to.deep.equal([1, true]);
   });
 });

@@ -3,8 +3,8 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { ConfigError } from '../serve/config.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import { ConfigError, textFlag } from '../serve/config-values.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { errorText } from '../text/error-text.ts';
 import { isFound, readAuditSearch } from './audit-search.ts';
@@ -13,11 +13,11 @@ import type { AuditEntry } from './audit-search.ts';
 /** Prints the entries of an audit log that a search finds, oldest first, and returns the exit code: 0, 1, or 2 for bad values. */
 export async function runAudit({ flags, environment }: ConfigSources): Promise<number> {
   try {
-    const file = (flags['file'] as string | undefined) ?? environment[environmentName('audit-log')];
+    const file = textFlag(flags, 'file') ?? environment[environmentName('audit-log')];
     if (file === undefined || file === '') {
       throw new ConfigError(`--file (or ${environmentName('audit-log')}) is needed: the file of serve's --audit-log`);
     }
-    const format = (flags['output'] as string | undefined) ?? 'table';
+    const format = textFlag(flags, 'output') ?? 'table';
     if (format !== 'table' && format !== 'json') throw new ConfigError(`-o: must be table or json, not "${format}"`);
     const search = readAuditSearch(flags, systemClock.now());
     const show = format === 'json' ? showLine : showRow;
@@ -39,7 +39,8 @@ async function filesOf(file: string): Promise<readonly string[]> {
     () => true,
     () => false,
   );
-  if (!isThere && rotated.length === 0) throw new Error(`${file}: is not there; name the file of serve's --audit-log`);
+  if (!isThere && rotated.length === 0)
+    throw new Error(`${file}: does not exist; name the file of serve's --audit-log`);
   return [...rotated.map(({ path }) => path), ...(isThere ? [file] : [])];
 }
 

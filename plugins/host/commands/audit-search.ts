@@ -1,4 +1,4 @@
-import { ConfigError } from '../serve/config.ts';
+import { ConfigError, textFlag } from '../serve/config-values.ts';
 
 /** The search of `homeostat audit`; an entry must match all given values. */
 export interface AuditSearch {
@@ -41,7 +41,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 
 /** @throws ConfigError for values that cannot be used */
 export function readAuditSearch(flags: Readonly<Record<string, unknown>>, nowMs: number): AuditSearch {
-  const textOf = (name: string): string | undefined => flags[name] as string | undefined;
+  const textOf = (name: string): string | undefined => textFlag(flags, name);
   return {
     user: textOf('user'),
     verb: textOf('verb'),

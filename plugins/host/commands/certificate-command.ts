@@ -1,5 +1,6 @@
-import { ConfigError, readConfig } from '../serve/config.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import { readConfig } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { errorText } from '../text/error-text.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
 import { issueCertificate } from './client-certificate.ts';

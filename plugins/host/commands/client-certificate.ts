@@ -1,6 +1,6 @@
 import { issueClientCertificate } from '@homeostat/apiserver';
 import type { Issued } from '@homeostat/apiserver';
-import { ConfigError } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
 import type { ServeConfig } from '../serve/config.ts';
 import { hasCode } from '../text/error-text.ts';
 
@@ -24,7 +24,7 @@ export async function issueCertificate(flags: CertificateFlags, { tls }: ServeCo
   checkName('--user', user);
   for (const group of groups) checkName('--group', group);
   if (tls === undefined || !('directory' in tls)) {
-    throw new ConfigError("a certificate is issued by the server's own authority: say --tls, or --tls-dir <folder>");
+    throw new ConfigError("the server's own authority issues certificates: add --tls, or --tls-dir <folder>");
   }
   const nowMs = Date.now();
   const untilMs = nowMs + daysOf(days) * dayMs;
@@ -51,5 +51,5 @@ function daysOf(text: string | undefined): number {
 
 function checkName(flag: string, name: string): void {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return;
-  throw new ConfigError(`${flag}: must have 1 to 256 characters, no control characters among them`);
+  throw new ConfigError(`${flag}: must have 1 to 256 characters, without control characters`);
 }

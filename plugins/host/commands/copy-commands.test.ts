@@ -115,7 +115,7 @@ describe('homeostat export and import', () => {
     const refused = await run('export', '--database', database, '--output', file);
     expect(refused).to.include({
       code: 1,
-      stderr: `homeostat export failed: ${file} is there already; --force overwrites it\n`,
+      stderr: `homeostat export failed: ${file} exists already; --force overwrites it\n`,
     });
     expect(await readFile(file, 'utf8')).to.equal('mine');
     expect((await run('export', '--database', database, '--output', file, '--force')).code).to.equal(0);
@@ -236,12 +236,12 @@ describe('homeostat export and import', () => {
     [['export'], '--server or --database (or HOMEOSTAT_DATABASE) is needed'],
     [
       ['export', '--server', 'http://127.0.0.1:1', '--database', 'sqlite:x'],
-      '--server and --database: give one of both',
+      '--server and --database: give only one of them',
     ],
     [['export', '--server', 'ftp://a'], '--server: must be an http: or https: URL without a user'],
     [['export', '--server', 'http://u:p@a'], '--server: must be an http: or https: URL without a user'],
     [['export', '--database', 'oracle:x'], 'database: there is no driver for oracle:'],
-    [['export', '--database', 'memory:'], 'database: memory: lasts no longer than its process'],
+    [['export', '--database', 'memory:'], 'database: memory: has no data outside of its process'],
     [['import', 'x'], '--database (or HOMEOSTAT_DATABASE) is needed'],
     [['import', '--database', 'sqlite:x'], "missing required argument 'file'"],
   ] as const) {

@@ -1,6 +1,6 @@
 import { findServer } from '@homeostat/controller-runtime';
-import { ConfigError } from '../serve/config.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 
@@ -15,7 +15,7 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
   const database =
     textOf(flags['database']) ?? (server === undefined ? fromEnvironment(environment, 'database') : undefined);
   if (server !== undefined && database !== undefined)
-    throw new ConfigError('--server and --database: give one of both');
+    throw new ConfigError('--server and --database: give only one of them');
   if (server !== undefined) {
     return readServer({ flags, environment });
   }

@@ -1,19 +1,20 @@
 import { exportDatabase, ExportReader } from '@homeostat/apiserver';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { readEncryptionConfig, readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';
+import { textFlag } from '../serve/config-values.ts';
 
 /** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
 export function runExport(sources: ConfigSources): Promise<number> {
   return runCopy('export', async (signal) => {
     const origin = readExportOrigin(sources);
-    const output = sources.flags['output'] as string | undefined;
+    const output = textFlag(sources.flags, 'output');
     if (output !== undefined && sources.flags['force'] !== true) await checkAbsent(output);
     const reader = new ExportReader();
     const decrypt = sources.flags['decrypt'] === true;

@@ -2,7 +2,7 @@ import { importDatabase } from '@homeostat/apiserver';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { readDatabase, readEncryptionConfig } from './copy-options.ts';
 import { writeWhole } from '../text/output-file.ts';
 import { runCopy } from './run-copy.ts';

@@ -1,8 +1,10 @@
 import { readAuthority } from '@homeostat/apiserver';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { ConfigError, readConfig } from '../serve/config.ts';
-import type { ConfigSources, ServeConfig } from '../serve/config.ts';
+import { readConfig } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ServeConfig } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { AdminKubeconfig } from '../serve/admin-kubeconfig.ts';
 import { errorText } from '../text/error-text.ts';
 import { formatKubeconfig, reachableName } from '../text/kubeconfig-text.ts';
@@ -54,11 +56,11 @@ async function credentialOf(
 ): Promise<Credential> {
   const { user, group, days, serviceAccount, hours } = options;
   if (user !== undefined && serviceAccount !== undefined)
-    throw new ConfigError('--user, --service-account: a kubeconfig is for one of both');
+    throw new ConfigError('--user, --service-account: give only one of them');
   if (user === undefined && (group ?? days) !== undefined)
-    throw new ConfigError('--group, --days: belong to a certificate: say --user <name>');
+    throw new ConfigError('--group, --days: are for a certificate: add --user <name>');
   if (serviceAccount === undefined && hours !== undefined)
-    throw new ConfigError('--hours: belongs to a token: say --service-account <namespace>/<name>');
+    throw new ConfigError('--hours: is for a token: add --service-account <namespace>/<name>');
   if (user !== undefined) return { token: undefined, certificate: await issueCertificate(options, config) };
   const token = tokenOf(config);
   if (serviceAccount === undefined) return { token };
@@ -74,7 +76,7 @@ function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefi
 /** Returns the address of the server for clients on this machine; if it listens on all addresses: the first of its host names, or 127.0.0.1. */
 function urlOf({ tls, host, hostNames, port }: ServeConfig): URL {
   if (port === 0) {
-    throw new ConfigError('port 0 is a free one, which the log of the server names: say --server <url>');
+    throw new ConfigError("port 0 picks a free port, which the server's log has: add --server <url>");
   }
   const name = reachableName(host, hostNames);
   return new URL(`${tls === undefined ? 'http' : 'https'}://${isIPv6(name) ? `[${name}]` : name}:${port}`);
@@ -113,14 +115,14 @@ function warningsFor(url: URL, { config, ca, token, certificate }: Written): rea
     return [...missing, `kubectl sends no credentials over plain HTTP${consequence}`];
   }
   if (ca !== undefined) return missing;
-  return [...missing, 'no authority is named in it, so clients trust those that their machine knows'];
+  return [...missing, 'it names no authority, so clients trust those of their machine'];
 }
 
 function messageOf(error: unknown): string {
   const { code, path }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-  if (code === 'EEXIST') return `${path}: is there already; --force replaces it`;
+  if (code === 'EEXIST') return `${path}: exists already; --force replaces it`;
   if (code === 'ENOENT' && path?.endsWith('.crt') === true) {
-    return `${path}: is not there; the server makes it when it starts with --tls for the first time`;
+    return `${path}: does not exist; the server makes it when it starts with --tls for the first time`;
   }
   return `no kubeconfig could be written: ${errorText(error)}`;
 }

@@ -45,14 +45,14 @@ describe('homeostat new', () => {
     expect(kind).to.include("gvk: 'shop.example.org/v1alpha1/Order'").and.include("plural: 'purchases'");
     const again = await runNew(folder, 'kind', 'Order');
     expect(again.code).to.equal(2);
-    expect(again.output).to.include('kinds/order.ts is there already');
+    expect(again.output).to.include('kinds/order.ts exists already');
   });
 
   it('exits with 2 outside of a plugin, for one without a group, and for what it does not know', async () => {
     const folder = await makeFolder({});
     const outside = await runNew(folder, 'kind', 'Order');
     expect(outside.code).to.equal(2);
-    expect(outside.output).to.include(': is no plugin, since it has no plugin.yaml');
+    expect(outside.output).to.include(': is not a plugin, because it has no plugin.yaml');
     await writeFile(join(folder, 'plugin.yaml'), 'name: shop\nversion: 1.0.0\n');
     const groupless = await runNew(folder, 'kind', 'Order');
     expect(groupless.code).to.equal(2);

@@ -25,31 +25,31 @@ const verbs: readonly VerbHelp[] = [
   {
     verb: 'disable',
     operand: name,
-    description: 'Stop a plugin and those that need it, and wait until it is Stopped.',
+    description: 'Stop a plugin and those that depend on it, and wait until it is Stopped.',
   },
-  { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its files as they are now.' },
+  { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its present files.' },
   {
     verb: 'install',
     operand: ['source', 'folder of a plugin, .tgz file, or package of the registry that npm is set up for'],
-    description: "Put a plugin into the server's folder of plugins, in place of one of its name, and start it.",
+    description: "Put a plugin into the server's folder of plugins, replace one of the same name, and start it.",
   },
   {
     verb: 'uninstall',
     operand: name,
-    description: "Stop a plugin, and take it out of the server's folder of plugins.",
+    description: "Stop a plugin, and remove it from the server's folder of plugins.",
   },
 ];
 
 /** `homeostat plugin <verb>`. */
 export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): void {
-  const plugin = program.command('plugin').description('Manage the plugins of a server that runs.');
+  const plugin = program.command('plugin').description('Manage the plugins of a running server.');
   for (const { verb, operand, description } of verbs) {
     const command = plugin
       .command(verb)
       .description(description)
       .option(
         '--server <url>',
-        'server that runs (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',
@@ -58,10 +58,9 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')
-      command.option('--plugins-dir <folder>', "the server's folder of plugins, as of serve; it is on this machine");
-    if (verb === 'install')
-      command.option('--run-scripts', 'let packages that it depends on run their install scripts');
-    if (verb === 'uninstall') command.option('--purge', 'delete the objects that it declared and created, first');
+      command.option('--plugins-dir <folder>', "the server's folder of plugins, as for serve, on this machine");
+    if (verb === 'install') command.option('--run-scripts', 'allow its dependencies to run their install scripts');
+    if (verb === 'uninstall') command.option('--purge', 'first delete the objects that it declared and created');
     command.action(async (...given: readonly unknown[]) =>
       run(flagsOf(command), verb, operand === undefined ? undefined : String(given[0])),
     );

@@ -80,7 +80,7 @@ describe('homeostat plugin', () => {
       code: 1,
       stdout: '',
       stderr:
-        'homeostat plugin uninstall failed: plugin "demo" is Stopped: its objects can be purged while it is Started; enable it first\n',
+        'homeostat plugin uninstall failed: plugin "demo" is Stopped: its objects can only be purged while it is Started; enable it first\n',
     });
     await plugin(['enable', 'demo']);
     expect((await plugin(['uninstall', 'demo', '--purge'])).stdout).to.equal(
@@ -134,14 +134,14 @@ describe('homeostat plugin', () => {
       [
         'a source that is nothing',
         1,
-        'is no folder, no file and no name of a package',
+        'is not a folder, a file, or the name of a package',
         async () => ['install', 'git+ssh://x/y'],
       ],
       ['a source that is an option of npm', 2, 'unknown option', async () => ['install', '--pack-destination=/']],
       [
         'a folder without a manifest',
         1,
-        'homeostat-none: is no plugin, since it has no plugin.yaml',
+        'homeostat-none: is not a plugin, because it has no plugin.yaml',
         async () => {
           const folder = join(await makeFolder({}), 'homeostat-none');
           await mkdir(folder);
@@ -151,7 +151,7 @@ describe('homeostat plugin', () => {
       [
         'a plugin that is not built',
         1,
-        'dist/index.js is not there: the plugin has to be built first',
+        'dist/index.js does not exist: build the plugin first',
         async () => ['install', await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' })],
       ],
       [
@@ -197,7 +197,7 @@ describe('homeostat plugin', () => {
       [
         'a folder of plugins that is not there',
         2,
-        '--plugins-dir: /nowhere/plugins: there is no such folder: make it first, or name another\n',
+        '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
         async () => ['install', await makeDemo('1.0.0'), '--plugins-dir', '/nowhere/plugins'],
       ],
       [
@@ -292,7 +292,7 @@ describe('homeostat plugin', () => {
     expect(await plugin(['install', folder])).to.deep.equal({
       code: 1,
       stdout: '',
-      stderr: `homeostat plugin install failed: ${folder}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir\n`,
+      stderr: `homeostat plugin install failed: ${folder}: contains the folder of installed plugins, ${pluginsDir}: choose another --plugins-dir\n`,
     });
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });

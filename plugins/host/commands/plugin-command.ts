@@ -4,8 +4,8 @@ import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
-import { ConfigError } from '../serve/config.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import { ConfigError } from '../serve/config-values.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from './copy-options.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
@@ -82,7 +82,7 @@ class PluginCommands {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const asked = `the server has no plugins of the domain "${this.#serviceDomain}"`;
-      throw new Error(`${asked}: --service-domain has to be the one that it serves`, { cause: error });
+      throw new Error(`${asked}: --service-domain must be the server's`, { cause: error });
     }
   }
 
@@ -156,7 +156,7 @@ class PluginCommands {
     if (object?.status?.phase !== 'Started') {
       const phase = object?.status?.phase ?? 'unknown to the server';
       const way = object?.spec.enabled === false ? '; enable it first' : '';
-      throw new Error(`plugin "${name}" is ${phase}: its objects can be purged while it is Started${way}`);
+      throw new Error(`plugin "${name}" is ${phase}: its objects can only be purged while it is Started${way}`);
     }
     const found = await findDeclaredBy(name, { api: this.#api, serviceDomain: this.#serviceDomain });
     for (const { path, uid } of found) await this.#api.delete(path, uid);
@@ -189,7 +189,7 @@ class PluginCommands {
       await this.#pause();
     } while (performance.now() < deadline);
     const why = status?.message === undefined ? '' : `: ${status.message}`;
-    throw new Error(`plugin "${name}" is ${status?.phase ?? 'not acted upon'}${why}`);
+    throw new Error(`plugin "${name}" is ${status?.phase ?? 'not handled yet'}${why}`);
   }
 
   async #pause(): Promise<void> {

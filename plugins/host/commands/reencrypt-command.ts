@@ -1,5 +1,5 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from './copy-options.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
@@ -16,7 +16,7 @@ export function runReencrypt(sources: ConfigSources): Promise<number> {
   return runCopy('reencrypt', async (signal) => {
     const { rewritten, unreadable, problems } = await reencrypt(readServer(sources), signal);
     process.stdout.write(`encrypted ${rewritten} objects with the first key\n`);
-    if (unreadable > 0) throw new Error(`${unreadable} objects stay as they are: ${problems.join('; ')}`);
+    if (unreadable > 0) throw new Error(`${unreadable} objects stay unchanged: ${problems.join('; ')}`);
   });
 }
 

@@ -13,24 +13,24 @@ interface UserCliParts {
   readonly flagsOf: (command: Command) => Flags;
 }
 
-const descriptions: Readonly<Record<UserVerb, string>> = {
-  list: 'List the users of a server who log in by a password.',
-  add: 'Create a user, and set the password.',
-  password: 'Set the password of a user, which ends every session of the user.',
-  disable: 'Let a user in no more, and end every session of the user.',
-  enable: 'Let a disabled user in again.',
-};
+const descriptions: readonly (readonly [verb: UserVerb, description: string])[] = [
+  ['list', 'List the users of a server who log in with a password.'],
+  ['add', 'Create a user, and set the password.'],
+  ['password', 'Set the password of a user, which ends every session of the user.'],
+  ['disable', 'Disable a user, and end every session of the user.'],
+  ['enable', 'Enable a disabled user again.'],
+];
 
 /** `homeostat user <verb>`. */
 export function addUser(program: Command, { run, flagsOf }: UserCliParts): void {
-  const user = program.command('user').description('Manage the people who log in to a server by a password.');
-  for (const [verb, description] of Object.entries(descriptions) as [UserVerb, string][]) {
+  const user = program.command('user').description('Manage the people who log in to a server with a password.');
+  for (const [verb, description] of descriptions) {
     const command = user
       .command(verb)
       .description(description)
       .option(
         '--server <url>',
-        'server that runs (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option('--token <secret>', `its token; better in ${environmentName('token')} (default: that of the kubeconfig)`)
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
@@ -52,4 +52,4 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
 }
 
 const passwordHelp = `
-The password is asked for at a terminal, or is the first line of the input. It has 12 to 256 characters.`;
+The command asks for the password at a terminal, or reads the first line of its input. It has 12 to 256 characters.`;

@@ -6,7 +6,7 @@ import { apiVersionOf, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
-import type { ConfigSources } from '../serve/config.ts';
+import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { formatTable } from '../text/format-table.ts';
 import { readPassword } from '../text/read-password.ts';
@@ -72,7 +72,7 @@ class UserCommands {
     const password = await this.#readPassword();
     const { group: groups, 'display-name': displayName } = flags;
     const spec = {
-      ...(Array.isArray(groups) ? { groups: groups as string[] } : {}),
+      ...(Array.isArray(groups) ? { groups: groups.map(String) } : {}),
       ...(typeof displayName === 'string' ? { displayName } : {}),
     };
     await this.#client.create(this.#kind, { metadata: { name }, spec });

@@ -123,7 +123,7 @@ describe('declared objects', () => {
       `${folder}/a.yaml: is larger than 3145728 bytes`,
       `${folder}/b.yaml: holds 1001 documents, and may hold 1000`,
       `${folder}/c.yaml: is not UTF-8: The encoded data was not valid for encoding utf-8`,
-      `${folder}/d.yaml: is no file`,
+      `${folder}/d.yaml: is not a file`,
     ]);
   });
 

@@ -66,7 +66,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
 async function readText(folder: string, file: string): Promise<string> {
   const path = await fileInside(folder, file);
   const stats = await stat(path);
-  if (!stats.isFile()) throw new Error('is no file');
+  if (!stats.isFile()) throw new Error('is not a file');
   if (stats.size > maxFileBytes) throw new Error(`is larger than ${maxFileBytes} bytes`);
   return decodeText(await readFile(path));
 }

@@ -40,6 +40,6 @@ function findCompiler(folder: string): string {
     const { bin } = JSON.parse(readFileSync(file, 'utf8')) as { readonly bin: { readonly tsc: string } };
     return join(dirname(file), bin.tsc);
   } catch (cause) {
-    throw new Error(`${folder} has a tsconfig.json, and no compiler: npm install --save-dev typescript`, { cause });
+    throw new Error(`${folder} has a tsconfig.json, but no compiler: npm install --save-dev typescript`, { cause });
   }
 }

@@ -135,7 +135,7 @@ describe('Development', () => {
     await write('resources/extensions/first.yaml', declared.replace(', size: large', ''));
     await write('dist/index.js', mainOf("size: { type: 'string', maxLength: 3 }, colour: { type: 'string' }"));
     await told('of 2 stored objects, 1 would be refused at a write');
-    expect(lines).to.include('  + spec.colour (string, optional): stored objects are without it');
+    expect(lines).to.include('  + spec.colour (string, optional): stored objects do not have it');
     expect(lines.filter((line) => line.startsWith('  ~ spec.size (maxLength: none → 3): '))).to.have.length(1);
     expect(lines.filter((line) => line.includes('spec.size: Too long'))).to.have.length(1);
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
@@ -230,7 +230,7 @@ describe('Development', () => {
   it('says that it serves an earlier build where there are errors at the start, until they are mended', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
-      'there are errors: dist/index.js of an earlier build is served until they are mended',
+      'there are errors: dist/index.js of an earlier build is served until they are corrected',
     ]);
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
@@ -240,7 +240,9 @@ describe('Development', () => {
   it('says that it serves nothing where there are errors at the start, and no earlier build', async () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
-    expect(first).to.deep.equal(['there are errors, and no earlier build: the plugin is served once they are mended']);
+    expect(first).to.deep.equal([
+      'there are errors, and no earlier build: the plugin is served once they are corrected',
+    ]);
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
@@ -268,7 +270,7 @@ describe('Development.open', () => {
   });
 
   for (const [what, files, message] of [
-    ['a folder without a manifest', {}, 'is no plugin, since it has no plugin.yaml'],
+    ['a folder without a manifest', {}, 'is not a plugin, because it has no plugin.yaml'],
     ['a manifest with a mistake', { 'plugin.yaml': 'name: shop' }, 'version: is missing'],
     [
       'TypeScript without a compiler',

@@ -80,8 +80,8 @@ export class Development {
     );
     print(
       isBuilt
-        ? `there are errors: ${manifest.main} of an earlier build is served until they are mended`
-        : 'there are errors, and no earlier build: the plugin is served once they are mended',
+        ? `there are errors: ${manifest.main} of an earlier build is served until they are corrected`
+        : 'there are errors, and no earlier build: the plugin is served once they are corrected',
     );
   }
 
@@ -109,7 +109,7 @@ export class Development {
         await this.#onChange(changed, serving, signal);
       }
     } catch (error) {
-      print(`changes are not followed any more: ${errorText(error)}`);
+      print(`changes are no longer followed: ${errorText(error)}`);
     }
   }
 

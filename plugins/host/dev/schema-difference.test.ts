@@ -21,7 +21,7 @@ describe('schemaDifference', () => {
   });
 
   for (const [what, before, after, expected] of [
-    ['an optional field', {}, { a: text }, ['added', 'string, optional', 'stored objects are without it']],
+    ['an optional field', {}, { a: text }, ['added', 'string, optional', 'stored objects do not have it']],
     [
       'a default',
       {},
@@ -32,7 +32,7 @@ describe('schemaDifference', () => {
       'a field that went',
       { a: text },
       {},
-      ['removed', '', 'stored values are still read, and go at the next write of their object'],
+      ['removed', '', 'stored values are still read, and are removed at the next write of their object'],
     ],
     [
       'a stricter limit',
@@ -58,7 +58,7 @@ describe('schemaDifference', () => {
       'another default',
       { a: { ...text, default: 'x' } },
       { a: { ...text, default: 'y' } },
-      ['changed', 'default: "x" → "y"', 'holds for what is written from now on'],
+      ['changed', 'default: "x" → "y"', 'applies to later writes'],
     ],
   ] as const) {
     it(`tells of ${what}, and what that means for stored objects`, () => {

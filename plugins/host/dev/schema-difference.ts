@@ -49,8 +49,8 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
 
 // As on the server: a stored object stays unchanged, and is checked by the schema at its next write.
 const meanings = {
-  removed: 'stored values are still read, and go at the next write of their object',
-  optional: 'stored objects are without it',
+  removed: 'stored values are still read, and are removed at the next write of their object',
+  optional: 'stored objects do not have it',
   default: 'stored objects get the default at their next write',
   required: 'a write of a stored object is refused until it has one',
   stricter: 'a stored value that does not fit is still read, and a write of its object is refused until it fits',
@@ -83,9 +83,7 @@ function meaningOf(keywords: readonly string[], before: Field, after: Field): st
   if (keywords.some((name) => name !== 'default')) return meanings.stricter;
   const lacksDefault = after.keywords['default'] === undefined;
   if (after.required && lacksDefault && (!before.required || keywords.length > 0)) return meanings.required;
-  return keywords.length > 0 && !lacksDefault
-    ? 'holds for what is written from now on'
-    : 'nothing changes for stored objects';
+  return keywords.length > 0 && !lacksDefault ? 'applies to later writes' : 'nothing changes for stored objects';
 }
 
 function show(value: unknown): string {

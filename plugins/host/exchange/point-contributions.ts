@@ -14,7 +14,7 @@ export class PointContributions {
 
   /** `logger` is that of the plugin that declares it. */
   constructor(logger: Logger) {
-    this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to take what others contribute' });
+    this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to handle the contributions of others' });
   }
 
   /** The contributions as the plugin receives them; the values have the form of its point. */

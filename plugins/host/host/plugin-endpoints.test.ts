@@ -153,7 +153,7 @@ describe('the endpoints of a plugin', () => {
     await host.start();
     expect(host.statuses()).to.deep.include({ name: 'fruit', version: '0.0.0', phase: 'Started' });
     expect(warnings).to.deep.equal([
-      'the controller IgnoredController of plugin "fruit" bears no @ApiVersion and is ignored',
+      'the controller IgnoredController of plugin "fruit" has no @ApiVersion and is ignored',
     ]);
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });

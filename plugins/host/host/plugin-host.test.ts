@@ -185,7 +185,7 @@ describe('the plugin host', () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
-      await expectContained('x.js is not there: the plugin has to be built first');
+      await expectContained('x.js does not exist: build the plugin first');
     });
 
     for (const [what, plugin, reason] of [

@@ -46,7 +46,7 @@ export function cleanLock(lock: unknown, asked: object): object {
 
 function cleanEntry(path: string, entry: unknown): object {
   const shown = `the lock file: packages: ${JSON.stringify(path)}`;
-  if (!isPlace(path)) throw new Error(`${shown}: is no package below node_modules`);
+  if (!isPlace(path)) throw new Error(`${shown}: is not a package below node_modules`);
   if (!isJsonObject(entry) || entry['link'] === true)
     throw new Error(`${shown}: is a link, not a package of the registry`);
   checkIdentity(shown, entry);
@@ -63,17 +63,17 @@ function isPlace(path: string): boolean {
 /** npm would fetch a URL in place of a version. */
 function checkIdentity(shown: string, { name, version }: Readonly<Record<string, unknown>>): void {
   if (name !== undefined && (typeof name !== 'string' || !isPackageName(name)))
-    throw new Error(`${shown}: name: ${JSON.stringify(name)} is no name of a package`);
+    throw new Error(`${shown}: name: ${JSON.stringify(name)} is not the name of a package`);
   if (typeof version !== 'string' || semver.valid(version, { loose: true }) === null)
-    throw new Error(`${shown}: version: ${JSON.stringify(version)} is no version of a package of the registry`);
+    throw new Error(`${shown}: version: ${JSON.stringify(version)} is not a version of a package of the registry`);
 }
 
 function checkRanges(shown: string, ranges: unknown): void {
   if (ranges === undefined) return;
   if (!isJsonObject(ranges)) throw new Error(`${shown}: must map names of packages to ranges of versions`);
   for (const [name, range] of Object.entries(ranges)) {
-    if (!isPackageName(name)) throw new Error(`${shown}: ${JSON.stringify(name)} is no name of a package`);
+    if (!isPackageName(name)) throw new Error(`${shown}: ${JSON.stringify(name)} is not the name of a package`);
     if (typeof range === 'string' && isRegistryRange(range)) continue;
-    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is no range of versions of the registry`);
+    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is not a range of versions of the registry`);
   }
 }

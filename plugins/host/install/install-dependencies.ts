@@ -114,13 +114,15 @@ function checkDependencies(value: unknown, key: string): Dependencies {
   const field = `package.json: ${key}`;
   if (value === undefined) return {};
   if (!isJsonObject(value)) throw new Error(`${field}: must map names of packages to ranges of versions`);
+  const dependencies: Record<string, string> = {};
   for (const [name, range] of Object.entries(value)) {
-    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is no name of a package`);
+    dependencies[name] = String(range);
+    if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is not the name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
-    const asked = `${name}: ${JSON.stringify(range)} is no range of versions of the registry`;
-    throw new Error(`${field}: ${asked}; let the archive bring the package, by "bundleDependencies"`);
+    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions of the registry`;
+    throw new Error(`${field}: ${asked}; include the package in the archive with "bundleDependencies"`);
   }
-  return value as Dependencies;
+  return dependencies;
 }
 
 function pick(dependencies: Dependencies, wants: (name: string) => boolean): Dependencies {

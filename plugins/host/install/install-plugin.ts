@@ -45,7 +45,7 @@ export async function installPlugin(
 async function checkApart(source: string, pluginsDir: string): Promise<void> {
   const folder = await realpath(source).catch(() => undefined);
   if (folder === undefined || !isInside(folder, await realpath(pluginsDir))) return;
-  throw new Error(`${source}: has the folder of installed plugins in it, ${pluginsDir}: choose another --plugins-dir`);
+  throw new Error(`${source}: contains the folder of installed plugins, ${pluginsDir}: choose another --plugins-dir`);
 }
 
 /** Deletes a plugin's folder, if it exists. */

@@ -67,7 +67,7 @@ describe('an archive', () => {
   ] as const) {
     it(`is refused with a ${what}`, async () => {
       expect(await refusal(archive(entry('package/x', { type })))).to.equal(
-        'package/x: is no file, but a link or a device',
+        'package/x: is not a file, but a link or a device',
       );
     });
   }

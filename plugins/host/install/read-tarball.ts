@@ -40,7 +40,7 @@ export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile
     const path = checkPath(longPath ?? header.path);
     longPath = undefined;
     if (header.type === '5') continue;
-    if (header.type !== '0') throw new Error(`${path}: is no file, but a link or a device`);
+    if (header.type !== '0') throw new Error(`${path}: is not a file, but a link or a device`);
     files.push({ path, bytes: content });
   }
   if (entries === 0) throw new Error('is empty');

@@ -59,7 +59,7 @@ describe('installPlugin refuses, before npm is run,', () => {
     it(`a second entry ${second}`, async () => {
       const entries = Object.entries(pluginFiles()).map(([path, content]) => tarEntry(`package/${path}`, { content }));
       const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
-      expect(await refusal(content)).to.include(`${second}: is there twice`);
+      expect(await refusal(content)).to.include(`${second}: exists twice`);
     });
   }
 
@@ -73,35 +73,35 @@ describe('installPlugin refuses, before npm is run,', () => {
   };
   for (const [what, range] of Object.entries(notOfTheRegistry)) {
     it(`a dependency that is a ${what}`, async () => {
-      const message = `package.json: dependencies: helper: "${range}" is no range of versions of the registry`;
+      const message = `package.json: dependencies: helper: "${range}" is not a range of versions of the registry`;
       expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
     });
   }
 
   it('a dependency whose name leads out', async () => {
     const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
-    const message = 'package.json: dependencies: "../../plugin.yaml" is no name of a package';
+    const message = 'package.json: dependencies: "../../plugin.yaml" is not the name of a package';
     expect(await refusal(content)).to.include(message);
   });
 
   const locked: Readonly<Record<string, readonly [entry: object, message: string]>> = {
-    '../outside': [{ version: '1.0.0' }, '"../outside": is no package below node_modules'],
-    'node_modules/../../outside': [{}, '"node_modules/../../outside": is no package below node_modules'],
-    'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is no package below'],
+    '../outside': [{ version: '1.0.0' }, '"../outside": is not a package below node_modules'],
+    'node_modules/../../outside': [{}, '"node_modules/../../outside": is not a package below node_modules'],
+    'node_modules/helper/node_modules/.bin': [{}, '"node_modules/helper/node_modules/.bin": is not a package below'],
     'node_modules/helper': [{ resolved: '../../outside', link: true }, '"node_modules/helper": is a link'],
   };
   const url = 'http://127.0.0.1:9/x.tgz';
   const entries: readonly (readonly [entry: object, message: string])[] = [
-    [{ version: url }, `version: "${url}" is no version`],
-    [{ version: 'file:../../outside' }, 'version: "file:../../outside" is no version'],
-    [{ resolved: url }, 'version: undefined is no version'],
-    [{ name: url, version: '1.0.0' }, `name: "${url}" is no name of a package`],
-    [{ name: 1, version: '1.0.0' }, 'name: 1 is no name of a package'],
+    [{ version: url }, `version: "${url}" is not a version`],
+    [{ version: 'file:../../outside' }, 'version: "file:../../outside" is not a version'],
+    [{ resolved: url }, 'version: undefined is not a version'],
+    [{ name: url, version: '1.0.0' }, `name: "${url}" is not the name of a package`],
+    [{ name: 1, version: '1.0.0' }, 'name: 1 is not the name of a package'],
     ...['dependencies', 'optionalDependencies', 'peerDependencies'].flatMap((key) => [
-      [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is no range of versions`] as const,
-      [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is no range of versions`] as const,
-      [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is no range`] as const,
-      [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is no name of a package`] as const,
+      [{ version: '1.0.0', [key]: { x: url } }, `${key}: x: "${url}" is not a range of versions`] as const,
+      [{ version: '1.0.0', [key]: { x: 'x.tgz' } }, `${key}: x: "x.tgz" is not a range of versions`] as const,
+      [{ version: '1.0.0', [key]: { x: `npm:y@${url}` } }, `${key}: x: "npm:y@${url}" is not a range`] as const,
+      [{ version: '1.0.0', [key]: { '../x': '1' } }, `${key}: "../x" is not the name of a package`] as const,
       [{ version: '1.0.0', [key]: ['x'] }, `${key}: must map names of packages to ranges`] as const,
     ]),
   ];

@@ -21,7 +21,7 @@ function settingOf(line: string, environment: Environment): readonly Setting[] {
 
 /** Follows the .ini format: a comment may come after a value without quotes. */
 function unquoted(value: string): string {
-  if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return JSON.parse(value) as string;
+  if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return String(JSON.parse(value));
   if (/^(["']).*\1$/.test(value)) return value.slice(1, -1);
   return value
     .replace(/(?<!\\)[;#].*$/, '')

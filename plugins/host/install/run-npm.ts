@@ -131,15 +131,16 @@ async function npm(
 ): Promise<string> {
   const run = promisify(execFile)('npm', [...args, ...always], { ...options, maxBuffer: 64 * 1024 * 1024 });
   const { stdout } = await run.catch((error: unknown) => {
-    throw npmError(args[0], error as Error & { stderr?: string });
+    throw npmError(args[0], error);
   });
   return stdout;
 }
 
 /** Has npm's own message instead of the command line, which the cause would print. */
-function npmError(verb: string | undefined, error: Error & { readonly stderr?: string }): Error {
-  const said = (error.stderr ?? '').split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);
+function npmError(verb: string | undefined, error: unknown): Error {
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+  const said = stderr.split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);
   const lines = said.filter((line) => !line.startsWith('A complete log')).slice(0, 5);
   if (lines.length > 0) return new Error(`npm ${verb} failed: ${lines.join(' ')}`);
-  return new Error(`npm ${verb} failed: ${error.message}`, { cause: error });
+  return new Error(`npm ${verb} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }

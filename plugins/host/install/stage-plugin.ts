@@ -57,7 +57,7 @@ async function copySource(source: string, folder: string, npm: NpmParts): Promis
   if (found?.isDirectory() === true) return copyFolder(source, folder, npm);
   if (found?.isFile() === true) await unpackArchive(source, folder);
   else if (packageSpec.test(source)) await fetchPackage(source, folder, npm);
-  else throw new Error(`${source}: is no folder, no file and no name of a package`);
+  else throw new Error(`${source}: is not a folder, a file, or the name of a package`);
   return packageLocks;
 }
 
@@ -89,7 +89,7 @@ async function checkLinks(folder: string): Promise<void> {
   for (const path of await readdir(folder, { recursive: true })) {
     const found = await lstat(join(folder, path));
     if (found.isSymbolicLink()) await fileInside(folder, path);
-    else if (!found.isFile() && !found.isDirectory()) throw new Error(`${path}: is no file`);
+    else if (!found.isFile() && !found.isDirectory()) throw new Error(`${path}: is not a file`);
   }
 }
 

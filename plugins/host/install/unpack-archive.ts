@@ -23,7 +23,7 @@ export async function unpackArchive(file: string, folder: string): Promise<void>
       const folded = inside.normalize('NFC').toLowerCase();
       const [, why] = refused.find(([pattern]) => pattern.test(folded)) ?? [];
       if (why !== undefined) throw new Error(`${path}: ${why}`);
-      if (unpacked.has(folded)) throw new Error(`${path}: is there twice`);
+      if (unpacked.has(folded)) throw new Error(`${path}: exists twice`);
       unpacked.add(folded);
       const target = join(folder, ...inside.split('/'));
       await mkdir(dirname(target), { recursive: true });

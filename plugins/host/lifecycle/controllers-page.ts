@@ -67,7 +67,7 @@ function findController(controllers: readonly PluginController[], name: string):
   const named = controllers.filter(({ fullName, status }) => fullName === name || status.name === name);
   if (named.length < 2) return named[0];
   const names = named.map(({ fullName }) => fullName).join(', ');
-  throw new ApiError('BadRequest', `several plugins have a controller "${name}": ask for one of ${names}`);
+  throw new ApiError('BadRequest', `several plugins have a controller "${name}": use one of ${names}`);
 }
 
 function summaryOf({ fullName, status }: PluginController): object {

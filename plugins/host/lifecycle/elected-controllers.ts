@@ -79,7 +79,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
         return;
       } catch (err) {
         if (signal.aborted) return;
-        this.#options.logger.warn({ err }, 'controllers have stopped, and stand for election again');
+        this.#options.logger.warn({ err }, 'controllers have stopped, and the next election has begun');
         this.#manager = this.#createManager();
         this.#isBetween = false;
       }

@@ -34,7 +34,7 @@ export function dependencyOrder(manifests: Manifests): readonly string[] {
 function wrongDependencies({ dependencies }: PluginManifest, manifests: Manifests): readonly string[] {
   return dependencies.flatMap(({ name, range, optional }) => {
     const found = manifests.get(name);
-    if (found === undefined) return optional ? [] : [`needs plugin "${name}" ${range}, which is not there`];
+    if (found === undefined) return optional ? [] : [`needs plugin "${name}" ${range}, which is not installed`];
     return semver.satisfies(found.version, range)
       ? []
       : [`needs plugin "${name}" ${range}, and ${found.version} is there`];

@@ -65,7 +65,7 @@ const spec = {
   // For an object without one, the default of `enabled` applies.
   default: {},
   properties: {
-    enabled: { type: 'boolean', default: true, description: 'Whether the plugin is to run.' },
+    enabled: { type: 'boolean', default: true, description: 'True when the plugin should run.' },
     reload: { type: 'string', maxLength: 256, description: 'Each change restarts the plugin.' },
     version: text,
     displayName: text,

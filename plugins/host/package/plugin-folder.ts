@@ -7,6 +7,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { hasCode } from '../text/error-text.ts';
+import { isJsonObject } from '../text/yaml-mapping.ts';
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
@@ -24,7 +25,7 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
   const shown = shownAs ?? folder;
   const yaml = await present(
     readFile(join(folder, 'plugin.yaml'), 'utf8'),
-    `${shown}: is no plugin, since it has no plugin.yaml`,
+    `${shown}: is not a plugin, because it has no plugin.yaml`,
   );
   const manifest = parseManifest(yaml, join(shown, 'plugin.yaml'));
   return {
@@ -42,7 +43,7 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
  * outside of the folder.
  */
 export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
-  return present(fileInside(folder, main), `${main} is not there: the plugin has to be built first`);
+  return present(fileInside(folder, main), `${main} does not exist: build the plugin first`);
 }
 
 async function assetsOf(folder: string): Promise<string | undefined> {
@@ -70,7 +71,8 @@ function isMissing(error: unknown): boolean {
 }
 
 async function importDefault(folder: string, file: string): Promise<unknown> {
-  const module = (await importPluginModule(folder, file)) as { readonly default?: unknown };
-  if (module.default === undefined) throw new Error(`${file} has no default export`);
-  return module.default;
+  const module = await importPluginModule(folder, file);
+  const main = isJsonObject(module) ? module['default'] : undefined;
+  if (main === undefined) throw new Error(`${file} has no default export`);
+  return main;
 }

@@ -66,7 +66,7 @@ async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Er
     const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);
     const said = await check.then(
       () => '',
-      (failed: unknown) => String((failed as { readonly stderr?: unknown }).stderr),
+      (failed: unknown) => (failed instanceof Error && 'stderr' in failed ? String(failed.stderr) : String(failed)),
     );
     const line = /:(\d+)$/m.exec(said)?.[1];
     if (line !== undefined) return new Error(`${path}:${line}: ${error.message}`, { cause: error });

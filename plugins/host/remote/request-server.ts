@@ -12,16 +12,20 @@ export interface ServerAddress {
   readonly token?: string;
   /** PEM of the authorities that vouch for the server. */
   readonly ca?: string;
+  /** PEM of the client's certificate. */
+  readonly cert?: string;
+  /** PEM of its private key. */
+  readonly key?: string;
 }
 
 /** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
 export function requestServer(
-  { server, token, ca }: ServerAddress,
+  { server, token, ca, cert, key }: ServerAddress,
   path: string,
   init: Pick<RequestInit, 'method' | 'signal'> & { readonly json?: object },
 ): Promise<Response> {
   const { json, ...rest } = init;
-  const send = ca === undefined ? fetch : trustingFetch(ca);
+  const send = ca === undefined && cert === undefined ? fetch : trustingFetch({ ca, cert, key });
   return send(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
     ...rest,
     headers: {

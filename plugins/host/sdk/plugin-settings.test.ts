@@ -278,7 +278,7 @@ describe('the settings of a plugin', () => {
       await server.client.delete(kind, 'mail');
       await idle();
       expect([heard, values()?.host, phaseOf('mail')]).to.deep.equal([[], 'a', 'Started']);
-      expect(errors()).to.deep.equal(['new settings do not fit; the plugin keeps those before']);
+      expect(errors()).to.deep.equal(['new settings do not fit; the plugin keeps the previous ones']);
     });
 
     it('reach the other handlers when one throws or rejects, which is logged with the plugin', async () => {
@@ -294,7 +294,7 @@ describe('the settings of a plugin', () => {
       await started();
       await change('mail', { port: 26 });
       expect(heard).to.have.length(1);
-      const failures = lines.filter(({ message }) => message === 'a plugin failed to take its new settings');
+      const failures = lines.filter(({ message }) => message === 'a plugin failed to handle its new settings');
       expect(failures.map(({ fields }) => [fields['plugin'], String(fields['err'])])).to.deep.equal([
         ['mail', 'Error: thrown'],
         ['mail', 'Error: rejected'],

@@ -154,7 +154,7 @@ export function checkPlugin(exported: unknown): Plugin {
   if (isPluginClass(exported)) return exported;
   if (typeof exported === 'function') throw new TypeError(`the class ${exported.name} must extend BasePlugin`);
   if (typeof exported !== 'object' || exported === null)
-    throw new TypeError('a plugin is a class that extends BasePlugin, or what definePlugin returns');
+    throw new TypeError('a plugin is a class that extends BasePlugin, or the result of definePlugin');
   const problems = Object.entries(exported).flatMap(([key, value]) => problemOf(key, value) ?? []);
   if (problems.length > 0) throw new TypeError(`not a plugin: ${problems.join('; ')}`);
   return exported;

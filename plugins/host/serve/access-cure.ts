@@ -19,7 +19,7 @@ export function accessCure(error: unknown): string | undefined {
     if (unknownAuthority.has(code))
       return "name the file of the server's authority: NODE_EXTRA_CA_CERTS=<tls-dir>/ca.crt, such as data/tls/ca.crt";
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-      return "use a name that the server's certificate has, or start the server with --host-name <name>";
+      return "use a name in the server's certificate, or start the server with --host-name <name>";
     if (code === 'CERT_HAS_EXPIRED') return "renew the server's certificate";
   }
   return undefined;

@@ -1,12 +1,10 @@
-import { checkIssuer, checkProxy, checkServiceDomain, checkToken } from '@homeostat/apiserver';
+import { checkIssuer, checkServiceDomain, checkToken } from '@homeostat/apiserver';
 import type { ApiServerOptions, AuditOptions, AuthMode, Retention, TlsOptions } from '@homeostat/apiserver';
-import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { environmentName, serveOptions } from './serve-options.ts';
+import { ConfigError, ConfigValues } from './config-values.ts';
+import type { ConfigSources, Given, LogLevel } from './config-values.ts';
 import type { ServeOptionName } from './serve-options.ts';
-import { holdsSecret, secretFileProblem } from '../text/secret-file.ts';
 import { present } from '../text/present.ts';
-import { parseYamlMapping } from '../text/yaml-mapping.ts';
 
 /** The configuration of `homeostat serve`. */
 export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
@@ -53,38 +51,8 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly strict: boolean;
 }
 
-export type LogLevel = (typeof logLevels)[number];
-
-const authModes = ['required', 'open'] as const;
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-const unitsMs: ReadonlyMap<string, number> = new Map([
-  ['s', 1000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-]);
 const userLimit = { least: 1, most: 1_000_000 };
-const maxDurationMs = 365 * 24 * 3_600_000;
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
-
-/** Invalid values; each problem names the source of its value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
-export interface ConfigSources {
-  /** The flags of the command line, by option name. */
-  readonly flags: Readonly<Record<string, unknown>>;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** On loopback addresses, the mode `open` is the default without a token. */
-  readonly isOpenByDefault?: boolean;
-}
-
-/** A value, its source, and the base folder of its relative paths. */
-interface Given {
-  readonly value: unknown;
-  readonly origin: string;
-  readonly folder: string;
-}
 
 /**
  * Flag, else environment, else file, else default. Lists in the environment are separated by commas. Folders of
@@ -95,34 +63,19 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   const values = new ConfigValues(sources);
   const database = values.text('database') ?? given('sqlite:./data/homeostat.db');
   const host = values.text('host') ?? given('127.0.0.1');
-  const insecure = values.isOn('insecure');
-  const tls = readTls(values, database.value);
-  if (tls === undefined && !insecure && !loopback.includes(host.value)) {
-    values.refuse(
-      host,
-      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen there in the clear`,
-    );
-  }
-  const token = values.checked('token', checkToken);
-  const tokenFile = values.path('token-file');
-  const authenticationConfig = values.path('authentication-config');
-  const clientCa = readClientCa(values, tls);
+  const transport = readTransport(values, { host, database: database.value });
+  const credentials = readCredentials(values, transport.tls);
   const { isOpenByDefault } = sources;
-  const credentials = token ?? tokenFile ?? authenticationConfig ?? clientCa;
-  const auth = readAuth(values, { host: host.value, token: credentials, isOpenByDefault });
+  const auth = readAuth(values, {
+    host: host.value,
+    hasCredential: Object.keys(credentials).length > 0,
+    isOpenByDefault,
+  });
   const trustedProxies = values.proxies();
-  const optional = {
-    pluginsDir: values.path('plugins-dir'),
-    encryptionConfig: values.path('encryption-config'),
-    serviceAccountIssuer: values.checked('service-account-issuer', checkIssuer),
-    eventTtlMs: values.durationMs('event-ttl'),
-    audit: readAudit(values),
-    maxWatchesPerUser: values.wholeNumber('max-watches-per-user', userLimit),
-    maxUnknownConnectionsPerAddress: values.wholeNumber('max-unknown-connections-per-address', userLimit),
-    leaderElection: values.switch('leader-elect'),
-  };
   const config: ServeConfig = {
-    ...present({ ...optional, token, tokenFile, authenticationConfig, clientCa, tls }),
+    ...readOptional(values),
+    ...credentials,
+    ...transport,
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
@@ -132,7 +85,6 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     serviceDomain: values.checked('service-domain', checkServiceDomain) ?? 'homeostat.internal',
     auth,
     adminKubeconfig: join(folderOf(database.value), 'admin.kubeconfig'),
-    insecure,
     ...(trustedProxies.length === 0 ? {} : { trustedProxies }),
     retention: readRetention(values),
     logLevel: values.logLevel() ?? 'info',
@@ -141,6 +93,48 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;
+}
+
+/** Plain HTTP is for loopback addresses, unless a person insists. */
+function readTransport(
+  values: ConfigValues,
+  { host, database }: { readonly host: Given & { readonly value: string }; readonly database: string },
+): Pick<ServeConfig, 'insecure' | 'tls'> {
+  const insecure = values.isOn('insecure');
+  const tls = readTls(values, database);
+  if (tls === undefined && !insecure && !loopback.includes(host.value)) {
+    values.refuse(
+      host,
+      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen without encryption`,
+    );
+  }
+  return { insecure, ...(tls === undefined ? {} : { tls }) };
+}
+
+type Credentials = Pick<ServeConfig, 'token' | 'tokenFile' | 'authenticationConfig' | 'clientCa'>;
+
+/** The ways in which users prove who they are, besides the administrator's kubeconfig. */
+function readCredentials(values: ConfigValues, tls: TlsOptions | undefined): Credentials {
+  return present({
+    token: values.checked('token', checkToken),
+    tokenFile: values.path('token-file'),
+    authenticationConfig: values.path('authentication-config'),
+    clientCa: readClientCa(values, tls),
+  });
+}
+
+/** What a server runs without, or with a default of its own. */
+function readOptional(values: ConfigValues): Partial<ServeConfig> {
+  return present({
+    pluginsDir: values.path('plugins-dir'),
+    encryptionConfig: values.path('encryption-config'),
+    serviceAccountIssuer: values.checked('service-account-issuer', checkIssuer),
+    eventTtlMs: values.durationMs('event-ttl'),
+    audit: readAudit(values),
+    maxWatchesPerUser: values.wholeNumber('max-watches-per-user', userLimit),
+    maxUnknownConnectionsPerAddress: values.wholeNumber('max-unknown-connections-per-address', userLimit),
+    leaderElection: values.switch('leader-elect'),
+  });
 }
 
 const auditOptions: readonly ServeOptionName[] = [
@@ -192,7 +186,7 @@ function readTls(values: ConfigValues, database: string): TlsOptions | undefined
   const key = values.text('tls-key');
   const folder = values.text('tls-dir');
   if (cert !== undefined && key !== undefined && folder !== undefined) {
-    return values.refuse(folder, 'is the folder of an authority, and there is a certificate already: --tls-cert');
+    return values.refuse(folder, 'is the folder of an authority, but --tls-cert gives a certificate');
   }
   if (cert !== undefined && key !== undefined) return { certFile: cert.value, keyFile: key.value };
   if (cert !== undefined) return values.refuse(cert, 'needs its private key: --tls-key');
@@ -215,186 +209,27 @@ function folderOf(database: string): string {
 
 interface AuthParts {
   readonly host: string;
-  /** The token, or the file of tokens or of issuers. */
-  readonly token: string | undefined;
+  /** True when a token, a file of tokens or of issuers, or an authority of clients is given. */
+  readonly hasCredential: boolean;
   readonly isOpenByDefault: boolean | undefined;
 }
 
 /** A token asks for credentials, so the mode `open` beside it is a mistake. */
-function readAuth(values: ConfigValues, { host, token, isOpenByDefault }: AuthParts): AuthMode {
+function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();
   if (found === undefined)
-    return isOpenByDefault === true && token === undefined && loopback.includes(host) ? 'open' : 'required';
+    return isOpenByDefault === true && !hasCredential && loopback.includes(host) ? 'open' : 'required';
   if (found.value === 'open' && !loopback.includes(host)) {
     values.refuse(
       found,
-      `"open" lets everybody in, so it is for loopback addresses only, and "${host}" is none: leave it out`,
+      `"open" accepts every request, so it is for loopback addresses only, which "${host}" is not: leave it out`,
     );
-  } else if (found.value === 'open' && token !== undefined) {
-    values.refuse(found, `"open" lets everybody in without the token: leave out "open", or the token`);
+  } else if (found.value === 'open' && hasCredential) {
+    values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);
   }
   return found.value;
 }
 
 function given(value: string): Given & { readonly value: string } {
   return { value, origin: 'the default', folder: '.' };
-}
-
-/** Looks up and checks values, and collects their problems. */
-class ConfigValues {
-  readonly problems: string[] = [];
-  readonly #sources: ConfigSources;
-  readonly #file: Readonly<Record<string, unknown>>;
-  readonly #path: string;
-
-  constructor(sources: ConfigSources) {
-    this.#sources = sources;
-    const path = this.text('config', {});
-    this.#path = path?.value ?? '';
-    this.#file = path === undefined ? {} : this.#readFile(path.value, path.origin);
-  }
-
-  refuse({ origin }: Given, problem: string): undefined {
-    this.problems.push(`${origin}: ${problem}`);
-  }
-
-  /** Refuses an option that has no effect without another one. */
-  needs(option: ServeOptionName, other: ServeOptionName): void {
-    const found = this.#find(option);
-    if (found !== undefined && found.value !== false && found.value !== 'false') {
-      this.refuse(found, `has no effect without --${other}`);
-    }
-  }
-
-  text(
-    option: ServeOptionName,
-    file?: Readonly<Record<string, unknown>>,
-  ): (Given & { readonly value: string }) | undefined {
-    const found = this.#find(option, file);
-    if (found === undefined) return undefined;
-    const { value } = found;
-    return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
-  }
-
-  /** Absolute; in the file, relative to the file. */
-  path(option: ServeOptionName): string | undefined {
-    const found = this.text(option);
-    return found === undefined ? undefined : resolve(found.folder, found.value);
-  }
-
-  isOn(option: ServeOptionName): boolean {
-    return this.switch(option) ?? false;
-  }
-
-  /** Values from the environment and from flags are texts. */
-  switch(option: ServeOptionName): boolean | undefined {
-    const found = this.#find(option);
-    if (found === undefined) return undefined;
-    if (found.value === false || found.value === 'false') return false;
-    if (found.value === true || found.value === 'true') return true;
-    return this.refuse(found, `must be true or false, not ${JSON.stringify(found.value)}`);
-  }
-
-  list(option: ServeOptionName): readonly (Given & { readonly value: string })[] {
-    const found = this.#find(option);
-    if (found === undefined) return [];
-    const items = typeof found.value === 'string' ? found.value.split(',') : found.value;
-    if (Array.isArray(items) && items.every((item) => typeof item === 'string' && item !== ''))
-      return items.map((item: string) => ({ ...found, value: item }));
-    this.refuse(found, 'must be a list of texts');
-    return [];
-  }
-
-  wholeNumber(
-    option: ServeOptionName,
-    { least, most }: { readonly least: number; readonly most: number },
-  ): number | undefined {
-    const found = this.#find(option);
-    if (found === undefined) return undefined;
-    const { value } = found;
-    const isDigits = typeof value === 'number' || (typeof value === 'string' && /^\d{1,10}$/.test(value));
-    const number = isDigits ? Number(value) : NaN;
-    return Number.isInteger(number) && number >= least && number <= most
-      ? number
-      : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
-  }
-
-  /** `90s`, `30m` or `24h`: from a second to a year. */
-  durationMs(option: ServeOptionName): number | undefined {
-    const found = this.text(option);
-    if (found === undefined) return undefined;
-    const [, count, unit = ''] = /^([1-9]\d{0,8})([smh])$/.exec(found.value) ?? [];
-    const ms = Number(count) * (unitsMs.get(unit) ?? NaN);
-    return ms <= maxDurationMs
-      ? ms
-      : this.refuse(
-          found,
-          `must be a time such as 90s, 30m or 24h, a year at most, not ${JSON.stringify(found.value)}`,
-        );
-  }
-
-  /** A text that passes the check. */
-  checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
-    const found = this.text(option);
-    if (found === undefined) return undefined;
-    const [problem] = check(found.value);
-    return problem === undefined ? found.value : this.refuse(found, problem);
-  }
-
-  proxies(): readonly string[] {
-    const found = this.list('trusted-proxy');
-    for (const each of found) {
-      const problem = checkProxy(each.value);
-      if (problem !== undefined) this.refuse(each, problem);
-    }
-    return found.map(({ value }) => value);
-  }
-
-  auth(): (Given & { readonly value: AuthMode }) | undefined {
-    const found = this.text('auth');
-    if (found === undefined) return undefined;
-    const value = authModes.find((each) => each === found.value);
-    return value === undefined
-      ? this.refuse(found, `must be one of ${authModes.join(', ')}, not ${JSON.stringify(found.value)}`)
-      : { ...found, value };
-  }
-
-  logLevel(): LogLevel | undefined {
-    const found = this.text('log-level');
-    if (found === undefined) return undefined;
-    const level = logLevels.find((each) => each === found.value);
-    return level ?? this.refuse(found, `must be one of ${logLevels.join(', ')}, not "${found.value}"`);
-  }
-
-  #find(option: ServeOptionName, file: Readonly<Record<string, unknown>> = this.#file): Given | undefined {
-    const flag = this.#sources.flags[option];
-    if (flag !== undefined) return { value: flag, origin: `--${option}`, folder: '.' };
-    const variable = environmentName(option);
-    const fromEnvironment = this.#sources.environment[variable];
-    if (fromEnvironment !== undefined) return { value: fromEnvironment, origin: variable, folder: '.' };
-    if (!Object.hasOwn(file, option)) return undefined;
-    return { value: file[option], origin: `${this.#path}: ${option}`, folder: dirname(this.#path) };
-  }
-
-  #readFile(path: string, origin: string): Readonly<Record<string, unknown>> {
-    try {
-      const file = parseYamlMapping(readFileSync(path, 'utf8'));
-      const known = Object.keys(serveOptions).filter((option) => option !== 'config');
-      for (const key of Object.keys(file)) {
-        if (!known.includes(key))
-          this.problems.push(`${path}: ${key}: is not an option; the options are ${known.join(', ')}`);
-      }
-      const problem = holdsSecret(file) ? secretFileProblem(path) : undefined;
-      if (problem !== undefined) this.problems.push(`${origin}: ${path}: ${problem}`);
-      return file;
-    } catch (error) {
-      this.problems.push(`${origin}: ${path}: ${withoutQuotes(error)}`);
-      return {};
-    }
-  }
-}
-
-/** The file may hold the token. An error of the YAML parser quotes the wrong text, and its cause has whole lines. */
-function withoutQuotes(error: unknown): string {
-  return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { pino, stdTimeFunctions } from 'pino';
-import type { LogLevel } from './config.ts';
+import type { LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
 
 /** Fields of log lines that may hold a secret. */

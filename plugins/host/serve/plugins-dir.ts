@@ -1,6 +1,6 @@
 import type { DebugPage } from '@homeostat/apiserver';
 import { realpathSync, statSync } from 'node:fs';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-values.ts';
 import type { ServerApi } from '../remote/server-api.ts';
 
 /** The content of `/debug/plugins-dir`, about the server's folder of plugins. */
@@ -16,7 +16,7 @@ interface ServedFolder {
 /** @throws ConfigError when there is no folder at the path. */
 export function checkPluginsDir(path: string): void {
   if (folderId(path) === undefined)
-    throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: make it first, or name another`);
+    throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: create it first, or name another one`);
 }
 
 /**

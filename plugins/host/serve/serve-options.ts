@@ -57,7 +57,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   port: {
     kind: 'whole number',
     value: '<number>',
-    description: 'port to listen on; 0 takes a free one (default: 8700)',
+    description: 'port to listen on; 0 picks a free one (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
   'plugins-dir': {
@@ -69,7 +69,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   config: {
     kind: 'text',
     value: '<file>',
-    description: 'YAML file that holds any of these options, by the same names',
+    description: 'YAML file with any of these options, under the same names',
   },
   'host-name': {
     kind: 'list',
@@ -91,13 +91,13 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<secret>',
     description:
-      "the administrator's token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: one of the server's making, in admin.kubeconfig beside the database)",
+      "the administrator's token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: a token that the server makes, in admin.kubeconfig beside the database)",
   },
   'encryption-config': {
     kind: 'text',
     value: '<file>',
     description:
-      'YAML file of kind EncryptionConfiguration: what is encrypted in the database, and the keys (default: Secrets, by encryption.key beside the SQLite file, else in ./data)',
+      'YAML file of kind EncryptionConfiguration: the kinds that are encrypted in the database, and the keys (default: Secrets, with encryption.key beside the SQLite file, else in ./data)',
   },
   'token-file': {
     kind: 'text',
@@ -117,12 +117,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   tls: {
     kind: 'switch',
-    description: "serve HTTPS, by a certificate of the server's own authority, or that of --tls-cert",
+    description: "serve HTTPS, with a certificate of the server's own authority, or with --tls-cert",
   },
   'tls-cert': {
     kind: 'text',
     value: '<file>',
-    description: "PEM file of the server's certificate, and of those between it and its authority",
+    description: "PEM file of the server's certificate, followed by intermediate certificates",
   },
   'tls-key': { kind: 'text', value: '<file>', description: 'PEM file of its private key' },
   'tls-dir': {
@@ -137,33 +137,33 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   insecure: {
     kind: 'switch',
-    description: 'without --tls: listen on an address that is not a loopback one, in the clear',
+    description: 'without --tls: listen on an address that is not a loopback one, without encryption',
   },
   'trusted-proxy': {
     kind: 'list',
     value: '<address>',
     description:
-      'address or network (10.0.0.0/8) of a proxy whose X-Forwarded-Proto and X-Forwarded-For are believed; may be repeated',
+      'address or network (10.0.0.0/8) of a proxy whose X-Forwarded-Proto and X-Forwarded-For are trusted; may be repeated',
   },
   'history-seconds': {
     kind: 'whole number',
     value: '<number>',
-    description: 'changes that watches can resume from are kept for so long at least (default: 300)',
+    description: 'minimum time in seconds for which changes are kept, so that watches can resume (default: 300)',
   },
   'history-changes': {
     kind: 'whole number',
     value: '<number>',
-    description: 'and so many of them at least (default: 10000)',
+    description: 'minimum number of changes that are kept (default: 10000)',
   },
   'history-mib': {
     kind: 'whole number',
     value: '<number>',
-    description: 'but no more of them than this, in MiB of objects (default: 256)',
+    description: 'maximum size of the kept changes, in MiB of objects (default: 256)',
   },
   'event-ttl': {
     kind: 'text',
     value: '<time>',
-    description: 'events are deleted so long after they last occurred: 90s, 30m or 24h, say (default: 1h)',
+    description: 'time from the last occurrence of an event to its deletion, such as 90s, 30m or 24h (default: 1h)',
   },
   'audit-log': {
     kind: 'text',
@@ -189,7 +189,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'audit-log-max-backups': {
     kind: 'whole number',
     value: '<number>',
-    description: 'so many rotated audit logs are kept (default: 10)',
+    description: 'number of rotated audit logs that are kept (default: 10)',
   },
   'audit-required': {
     kind: 'switch',
@@ -210,12 +210,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'switch',
     value: '[true|false]',
     description:
-      'of all servers on one database, let one run the controllers of a plugin (default: true for PostgreSQL and MySQL)',
+      'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL and MySQL)',
   },
   'log-level': {
     kind: 'text',
     value: '<level>',
-    description: 'least level that is logged: debug, info, warn, error or silent (default: info)',
+    description: 'minimum level that is logged: debug, info, warn, error or silent (default: info)',
   },
   strict: { kind: 'switch', description: 'stop with exit code 1 when a plugin of --plugin fails' },
   hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },

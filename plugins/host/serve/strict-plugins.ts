@@ -33,8 +33,8 @@ export class StrictPlugins {
     if (failed === undefined || this.#hasFailed) return;
     this.#hasFailed = true;
     const { name, reason } = failed;
-    logger.error({ plugin: name, reason }, 'a plugin failed, and --strict is given: stopping');
-    stderr.write(`plugin "${name}" failed, and --strict is given: ${reason ?? ''}\n`);
+    logger.error({ plugin: name, reason }, 'a plugin failed, and --strict is set: stopping');
+    stderr.write(`plugin "${name}" failed, and --strict is set: ${reason ?? ''}\n`);
     fail();
   }
 }

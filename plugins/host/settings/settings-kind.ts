@@ -12,7 +12,7 @@ export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => rea
 
 const spec = {
   type: 'object',
-  description: "What is set for the plugin of this name, by the schema in the plugin's manifest.",
+  description: 'The settings of the plugin of this name, by the schema in its manifest.',
   'x-kubernetes-preserve-unknown-fields': true,
   default: {},
 } as const;

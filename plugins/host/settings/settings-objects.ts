@@ -149,7 +149,7 @@ export class SettingsObjects {
       await this.#runs.get(name)?.refresh();
     } catch (err) {
       if (!(err instanceof SettingsError)) throw err;
-      this.#parts.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps those before');
+      this.#parts.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps the previous ones');
     }
     this.#parts.onChange(name);
   }

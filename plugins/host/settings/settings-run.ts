@@ -23,7 +23,7 @@ export class SettingsRun {
     this.#options = options;
     this.#handlers = new PluginListeners({
       logger: options.logger,
-      message: 'a plugin failed to take its new settings',
+      message: 'a plugin failed to handle its new settings',
     });
   }
 

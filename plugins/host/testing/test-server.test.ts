@@ -94,7 +94,7 @@ describe('startTestServer', () => {
     } finally {
       process.stderr.write = write;
     }
-    expect(printed.join('')).to.match(/^error: reconcile failed; it is tried again .*controller='widget' key='w'/);
+    expect(printed.join('')).to.match(/^error: reconcile failed; trying again .*controller='widget' key='w'/);
     expect(printed.join('')).to.include('Error: no widgets today\n');
   });
 

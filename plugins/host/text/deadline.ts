@@ -31,7 +31,7 @@ export async function withDeadline<V>(work: () => V | Promise<V>, options: Deadl
 export async function orAbort<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
   let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason as Error);
+    onAbort = () => reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
     signal.addEventListener('abort', onAbort, { once: true });
   });
   try {

@@ -9,7 +9,7 @@ export async function checkAbsent(path: string): Promise<void> {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   });
-  if (found !== undefined) throw new Error(`${path} is there already; --force overwrites it`);
+  if (found !== undefined) throw new Error(`${path} exists already; --force overwrites it`);
 }
 
 /**

@@ -1,0 +1,76 @@
+import type { Entry } from '../index/entry.ts';
+import { compareByOrder } from '../index/order-walk.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import { nextTurn } from '../turns/next-turn.ts';
+import { sortSteps } from '../turns/sort-steps.ts';
+import { allSteps, runInTurns } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
+
+type Kind = Pick<Resource, 'cache' | 'feed'>;
+
+/** Objects selected in one step: about a millisecond. */
+const selectedPerStep = 1_000;
+
+/**
+ * All objects of kinds, in the turn in which they are frozen: many informers of a kind lose their permission at once.
+ */
+const taken = new WeakMap<Kind, { readonly revision: number; readonly all: readonly Entry[] }>();
+
+/**
+ * The selected objects of a kind as they are when this is made, oldest first. Only their pointers are copied then, the
+ * rest takes several turns.
+ */
+export class FrozenEntries {
+  readonly #kind: Kind;
+  readonly #revision: number;
+  readonly #selects: (entry: Entry) => boolean;
+  readonly #steps: Steps<void>;
+  readonly #byKey = new Map<string, Entry>();
+  #entries: readonly Entry[] | undefined;
+  /** Resolves when all of them are selected and sorted. */
+  readonly whole: Promise<void>;
+
+  constructor(kind: Kind, selects: (entry: Entry) => boolean) {
+    this.#kind = kind;
+    this.#revision = kind.feed.revision;
+    this.#selects = selects;
+    this.#steps = this.#select(allOf(kind));
+    this.whole = runInTurns(this.#steps);
+  }
+
+  find(key: string): Entry | undefined {
+    const { cache, feed } = this.#kind;
+    if (this.#entries === undefined && feed.revision === this.#revision) {
+      const entry = cache.get(key);
+      return entry !== undefined && this.#selects(entry) ? entry : undefined;
+    }
+    this.entries();
+    return this.#byKey.get(key);
+  }
+
+  /** Completes the copy in this turn. */
+  entries(): readonly Entry[] {
+    if (this.#entries === undefined) allSteps(this.#steps);
+    return this.#entries ?? [];
+  }
+
+  *#select(all: readonly Entry[]): Steps<void> {
+    for (const [at, entry] of all.entries()) {
+      if (this.#selects(entry)) this.#byKey.set(entry.key, entry);
+      if (at % selectedPerStep === 0) yield;
+    }
+    const index = this.#kind.cache.index('metadata.creationTimestamp');
+    const compare = compareByOrder(index === undefined ? [] : [{ index, descending: false }]);
+    this.#entries = yield* sortSteps([...this.#byKey.values()], compare);
+  }
+}
+
+function allOf(kind: Kind): readonly Entry[] {
+  const { revision } = kind.feed;
+  const known = taken.get(kind);
+  if (known?.revision === revision) return known.all;
+  const all = [...kind.cache.entries()];
+  taken.set(kind, { revision, all });
+  void nextTurn().then(() => taken.delete(kind));
+  return all;
+}

@@ -1,0 +1,79 @@
+import type { PrinterColumn } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { array, assert, dictionary, jsonValue, property, string } from 'fast-check';
+import { jsonValueAt } from './json-value.ts';
+import { MetadataView } from './metadata-view.ts';
+import { declaredColumns } from './table-columns.ts';
+import { TableView } from './table-view.ts';
+
+const paths = [
+  '.spec.weight',
+  '.spec.list[1].name',
+  '.spec.list[?(@.name=="b")].size',
+  '.metadata.labels.a\\.b/c',
+  '.spec',
+  '.spec.none',
+  '.__proto__.x',
+  '.spec.weight.deeper',
+  '.metadata.creationTimestamp',
+];
+
+const columns = paths.map((jsonPath): PrinterColumn => ({ name: jsonPath, type: 'string', jsonPath }));
+
+/** An object, and the same one with more than 64 KiB in fields that no column but `.spec` shows. */
+function objectOf(filling: string): Buffer {
+  const list = [
+    { name: 'a', size: 1 },
+    { name: 'b', size: 2 },
+  ];
+  const text = JSON.stringify({
+    apiVersion: 'a/v1',
+    kind: 'Thing',
+    metadata: {
+      name: 'one',
+      annotations: { 'a "quoted\\" name': '\\"}{][,é', filling },
+      labels: { 'a.b/c': 'yes' },
+      resourceVersion: '7',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+    status: { filling, deep: [[{}, [], { a: null, b: true, c: -1.5e3 }]] },
+    spec: { weight: 5, list },
+  });
+  return Buffer.from(text.replace('"status"', '"__proto__":{"x":"own"},"status"'));
+}
+
+describe('views of large objects', () => {
+  for (const includeObject of ['Metadata', 'None'] as const) {
+    it(`are those of small ones: Table with ${includeObject}`, () => {
+      const view = new TableView({ columns: declaredColumns(columns), version: 'v1', includeObject, now: () => 0 });
+      const small = view.ofObject(objectOf('')).toString();
+      const large = view.ofObject(objectOf('x'.repeat(100_000))).toString();
+      expect(large.replace('x'.repeat(100_000), '')).to.equal(small);
+      expect(small).to.include('"own"').and.include('"yes"');
+    });
+  }
+
+  it('are those of small ones: metadata alone', () => {
+    const object = objectOf('x'.repeat(100_000));
+    const { metadata } = JSON.parse(object.toString()) as { readonly metadata: unknown };
+    const shown = JSON.parse(new MetadataView('v1').ofObject(object).toString()) as unknown;
+    expect(shown).to.deep.equal({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
+  });
+});
+
+describe('jsonValueAt', () => {
+  it('returns what JSON.parse finds, for all JSON', () => {
+    const cases = property(dictionary(string(), jsonValue()), array(string()), (object, path) => {
+      const json = Buffer.from(JSON.stringify(object));
+      for (const first of [...Object.keys(object), ...path]) {
+        const text = jsonValueAt(json, [first])?.toString();
+        const expected = Object.hasOwn(object, first) ? JSON.stringify(object[first]) : undefined;
+        expect(text).to.equal(expected);
+      }
+    });
+    assert(cases);
+    expect(jsonValueAt(Buffer.from('{"a":{"b":[1]}}'), ['a', 'b'])?.toString()).to.equal('[1]');
+    expect(jsonValueAt(Buffer.from('{"a":{"b":[1]}}'), ['a', 'b', 'c'])).to.equal(undefined);
+    expect(jsonValueAt(Buffer.from('{}'), ['a'])).to.equal(undefined);
+  });
+});

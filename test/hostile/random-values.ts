@@ -1,0 +1,49 @@
+// Values of which the requests are made.
+import fc from 'fast-check';
+import { newThing } from './models.ts';
+
+/** The characters of a request line. */
+export const visible = fc.string({
+  unit: fc.constantFrom(...Array.from('abz019-._~%/?&=+,:;@!$\'()*[]<>"\\^`{|}')),
+  maxLength: 30,
+});
+
+export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** Texts that become large or deep. */
+export const repeated = fc
+  .tuple(
+    fc.constantFrom('a', '[', '{"a":', '"a",', '[],', '{},', '- ', '&a ', '\\', '\u0000', '😀', 'a.', '(', '~1', '%'),
+    fc.integer({ min: 1, max: 3000 }),
+  )
+  .map(([text, times]) => text.repeat(times));
+
+export const json: fc.Arbitrary<unknown> = fc.oneof(
+  fc.jsonValue(),
+  repeated,
+  fc.array(fc.jsonValue({ maxDepth: 1 }), { minLength: 20, maxLength: 200 }),
+);
+
+const thingName = fc.integer({ min: 0, max: 20 }).map((number) => `random-${number}`);
+
+export const almostThing = fc
+  .tuple(
+    thingName,
+    fc.record(
+      { name: json, weight: json, tags: json, list: json, set: json, keyed: json, map: json, any: json, other: json },
+      { requiredKeys: [] },
+    ),
+    fc.record(
+      {
+        labels: json,
+        annotations: json,
+        finalizers: fc.constantFrom<unknown>([], null, 'x', {}),
+        ownerReferences: json,
+        managedFields: json,
+        generateName: json,
+        uid: json,
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([name, spec, metadata]) => ({ name, text: JSON.stringify(newThing(name, spec, metadata)) }));
