@@ -1,5 +1,4 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { inBounds } from '../../base/in-bounds.ts';
 
 /** The parts of a path under /apis or /api. */
 export interface ResourcePath {
