@@ -7,11 +7,18 @@ const words = [
   [/\b(?:is|are|be|been) told of\b/i, 'name the call: "is called with", "receives"'],
   [/\bhas a say in\b/i, 'say what it decides: "may change", "may refuse"'],
   [/\bwhat goes is\b/i, 'say what is deleted'],
+  [/\bwhat it came to\b/i, 'name the result'],
+  [/\bof before\b(?!\()/i, 'write "previous", "former" or "earlier"'],
+  // Tests use "nobody" as a name of absent objects and users.
+  [
+    /\b(?:that|which|whom|where|as|there is) nobody\b|\bnobody (?:is|has|was|will|can|else|knows|waits|reads|sees|listens)\b/i,
+    'name the one who acts: "no client", "no plugin", "no user"',
+  ],
   [/\bAnswers? (?:what|how|whether)\b/, 'write "Returns"'],
 ];
 
 /** Openings that leave a docstring without a subject. */
-const opening = /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither)\b/;
+const opening = /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked)\b/;
 
 /** Why a text is hard to read; undefined when it breaks no rule. */
 export function unclearText(text) {

@@ -93,7 +93,7 @@ function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): type
   const [name] = given;
   if (fetch !== undefined) throw new TypeError(`${name}: your own fetch must verify the server itself`);
   const { protocol } = new URL(url);
-  if (protocol !== 'https:') throw new TypeError(`${name}: cannot verify a server over ${protocol}`);
+  if (protocol !== 'https:') throw new TypeError(`${name}: cannot be used over ${protocol}`);
   return trustingFetch({ ca, cert, key });
 }
 

@@ -187,6 +187,28 @@ describe('a user with few permissions', () => {
     }
   });
 
+  it('watches by a rule with names only what the rule names', async () => {
+    const path = `${secrets}?watch=true&fieldSelector=metadata.name%3Dallowed`;
+    const watch = await server.watch(path, eve);
+    for (const name of ['other', 'allowed']) {
+      const labels = { changed: 'yes' };
+      const { status } = await server.patch(
+        `${secrets}/${name}`,
+        { metadata: { labels } },
+        {
+          headers: { authorization },
+        },
+      );
+      expect(status).to.equal(200);
+    }
+    const events = await watch.count(2);
+    expect(events.map(({ type, object }) => [type, object.metadata.name])).to.deep.equal([
+      ['ADDED', 'allowed'],
+      ['MODIFIED', 'allowed'],
+    ]);
+    watch.close();
+  });
+
   it('creates nothing by a rule with names', async () => {
     for (const metadata of [{ name: 'allowed' }, { name: 'allowed2' }, { generateName: 'allowed' }]) {
       expect((await server.post(secrets, { metadata }, { headers: eve })).status).to.equal(403);

@@ -22,15 +22,9 @@ interface Asked {
 /** Requests to pages, by the middleware of the server that handles them. A new middleware needs a line here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
   // These do not respond themselves, or run before the authorization.
-  errorResponses: [],
-  requestId: [],
-  answerTogether: [],
-  RequestObserver: [],
-  largeAnswers: [],
-  releaseBodies: [],
+  aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
-  'auditor.responses': [],
   // Before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
   // The kinds of discovery, and the routes of plugins, are tested below.

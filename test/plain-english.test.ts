@@ -7,7 +7,7 @@ import { lintPlanted } from './support/planted-lint.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Words that the lint rule refuses in comments and texts; the pages of the book have none of them either. */
-const refused = /\b(?:anew|whoever|somebody)\b/i;
+const refused = /\b(?:anew|whoever|somebody|nobody)\b/i;
 
 describe('the rule of plain English', () => {
   it('refuses docstrings without a subject and words that readers stumble over', async () => {
@@ -17,13 +17,20 @@ describe('the rule of plain English', () => {
       'test/message.ts': "export const message = 'whoever asks gets it';\n",
       'test/template.ts': 'export const message = (n: number): string => `somebody wrote ${n}`;\n',
       'test/value.ts': "export const value = 'somebody';\n",
+      'test/nobody.ts': "export const message = 'a kind that nobody serves';\n",
+      'test/name.ts': "export const message = 'there is no user nobody';\n",
+      'test/before.ts': '// The session of before ends.\nexport const name = 1;\n',
+      'test/whether.ts': '/** Whether it is open. */\nexport const name = 1;\n',
       'test/clear.ts': '/** The name of the controller. */\nexport const name = 1;\n',
     });
     expect(Object.keys(reported).sort()).to.deep.equal([
+      'test/before.ts',
       'test/comment.ts',
       'test/docstring.ts',
       'test/message.ts',
+      'test/nobody.ts',
       'test/template.ts',
+      'test/whether.ts',
     ]);
     expect(reported['test/comment.ts']).to.equal('"anew" makes readers stop: write "again".');
     expect(reported['test/docstring.ts']).to.match(/^A docstring starts with what it describes .* not with "Of"\.$/);

@@ -141,7 +141,7 @@ describe('watch: its life', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('finds the objects of a kind that comes back, and tells watchers of before to list again', async () => {
+  it('finds the objects of a kind that comes back, and tells former watchers to list again', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');

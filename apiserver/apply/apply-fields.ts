@@ -32,6 +32,12 @@ export interface FieldConflict {
   readonly fields: FieldSet;
 }
 
+/** An object as it is, with its owners. */
+export interface LiveFields {
+  readonly content: Fields;
+  readonly managedFields: ManagedFields;
+}
+
 export type Applied =
   | { readonly conflicts: readonly FieldConflict[] }
   | { readonly conflicts?: undefined; readonly content: Fields; readonly managedFields: ManagedFields };
@@ -43,7 +49,7 @@ export type Applied =
  * decide whether anything has changed.
  */
 export function* applyFields(
-  live: { readonly content: Fields; readonly managedFields: ManagedFields },
+  live: LiveFields,
   applied: Fields,
   { by, shape, force, yielded = leaf, changesIn }: AppliedWrite,
 ): Steps<Applied> {

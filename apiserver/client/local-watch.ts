@@ -104,7 +104,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
 
   async #open(): Promise<Place | undefined> {
     const { lister, revisions } = this.#parts;
-    const { signal, sendInitialEvents, allowBookmarks } = this.#options;
+    const { sendInitialEvents, allowBookmarks } = this.#options;
     this.#parts.check();
     const resource = await this.#parts.resource();
     if (this.#isOver()) return undefined;
@@ -115,6 +115,20 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     const selection = selectionOf(lister, resource, this.#options);
     const prepared = withInitial ? selection.prepare() : undefined;
     if (prepared !== undefined) await prepared;
+    return {
+      resource,
+      selection,
+      release: this.#follow(resource),
+      // Entries and revision are read in one turn, so that later changes are in the feed.
+      initial: (withInitial ? selection.entries() : [])[Symbol.iterator](),
+      revision: withInitial || after === 0 ? revisions.current : after,
+      markInitialEnd: sendInitialEvents === true && allowBookmarks === true,
+    };
+  }
+
+  /** Wakes the watch for everything that it has to look at; returns a function that ends this. */
+  #follow(resource: Resource): () => void {
+    const { signal } = this.#options;
     // The kind may have closed while the watch waited for memory.
     this.#isClosed = resource.isClosed;
     const notify = (): void => this.#wakeUp();
@@ -129,19 +143,11 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
       notify();
     });
     signal?.addEventListener('abort', notify);
-    return {
-      resource,
-      selection,
-      // Entries and revision are read in one turn, so that later changes are in the feed.
-      initial: (withInitial ? selection.entries() : [])[Symbol.iterator](),
-      revision: withInitial || after === 0 ? revisions.current : after,
-      markInitialEnd: sendInitialEvents === true && allowBookmarks === true,
-      release: () => {
-        unsubscribe();
-        unfollow();
-        this.#parts.table.off('closed', onClosed);
-        signal?.removeEventListener('abort', notify);
-      },
+    return () => {
+      unsubscribe();
+      unfollow();
+      this.#parts.table.off('closed', onClosed);
+      signal?.removeEventListener('abort', notify);
     };
   }
 

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { errorResponses } from './error-responses.ts';
+import { answerError } from './error-responses.ts';
+import { beginState } from './request/request-state.ts';
 
 describe('an error of a request', () => {
   let server: Server;
@@ -11,8 +12,10 @@ describe('an error of a request', () => {
 
   before(async () => {
     const app = new Koa();
-    app.use(errorResponses(silentLogger));
-    app.use(() => Promise.reject(thrown));
+    app.use(async (context) => {
+      beginState(context, 'an-id');
+      answerError(context, thrown, silentLogger);
+    });
     await new Promise<void>((resolve) => (server = app.listen(0, '127.0.0.1', resolve)));
   });
 

@@ -1,24 +1,14 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Logger, StatusReason } from '@homeostat/controller-runtime/api';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { wantsProblem } from './request/accept.ts';
 import { shortPath } from './request/refusal-log.ts';
 
 /**
- * The first middleware: turns every error thrown behind it into a Status (or RFC 9457) response. An error that is not
- * an ApiError is a bug: it is logged with the request's id, and the response does not show its text.
+ * Turns an error into a Status (or RFC 9457) response. An error that is not an ApiError is a bug: it is logged with the
+ * request's id, and the response does not show its text.
  */
-export function errorResponses(logger: Logger): Middleware {
-  return async function answerErrors(context, next): Promise<void> {
-    try {
-      await next();
-    } catch (error) {
-      answerError(context, error, logger);
-    }
-  };
-}
-
-function answerError(context: Context, error: unknown, logger: Logger): void {
+export function answerError(context: Context, error: unknown, logger: Logger): void {
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
@@ -33,13 +23,13 @@ function asApiError(error: unknown, context: Context, logger: Logger): ApiError 
 }
 
 function internalError(error: unknown, context: Context, logger: Logger): ApiError {
-  const requestId: unknown = context.state['requestId'];
+  const { id: requestId } = context.state;
   if (isOutOfDescriptors(error)) {
     const message = 'the server has no file descriptors left at the moment, please try again later';
     return new ApiError('ServiceUnavailable', message, { cause: error, retryAfterSeconds: 1 });
   }
   logger.error({ err: error, requestId, method: context.method, path: shortPath(pathOf(context)) }, 'request failed');
-  return new ApiError('InternalError', `Internal error occurred; request id ${String(requestId)}`);
+  return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
 
 function isOutOfDescriptors(error: unknown): boolean {

@@ -6,7 +6,6 @@ import type { Context, Middleware } from 'koa';
 import { requireRead } from './response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './pages/health.ts';
 import { requestVerb } from './request/request-verb.ts';
-import type { ResourcePath } from './request/resource-path.ts';
 
 /** Upper bounds in seconds: those of Kubernetes, and finer ones at the lower end. */
 const buckets = [
@@ -29,20 +28,13 @@ interface Series {
   readonly codes: Map<number, Counter>;
 }
 
-/** The key of the path of a served kind. It is set once the kind is found, so that no client can invent labels. */
-const pathKey = 'resourcePath';
-
-declare module 'koa' {
-  interface DefaultState {
-    resourcePath?: ResourcePath;
-  }
+/** A request that is under way. */
+export interface Observed {
+  readonly sinceMs: number;
+  readonly inflight: { value: number };
 }
 
-export function noteResourcePath(context: Context, path: ResourcePath): void {
-  context.state[pathKey] = path;
-}
-
-/** Counts and measures requests, and puts each into a span of the trace that its headers name. */
+/** Counts and measures requests. */
 export class RequestObserver {
   readonly #clock: Clock;
   readonly #total: Family<Counter>;
@@ -65,37 +57,16 @@ export class RequestObserver {
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }
 
-  /** The middleware; it belongs before all handlers, and behind the one that turns errors into responses. */
-  middleware(): Middleware {
-    return async (context, next): Promise<void> => {
-      const sinceMs = this.#clock.monotonicMs();
-      const inflight = this.#inflight[isReading(context) ? 'readOnly' : 'mutating'];
-      let failure: Failure | undefined;
-      inflight.value += 1;
-      try {
-        await inSpan(
-          () => spanOf(context),
-          (span) => {
-            if (span === undefined) return next();
-            return failureOf(next).then((found) => {
-              failure = found;
-              return describe(span, context, statusOf(context, found));
-            });
-          },
-        );
-      } catch (error) {
-        failure = { error };
-      }
-      inflight.value -= 1;
-      this.#count(context, { durationMs: this.#clock.monotonicMs() - sinceMs, failure });
-      if (failure !== undefined) throw failure.error;
-    };
+  /** Called when a request has arrived; {@link end} must follow. */
+  begin({ method }: Context): Observed {
+    const inflight = this.#inflight[method === 'GET' || method === 'HEAD' ? 'readOnly' : 'mutating'];
+    inflight.value += 1;
+    return { sinceMs: this.#clock.monotonicMs(), inflight };
   }
 
-  #count(
-    context: Context,
-    { durationMs, failure }: { readonly durationMs: number; readonly failure?: Failure | undefined },
-  ): void {
+  /** Called when the response is known. */
+  end(context: Context, { sinceMs, inflight }: Observed, failure: Failure | undefined): void {
+    inflight.value -= 1;
     const asked = askedOf(context);
     const series = this.#seriesOf(asked);
     const statusCode = statusOf(context, failure);
@@ -106,7 +77,7 @@ export class RequestObserver {
       series.codes.set(statusCode, counter);
     }
     counter.inc();
-    series.duration.observe(durationMs / 1000);
+    series.duration.observe((this.#clock.monotonicMs() - sinceMs) / 1000);
   }
 
   #seriesOf({ verb, group, resource, subresource }: Asked): Series {
@@ -133,33 +104,37 @@ export function metricsRoute(metrics: Metrics): Middleware {
   };
 }
 
-function isReading({ method }: Context): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
 function askedOf(context: Context): Asked {
-  const path = context.state[pathKey];
+  const path = context.state.servedPath;
   const verb = requestVerb(context, path);
   if (path === undefined) return { verb, group: '', resource: '', subresource: '' };
   const { group, plural, subresource = '' } = path;
   return { verb, group, resource: plural, subresource: subresources.includes(subresource) ? subresource : '' };
 }
 
-interface Failure {
+/** What the handler of a request has thrown. */
+export interface Failure {
   readonly error: unknown;
 }
 
 /**
- * Returns errors instead of rejecting: a span would record a rejection, but a client's error is not an error of the
- * span.
+ * Handles a request in a span of the trace that its headers name. Returns its error instead of rejecting: a span would record
+ * a rejection, but a client's error is no error of the span.
  */
-async function failureOf(next: () => Promise<unknown>): Promise<Failure | undefined> {
-  try {
-    await next();
-    return undefined;
-  } catch (error) {
-    return { error };
-  }
+export function handleInSpan(context: Context, handle: () => Promise<void>): Promise<Failure | undefined> {
+  return inSpan(
+    () => spanOf(context),
+    async (span) => {
+      let failure: Failure | undefined;
+      try {
+        await handle();
+      } catch (error) {
+        failure = { error };
+      }
+      if (span !== undefined) describe(span, context, statusOf(context, failure));
+      return failure;
+    },
+  );
 }
 
 /** The status code of the response, which is not written yet when the request failed. */

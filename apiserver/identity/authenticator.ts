@@ -22,9 +22,9 @@ export interface RequestAuthenticator {
 
 /** The ways in which a server finds users. */
 export interface AuthenticatorParts {
-  /** Asked in order, before the tokens. */
+  /** Called in order, before those of tokens. */
   readonly requests: readonly RequestAuthenticator[];
-  /** Asked in order. */
+  /** Called in order. */
   readonly tokens: readonly TokenAuthenticator[];
   /** The audience that this server is. */
   readonly audience: string;

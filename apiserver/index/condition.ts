@@ -42,7 +42,7 @@ export interface Candidates {
   readonly exact: boolean;
 }
 
-/** With more values, an object is searched instead of passed through: it may have 100,000 labels. */
+/** With more values, an object is searched instead of passed through: it may have 10,000 labels. */
 const fewValues = 8;
 
 export function isMet(condition: Condition, entry: Entry): boolean {
@@ -117,7 +117,7 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
 }
 
 /** The number of objects that meet the condition, without visiting any; undefined when the ranks are not enough. */
-export function countOf(condition: Condition, size: number): number | undefined {
+export function countMatches(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
   if (found === undefined || !found.exact) return undefined;
   return condition.negated ? size - found.count : found.count;

@@ -9,7 +9,7 @@ export type IndexValues = readonly (readonly string[])[];
 /** One owner of an object, with what is known without reading the object. */
 interface OwnerLink {
   readonly uid: string;
-  /** Whether the owner, deleted in the foreground, waits for this object. */
+  /** True when the owner, deleted in the foreground, waits for this object. */
   readonly blocks: boolean;
 }
 

@@ -120,7 +120,7 @@ export class IssuerLogins {
   }
 }
 
-/** What is stored of a user. */
+/** The stored fields of a user. */
 function infoOf({ username, uid, groups, extra }: UserInfo): UserInfo {
   return { username, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }

@@ -1,111 +1,24 @@
 import type { Client } from '@homeostat/controller-runtime';
 import type { GroupVersionKind } from '@homeostat/controller-runtime/api';
-import { Metrics, startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
-import { AdmissionTable } from '../admission/admission-table.ts';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { startProcessMetrics } from '@homeostat/controller-runtime/telemetry';
 import type { Admissions } from '../admission/admission-table.ts';
-import { AssetTable } from '../assets/asset-table.ts';
 import type { Assets } from '../assets/asset-table.ts';
-import { openAuditTrail } from '../audit/audit-trail.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
-import { RoleKeeper } from '../authorization/rbac/role-keeper.ts';
-import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
-import { leaderRules } from '../builtin/lease-kind.ts';
 import type { UserInfo } from '../identity/user-info.ts';
-import { LocalClient } from '../client/local-client.ts';
 import type { PluginClient } from '../client/local-client.ts';
-import { ObjectReader } from '../client/object-reader.ts';
-import { EventExpiry } from '../controllers/event-expiry.ts';
-import { GarbageCollector } from '../controllers/garbage-collector.ts';
-import { UnservedDependents } from '../controllers/unserved-dependents.ts';
-import { NamespaceController } from '../controllers/namespace-controller.ts';
-import { definitionJudge } from '../crd/definition-judge.ts';
-import { DefinitionController } from '../crd/definition-controller.ts';
-import type { BodyCodec } from '../decode/body-codec.ts';
 import { EncryptedStore } from '../encryption/encrypted-store.ts';
 import { defaultEncryption, encryptionOf, processEncryption } from '../encryption/open-encryption.ts';
-import type { EndpointTable, Endpoints } from '../endpoints/serving/endpoint-table.ts';
-import { RequestPermissions } from '../http/access/request-permissions.ts';
+import type { Endpoints } from '../endpoints/serving/endpoint-table.ts';
 import type { DebugPage } from '../http/pages/debug-page.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
-import { QuotaController } from '../quota/quota-controller.ts';
-import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
-import type { Compactor } from '../registry/history/compactor.ts';
-import type { Follower } from '../registry/follow/follower.ts';
-import { Lister } from '../registry/reads/lister.ts';
-import { Registry } from '../registry/registry.ts';
-import { ResourceTable } from '../registry/kinds/resource-table.ts';
-import type { Resource } from '../registry/kinds/resource.ts';
-import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
+import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import { openStore } from '../store/open/database-url.ts';
-import type { StoredKind } from '../store/object-key.ts';
-import type { GroupCommit } from '../store/group-commit.ts';
 import type { Store } from '../store/store.ts';
-import { openTls } from '../tls/open-tls.ts';
-import type { SecureParts } from '../tls/open-tls.ts';
-import { AbsentKinds } from './absent-kinds.ts';
 import { checkSettings, settingsOf } from './api-server-options.ts';
 import type { ApiServerOptions, Settings } from './api-server-options.ts';
-import { Clients } from '../client/clients.ts';
-import { createAccess } from './create-access.ts';
-import type { Access } from './create-access.ts';
-import { quotaAdmission, writeRules } from './create-admission.ts';
-import { createEndpoints } from './create-endpoints.ts';
-import { createCopies, createHandlers, createListener } from './create-handlers.ts';
-import { DatabaseHealth } from './database-health.ts';
-import type { HttpListener } from './http-listener.ts';
 import type { PluginPermits } from '../client/plugin-guard.ts';
-import { openStorage } from './open-storage.ts';
-import { SchemaWatch } from './schema-watch.ts';
-import { sampleServer } from './server-metrics.ts';
-
-/**
- * The part that handles requests. Not its class, whose declaration has types of koa, which are not published.
- */
-interface Closable {
-  close(): void;
-}
-
-/** The part that ends open requests. Not its class, for the same reason. */
-interface OpenRequests {
-  endOf(selects: (user: UserInfo) => boolean): void;
-}
-
-/** The connected parts of a server. */
-interface Parts {
-  readonly store: Store;
-  readonly commits: GroupCommit;
-  readonly compactor: Compactor;
-  /** Set when other processes write to the database as well. */
-  readonly follower: Follower | undefined;
-  readonly collector: GarbageCollector;
-  readonly namespaces: NamespaceController;
-  readonly quotas: QuotaController;
-  readonly events: EventExpiry;
-  readonly health: DatabaseHealth;
-  readonly schemaWatch: SchemaWatch;
-  readonly definitions: DefinitionController;
-  readonly roles: RoleKeeper;
-  readonly registry: Registry;
-  readonly table: ResourceTable;
-  readonly absent: AbsentKinds;
-  readonly watches: Closable;
-  readonly copies: Closable;
-  readonly bodies: BodyCodec;
-  readonly schemes: SchemeManager;
-  readonly endpoints: EndpointTable;
-  readonly admissions: AdmissionTable;
-  readonly clients: Clients;
-  readonly permissions: OpenRequests;
-  readonly metrics: Metrics;
-  readonly listener: HttpListener;
-  /** What a server with TLS has in addition. */
-  readonly secure: SecureParts | undefined;
-  readonly access: Access;
-  /** undefined: requests are not audited. */
-  readonly audit: AuditTrail | undefined;
-  /** Parts that are added while the server runs. */
-  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
-}
+import { beginServing, wireServer } from './server-parts.ts';
+import type { Parts } from './server-parts.ts';
 
 /**
  * Opens the database and listens. Rejects, leaving nothing behind, when either fails or there is no certificate; with
@@ -131,92 +44,19 @@ export async function startOn(store: Store, options: ApiServerOptions): Promise<
 }
 
 async function startEncrypted(store: EncryptedStore, settings: Settings): Promise<ApiServer> {
-  const parts = await wire(settings, store).catch(async (error: unknown) => {
+  const parts = await wireServer(settings, store).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
   const server = new ApiServer(parts);
   try {
-    await begin(parts, settings);
+    await beginServing(parts, settings);
     return server;
   } catch (error) {
     // Stored objects may already have given the controllers work.
     await server.stop();
     throw error;
   }
-}
-
-async function begin(parts: Parts, settings: Settings): Promise<void> {
-  await openBuiltinKinds({ ...parts, ...settings });
-  await parts.roles.open();
-  await parts.access.administrator?.open();
-  await parts.definitions.open();
-  await parts.absent.open();
-  await parts.listener.listen(settings);
-  parts.compactor.start();
-  parts.follower?.start();
-  if (parts.store.isShared) parts.schemaWatch.start();
-  parts.secure?.renewal.start(parts.secure.certificate);
-  for (const followed of parts.access.followed) followed.start();
-  await parts.namespaces.ensureDefault();
-  parts.definitions.start();
-}
-
-async function wire(settings: Settings, store: EncryptedStore): Promise<Parts> {
-  const { clock, logger, serviceDomain } = settings;
-  const health = new DatabaseHealth(clock);
-  const metrics = new Metrics();
-  const kinds: { table?: ResourceTable } = {};
-  const memory = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, epoch, onChange, vault } = memory;
-  const schemes = new SchemeManager({ serviceDomain });
-  const endpoints = createEndpoints(settings, schemes);
-  const judgeOf = definitionJudge(serviceDomain);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
-  kinds.table = table;
-  const onOldGeneration = (resource: Resource): Promise<void> => adoptGeneration(resource, store);
-  const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
-  schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
-  const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
-  const reserve = quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry });
-  const rules = { ...writeRules(table, access.authorizer), leaders: leaderRules(table), hooks: admissions, reserve };
-  const registry: Registry = new Registry({
-    ...settings,
-    ...rules,
-    commits,
-    revisions,
-    onCommit: onChange,
-    onOldGeneration,
-  });
-  const lister = new Lister({ revisions, epoch });
-  const permissions = new RequestPermissions({ ...access, clock });
-  const handlers = createHandlers(settings, { ...access, registry, lister, revisions, permissions });
-  const { watches } = handlers;
-  table.on('closed', (resource) => watches.closeKind(resource));
-  sampleServer(metrics, { table, watches });
-  const unserved = new UnservedDependents({ store, table, log, hidden: vault.kindNumber });
-  const collector = new GarbageCollector({ registry, table, revisions, unserved, clock, logger });
-  const namespaces = new NamespaceController({ store, registry, table, revisions, clock, logger });
-  const events = new EventExpiry({ ...settings, registry, table });
-  const definitions = new DefinitionController({ schemes, table, registry, clock, logger });
-  const roles = new RoleKeeper({ ...access, registry, table, revisions, clock, logger });
-  const reader = new ObjectReader();
-  const awaited = [settings.awaitedKind, (kind: StoredKind) => definitions.awaited(kind)];
-  const absent = new AbsentKinds({ store, schemes, table, awaited });
-  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
-  const copies = createCopies(settings, { store, storage: memory, table, permissions });
-  const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
-  const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
-  const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
-  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
-  const clients = new Clients({ ...settings, ...access, client, audit });
-  const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
-  const listener: HttpListener = createListener(settings, served, secure?.certificate);
-  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
-  const quotas = new QuotaController({ registry, table, clock, logger });
-  const controllers = { collector, namespaces, events, definitions, roles, quotas };
-  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
-  return { ...writing, permissions, ...shared, watches, schemes, admissions, clients, listener, secure, access, audit };
 }
 
 /** A running API server. */

@@ -44,7 +44,7 @@ export class Reflector<T extends ApiObject> {
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
-  /** Whether the last list was followed by any event; without one a second 410 in a row is a failure. */
+  /** True when an event has followed the last list; without one a second 410 in a row is a failure. */
   #progress = true;
 
   constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {

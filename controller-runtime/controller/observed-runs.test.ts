@@ -155,7 +155,7 @@ describe('the record of runs', () => {
     const at = harnessFor({
       reconcile({ object, event, recorder }) {
         event('Normal', 'Greeted', `hello ${object.spec.name}`);
-        recorder.event(object, 'Warning', 'Alone', 'there is nobody else');
+        recorder.event(object, 'Warning', 'Alone', 'there is no other person');
       },
     });
     await at.person('ann');
@@ -166,7 +166,7 @@ describe('the record of runs', () => {
     const events = ['ann.0000000200004000', 'ann.0000000300004000'].map((name) => at.client.peek(eventModel, name));
     expect(events.map((event) => [event?.reason, event?.message, event?.count])).to.deep.equal([
       ['Greeted', 'hello ann', 1],
-      ['Alone', 'there is nobody else', 1],
+      ['Alone', 'there is no other person', 1],
     ]);
     for (const event of events) {
       expect(event?.metadata.annotations).to.deep.equal({ 'controller-runtime/reconcile-id': run?.reconcileID });

@@ -23,15 +23,16 @@ export class HostileProcess {
   #calls = 0;
   #port = 0;
 
-  private constructor() {
+  private constructor(database: string) {
     const file = new URL('./hostile-server.js', import.meta.url);
-    this.#child = fork(file, { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child = fork(file, [database], { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     this.#child.on('message', (reply) => this.#settle(reply as Reply));
     this.#child.on('exit', (code, signal) => this.#rejectAll(`the server ended: ${String(code ?? signal)}`));
   }
 
-  static async start(): Promise<HostileProcess> {
-    const server = new HostileProcess();
+  /** `database`: the URL of a database that several of them may share. */
+  static async start(database: string = 'memory:'): Promise<HostileProcess> {
+    const server = new HostileProcess(database);
     await new Promise<void>((resolve, reject) => server.#waiting.set(0, { resolve, reject }));
     server.#port = Number(new URL(await server.call('url')).port);
     return server;
@@ -59,6 +60,15 @@ export class HostileProcess {
         if (error !== null) reject(error);
       });
     });
+  }
+
+  /** Suspends the process until it is resumed: to the others it is a server that has become very slow. */
+  suspend(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
   }
 
   async stop(): Promise<void> {

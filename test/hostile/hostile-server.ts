@@ -1,5 +1,6 @@
 // An API server in a separate process, which measures how long its event loop was held. Its parent sends messages.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
+import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { letter, machine, Person, personIndexes } from '../support/models.ts';
 import { createNamespaces } from '../support/namespaces.ts';
@@ -13,6 +14,8 @@ export interface HostileServerCalls {
   heldBytes(): Promise<number>;
   problems(): readonly string[];
   fill(count: number): Promise<void>;
+  /** Changes each of the first objects of {@link fill}. */
+  change(count: number): Promise<void>;
   reindex(): Promise<void>;
 }
 
@@ -22,28 +25,50 @@ const thing = thingWith(thingIndexes);
 /** Creations at the same time. */
 const width = 500;
 
+const database = process.argv[2] ?? 'memory:';
+
+/** Servers that share a database lose their place in its history soon. */
+const historyBytes = (database === 'memory:' ? 8 : 1) * 1024 * 1024;
+
 const problems: string[] = [];
 process.on('unhandledRejection', (error) => problems.push(String(error)));
 
 const probe = new EventLoopProbe();
 const server = await startApiServer({
-  database: 'memory:',
+  database,
   port: 0,
   // History is memory, too.
-  retention: { minAgeMs: 0, minChanges: 100, maxBytes: 8 * 1024 * 1024 },
+  retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];
 server.schemeManager.register(Person, personIndexes);
 for (const model of models) server.schemeManager.register(model);
 for (const model of models) await server.whenReady(model);
 await server.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
-await createNamespaces(server.client, ['here']);
+await createNamespaces(server.client, ['here']).catch((error: unknown) => {
+  // Another server on the same database has made it.
+  if (reasonOf(error) !== 'AlreadyExists') throw error;
+});
 
-async function fill(count: number): Promise<void> {
+async function inBatches(count: number, write: (number: number) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < count; from += width) {
-    const names = Array.from({ length: Math.min(width, count - from) }, (_, index) => from + index);
-    await Promise.all(names.map((number) => server.client.create(thing, smallThing(number))));
+    const numbers = Array.from({ length: Math.min(width, count - from) }, (_, index) => from + index);
+    await Promise.all(numbers.map(write));
   }
+}
+
+function fill(count: number): Promise<void> {
+  return inBatches(count, (number) => server.client.create(thing, smallThing(number)));
+}
+
+let changes = 0;
+
+function change(count: number): Promise<void> {
+  changes += 1;
+  const patch = { spec: { weight: changes } };
+  return inBatches(count, (number) =>
+    server.client.patch(thing, `filled-${number}`, { type: 'merge', patch }, { namespace: 'default' }),
+  );
 }
 
 function smallThing(number: number): never {
@@ -71,6 +96,7 @@ const calls: HostileServerCalls = {
   heldBytes,
   problems: () => [...problems, ...(({} as Record<string, unknown>)['a'] === undefined ? [] : ['a prototype changed'])],
   fill,
+  change,
   reindex,
 };
 

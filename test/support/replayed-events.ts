@@ -14,7 +14,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
   onAdd(object: ApiObject, { initial }: { readonly initial: boolean }): void {
     const key = this.#note('add', object);
     if (this.copy.has(key)) this.#contradict(`${key} is added, and is there`);
-    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, and was told of before`);
+    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, but came earlier`);
     this.#advance(key, object);
     this.copy.set(key, object.metadata.resourceVersion);
   }

@@ -1,10 +1,8 @@
 import type { Context } from 'koa';
 
-const key = 'isCurrent';
-
 /** Notes that memory has all writes that were acknowledged before this request. */
 export function noteCurrent(context: Context): void {
-  context.state[key] = true;
+  context.state.isCurrent = true;
 }
 
 /**
@@ -12,5 +10,5 @@ export function noteCurrent(context: Context): void {
  * wait, when the request has already waited for the latest.
  */
 export function awaitedVersion(context: Context, asked: string | undefined): string | undefined {
-  return asked === undefined && context.state[key] === true ? '0' : asked;
+  return asked === undefined && context.state.isCurrent ? '0' : asked;
 }

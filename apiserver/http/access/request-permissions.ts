@@ -8,6 +8,7 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { callerOf, noteForAudit } from '../request/caller.ts';
+import type { RequestGrant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
@@ -18,23 +19,9 @@ const checkMs = 2000;
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
 
-/** Something that a user was allowed to do. */
-interface Grant {
-  readonly user: UserInfo;
-  readonly attributes: Attributes;
-}
-
-const grantsKey = 'grants';
-
-declare module 'koa' {
-  interface DefaultState {
-    grants?: readonly Grant[];
-  }
-}
-
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
-  readonly grants: readonly Grant[];
+  readonly grants: readonly RequestGrant[];
   readonly isValid: CredentialCheck;
   readonly end: (error: ApiError) => void;
 }
@@ -79,8 +66,9 @@ export class RequestPermissions {
     const decision = this.#parts.authorizer.decide(user, attributes);
     noteForAudit(context, { decision });
     if (!decision.allowed) throw forbidden(user, attributes);
-    const { state } = context;
-    state[grantsKey] = [...grantsOf(context), { user, attributes }];
+    const state = context.state;
+    const grant = { user, attributes };
+    state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
   /** Returns whether the caller may do something besides; it changes nothing about the request. */
@@ -94,7 +82,8 @@ export class RequestPermissions {
    * @throws ApiError Forbidden when that happened before
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
-    const grants = grantsOf(context);
+    // A request needs all of them.
+    const { grants = [] } = context.state;
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
     if (problem !== undefined) throw problem;
@@ -111,7 +100,7 @@ export class RequestPermissions {
     }
   }
 
-  #problemOf(grants: readonly Grant[]): ApiError | undefined {
+  #problemOf(grants: readonly RequestGrant[]): ApiError | undefined {
     const { authorizer } = this.#parts;
     for (const { user, attributes } of grants) {
       if (!authorizer.decide(user, attributes).allowed) return forbidden(user, attributes);
@@ -177,11 +166,6 @@ export class RequestPermissions {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
-}
-
-/** Returns all permissions that a request has used; it needs all of them. */
-function grantsOf({ state }: Context): readonly Grant[] {
-  return state[grantsKey] ?? [];
 }
 
 /** An authenticator that cannot respond has not refused the credential. */

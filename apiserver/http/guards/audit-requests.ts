@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { refusalOf } from '../../audit/audit-event.ts';
 import type { AuditedResponse, AuditMoment } from '../../audit/audit-event.ts';
 import type { AuditDecision, AuditStage } from '../../audit/audit-policy.ts';
@@ -7,33 +7,15 @@ import { recordedUri } from '../../audit/secret-bodies.ts';
 import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
 import { issuerPath } from '../pages/issuer-path.ts';
 import { askedOf } from '../request/request-verb.ts';
-import { impersonatorOf, knownCaller, startAuditNotes } from '../request/caller.ts';
-import type { AuditNotes } from '../request/caller.ts';
+import { impersonatorOf, knownCaller } from '../request/caller.ts';
+import type { AuditedRequest, AuditNotes } from '../request/request-state.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { bodiesOf } from './audit-bodies.ts';
 
 /** The verbs that change nothing. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-const key = 'auditedRequest';
-
-/** A request while it is audited. */
-interface AuditedRequest {
-  readonly notes: AuditNotes;
-  readonly receivedMs: number;
-  readonly sinceMs: number;
-}
-
-declare module 'koa' {
-  interface DefaultState {
-    auditedRequest?: AuditedRequest;
-  }
-}
-
-/**
- * Records requests, except health checks and the files of the login page, in two middlewares: one around all others,
- * one after authentication.
- */
+/** Records requests, except health checks and the files of the login page. */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
   readonly #proxies: TrustedProxies;
@@ -43,22 +25,20 @@ export class RequestAuditor {
     this.#proxies = proxies;
   }
 
-  /** Records the responses, including refusals; belongs inside the middleware that turns errors into responses. */
-  responses(): Middleware {
-    return async (context, next: () => Promise<void>) => {
-      if (!isAudited(context)) return next();
-      const { clock } = this.#trail;
-      const request = { notes: startAuditNotes(context), receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
-      context.state[key] = request;
-      try {
-        await next();
-      } catch (error) {
-        this.#complete(context, request, refusalOf(error));
-        throw error;
-      }
-      if (context.respond === false && !context.res.closed) this.#follow(context, request);
-      else this.#complete(context, request, { code: context.status });
-    };
+  /** Called when a request has arrived, before anything is checked. */
+  begin(context: Context): void {
+    if (!isAudited(context)) return;
+    const { clock } = this.#trail;
+    context.state.audited = { notes: {}, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
+  }
+
+  /** Records the response, or the refusal; called before an error is turned into a response. */
+  end(context: Context, failure: { readonly error: unknown } | undefined): void {
+    const { audited } = context.state;
+    if (audited === undefined) return;
+    if (failure !== undefined) this.#complete(context, audited, refusalOf(failure.error));
+    else if (context.respond === false && !context.res.closed) this.#follow(context, audited);
+    else this.#complete(context, audited, { code: context.status });
   }
 
   /**
@@ -66,7 +46,7 @@ export class RequestAuditor {
    * a promise for a write, which continues only once this entry is written.
    */
   recordArrival(context: Context): Promise<void> | undefined {
-    const request = context.state[key];
+    const { audited: request } = context.state;
     if (request === undefined) return undefined;
     const decision = this.#decide(context);
     if (decision.level === 'None') return undefined;
@@ -114,7 +94,7 @@ export class RequestAuditor {
     return {
       level: decision.level,
       stage,
-      auditId: String(context.state['requestId']),
+      auditId: context.state.id,
       uri: recordedUri(context.path, context.querystring),
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),

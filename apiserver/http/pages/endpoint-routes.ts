@@ -49,7 +49,7 @@ function callEndpoint(
   if (!owner.isOpen) throw unavailable(`the plugin "${owner.name}" is starting`);
   const { source } = parts;
   const call = new EndpointCall(
-    { entry, handler, request, source, outgoing: context.res, requestId: requestIdOf(context) },
+    { entry, handler, request, source, outgoing: context.res, requestId: context.state.id },
     parts,
   );
   const answer = call.answer();
@@ -103,7 +103,7 @@ function refusalOf(
     case 'mismatch':
       return mismatchError(result.mismatch);
     case 'failed': {
-      const requestId = requestIdOf(context);
+      const requestId = context.state.id;
       const known = asApiError(result.error);
       if (known !== undefined) return known;
       logFailure(logger, { ...result, requestId }, { err: result.error, message: 'a predicate of an endpoint failed' });
@@ -125,10 +125,6 @@ function mismatchError({ reason, types }: Mismatch): ApiError {
       ? `only the following media types are accepted: ${list}`
       : `the body of the request was in an unknown format - accepted media types include: ${list}`;
   return new ApiError(reason, message);
-}
-
-function requestIdOf(context: Context): string {
-  return String(context.state['requestId']);
 }
 
 function unavailable(message: string): ApiError {

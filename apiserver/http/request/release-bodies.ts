@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Middleware } from 'koa';
+import type { Context } from 'koa';
 import { mayBeCounted } from '../../decode/body-memory.ts';
 import type { BodyMemory } from '../../decode/body-memory.ts';
 import { addressBlock } from './address-block.ts';
@@ -9,14 +9,24 @@ import type { TrustedProxies } from './trusted-proxies.ts';
  * Counts the memory of a body for the client's address, and releases the memory of a body once the request is over: the handler has settled, and the response is closed. Both
  * matter: a write continues after its client has disconnected, and an endpoint may stream a response made of its body.
  */
-export function releaseBodies(memory: BodyMemory, proxies: TrustedProxies): Middleware {
-  return function releaseBody(context, next) {
-    if (!mayBeCounted(context.req)) return next();
-    memory.nameClient(context.req, addressBlock(proxies.addressOf(context)));
-    const handled = next();
-    void Promise.allSettled([handled, closeOf(context.res)]).then(() => memory.release(context.req));
+export class BodyRelease {
+  readonly #memory: BodyMemory;
+  readonly #proxies: TrustedProxies;
+
+  constructor(memory: BodyMemory, proxies: TrustedProxies) {
+    this.#memory = memory;
+    this.#proxies = proxies;
+  }
+
+  /** Calls the handler of a request. */
+  around(context: Context, handle: () => Promise<void>): Promise<void> {
+    if (!mayBeCounted(context.req)) return handle();
+    const { req, res } = context;
+    this.#memory.nameClient(req, addressBlock(this.#proxies.addressOf(context)));
+    const handled = handle();
+    void Promise.allSettled([handled, closeOf(res)]).then(() => this.#memory.release(req));
     return handled;
-  };
+  }
 }
 
 function closeOf(response: ServerResponse): Promise<void> {

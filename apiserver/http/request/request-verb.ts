@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Attributes } from '../../authorization/attributes.ts';
 import { applyType } from './patch-body.ts';
-import { firstOf } from './query.ts';
+import { firstOf, queryOf } from './query.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ResourcePath } from './resource-path.ts';
 
@@ -11,7 +11,7 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;
-  const value = path.name === undefined ? firstOf(context.query, 'watch') : undefined;
+  const value = path.name === undefined ? firstOf(queryOf(context), 'watch') : undefined;
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
@@ -26,24 +26,11 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
   return methods.has(method) ? method : 'OTHER';
 }
 
-declare module 'koa' {
-  interface DefaultState {
-    asked?: Attributes;
-    /** Undefined for a path that cannot be an object's; absent before it is parsed. */
-    parsedPath?: ResourcePath | undefined;
-  }
-}
-
-const askedKey = 'asked';
-const pathKey = 'parsedPath';
-
 /** Returns the parsed path of a request, or undefined for one that cannot be an object's; it is parsed once. */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
-  const { state } = context;
-  if (pathKey in state) return state[pathKey];
-  const path = parseResourcePath(context.path);
-  state[pathKey] = path;
-  return path;
+  const state = context.state;
+  if (state.path === undefined) state.path = parseResourcePath(context.path) ?? null;
+  return state.path ?? undefined;
 }
 
 /** The verb of each method on one object. HEAD is a GET whose body is not sent. */
@@ -61,20 +48,17 @@ const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: '
 
 /** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
 export function askedOf(context: Context): Attributes {
-  const known = context.state[askedKey];
-  if (known !== undefined) return known;
+  const state = context.state;
+  if (state.asked !== undefined) return state.asked;
   const path = resourcePathOf(context);
-  const asked: Attributes =
-    path === undefined
-      ? { isResource: false, verb: context.method.toLowerCase(), path: context.path }
-      : resourceAttributes(context, path);
-  context.state[askedKey] = asked;
-  return asked;
-}
-
-function resourceAttributes(context: Context, path: ResourcePath): Attributes {
-  const { group, version, plural: resource, subresource, namespace, name } = path;
-  return { isResource: true, verb: verbOf(context, path), group, version, resource, subresource, namespace, name };
+  if (path === undefined) {
+    state.asked = { isResource: false, verb: context.method.toLowerCase(), path: context.path };
+  } else {
+    const { group, version, plural: resource, subresource, namespace, name } = path;
+    const verb = verbOf(context, path);
+    state.asked = { isResource: true, verb, group, version, resource, subresource, namespace, name };
+  }
+  return state.asked;
 }
 
 function verbOf(context: Context, path: ResourcePath): string {

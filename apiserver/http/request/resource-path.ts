@@ -5,10 +5,10 @@ export interface ResourcePath {
   /** Empty for the core group (`/api/v1`). */
   readonly group: string;
   readonly version: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly plural: string;
-  readonly name?: string;
-  readonly subresource?: string;
+  readonly name?: string | undefined;
+  readonly subresource?: string | undefined;
   /** The old form `/apis/<g>/<v>/watch/<plural>`. */
   readonly watch: boolean;
 }
@@ -73,15 +73,7 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
   const namespace = namespaced ? names[1] : undefined;
   if (version === undefined || plural === undefined || more.length > 0) return undefined;
   if (namespace !== undefined && !isSafe(namespace)) return undefined;
-  return {
-    group,
-    version,
-    plural,
-    watch,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
-    ...(subresource === undefined ? {} : { subresource }),
-  };
+  return { group, version, plural, watch, namespace, name, subresource };
 }
 
 /** Kubernetes' rule for path segments. Any other odd namespace does not exist, and so has no objects. */

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { leastCounted } from './answer-memory.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
@@ -21,11 +21,9 @@ const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as c
  * Counts the memory of large responses, compresses them for clients that accept gzip, and sends them in pieces at the
  * client's pace. Streams (watches, endpoints, exports, assets) write their own responses and are not affected.
  */
-export function largeAnswers(memory: AnswerMemory): Middleware {
-  return function sendAnswer(context, next): Promise<unknown> {
-    // Most responses are small and pay only for this check.
-    return next().then(() => (sizeOf(context.body) < leastCounted ? undefined : sendLarge(context, memory)));
-  };
+export function sendLargeAnswer(context: Context, memory: AnswerMemory): Promise<void> | undefined {
+  // Most responses are small and pay only for this check.
+  return sizeOf(context.body) < leastCounted ? undefined : sendLarge(context, memory);
 }
 
 function sizeOf(body: unknown): number {

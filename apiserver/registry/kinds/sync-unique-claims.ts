@@ -12,7 +12,7 @@ export interface SyncParts {
   readonly revisions: Revisions;
   /** Brings the resource to a revision that memory has reached. */
   readonly replay: (upTo: number) => void;
-  /** Whether changes were lost, so that the resource has to be read again. */
+  /** True when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
 }
 

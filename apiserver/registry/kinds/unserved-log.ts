@@ -13,7 +13,7 @@ export interface KindLog {
 /** The revision at which the opening of a kind started. */
 export interface OpeningPlace {
   readonly revision: number;
-  /** Whether changes after the place were dropped from memory, or compacted, so that opening has to start again. */
+  /** True when changes after the place were dropped from memory, or compacted, so that opening has to start again. */
   readonly isLost: () => boolean;
 }
 

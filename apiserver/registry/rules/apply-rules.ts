@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause } from '@homeostat/controller-runtime/api';
 import { applyFields, withoutContested } from '../../apply/apply-fields.ts';
-import type { AppliedWrite } from '../../apply/apply-fields.ts';
+import type { Applied, AppliedWrite, LiveFields } from '../../apply/apply-fields.ts';
 import { applyConflict, conflictCauses } from '../../apply/conflict-error.ts';
 import { contentOf } from '../../apply/fields-of.ts';
 import { isEmptySet } from '../../apply/field-set.ts';
@@ -43,21 +43,20 @@ export function* proposeApply(
 ): Steps<UpdateProposal> {
   const draft = yield* readApplied(rules, body, request);
   checkPreconditions(rules.model, stored, draft.metadata);
-  const { shape } = rules.schema;
   const by = managerOf(rules, request, 'Apply');
   const content = contentOf(stored);
   const yielded = request.fieldManager === kubectl ? { yielded: yield* lastAppliedFields(rules, content) } : {};
   const live = { content, managedFields: yield* knownFields(rules, stored, request) };
   const wanted = yield* appliedContent(rules, draft, request);
-  const write = { by, shape, force: request.force, ...yielded, changesIn: changesOf(rules, stored) };
+  const write = {
+    by,
+    shape: rules.schema.shape,
+    force: request.force,
+    ...yielded,
+    changesIn: changesOf(rules, stored),
+  };
   if (request.isLong) yield;
-  const full = yield* applyFields(live, wanted, write);
-  const applied =
-    request.onContested === undefined || full.conflicts === undefined
-      ? full
-      : yield* applyFields(live, yield* withoutContested(wanted, full.conflicts, shape), write);
-  if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
-  request.onContested?.(conflictCauses(full.conflicts ?? []));
+  const applied = yield* applyUncontested(live, wanted, { write, onContested: request.onContested });
   // Removing the last owned field of metadata removes metadata as well.
   const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
   if (request.fieldManager === kubectl) {
@@ -80,6 +79,24 @@ export function* proposeApply(
       },
     },
   });
+}
+
+type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
+
+/** Applies all fields; where the caller wants to hear of contested ones, all but these. @throws ApiError Conflict */
+function* applyUncontested(
+  live: LiveFields,
+  wanted: Fields,
+  { write, onContested }: { readonly write: AppliedWrite; readonly onContested: ApplyRequest['onContested'] },
+): Steps<Merged> {
+  const full = yield* applyFields(live, wanted, write);
+  const applied =
+    onContested === undefined || full.conflicts === undefined
+      ? full
+      : yield* applyFields(live, yield* withoutContested(wanted, full.conflicts, write.shape), write);
+  if (applied.conflicts !== undefined) throw applyConflict(applied.conflicts);
+  onContested?.(conflictCauses(full.conflicts ?? []));
+  return applied;
 }
 
 /** Server-side apply to an absent object. */

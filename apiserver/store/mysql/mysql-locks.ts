@@ -67,7 +67,7 @@ export async function evict(connection: MysqlConnection, token: string): Promise
 }
 
 function refusal(holders: readonly number[], { name, exclusive }: LockOptions): StoreError {
-  const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'of a moment ago'}`;
+  const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'of its last session'}`;
   if (exclusive) {
     return new StoreError(
       'locked',

@@ -133,7 +133,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       ['a backup is restored, and its epoch renewed', `UPDATE meta SET value = UUID() WHERE name = 'epoch'`],
       ['the counter goes back', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
       ['another batch has its revision', `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`],
-      ['nobody has its revision', 'DELETE FROM log WHERE revision = 2'],
+      ['no row has its revision', 'DELETE FROM log WHERE revision = 2'],
     ] as const) {
       it(`${what}, and it writes and reads nothing after that`, async () => {
         const [a] = pair();

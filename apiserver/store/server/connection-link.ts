@@ -32,8 +32,8 @@ export interface LinkParts<Connection> {
 
 export interface LinkOptions {
   /**
-   * Whether a failed attempt is repeated; if not, the link is broken, and all users get the error. Default: always.
-   * `wasConnected`: whether the link has had a connection before.
+   * Returns true when a failed attempt is repeated; otherwise the link is broken, and all users get the error. Default:
+   * always. `wasConnected`: true when the link has had a connection before.
    */
   readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
   /** Called with the first failure after a loss. */

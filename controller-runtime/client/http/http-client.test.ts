@@ -365,14 +365,14 @@ describe('createClient', () => {
   it('takes no authority that would verify nothing', () => {
     const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
     for (const [url, options, problem] of [
-      ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot verify a server over http:'],
+      ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot be used over http:'],
       ['https://localhost', { ca: 'ca.crt' }, 'ca: holds no certificate in PEM'],
       ['https://localhost', { ca: certificate('AAAA') }, 'ca: holds a certificate that cannot be read'],
-      ['http://localhost', { cert: 'a', key: 'b' }, 'cert: cannot verify a server over http:'],
+      ['http://localhost', { cert: 'a', key: 'b' }, 'cert: cannot be used over http:'],
       ['https://localhost', { key: 'b' }, 'cert: is missing, beside a key'],
       ['https://localhost', { cert: 'a' }, 'key: is missing, beside a certificate'],
       ['https://localhost', { cert: 'a', key: 'b' }, 'cert: holds no certificate in PEM'],
-      ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: a fetch of your own has to verify'],
+      ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: your own fetch must verify'],
     ] as const) {
       expect(() => createClient(url, options)).to.throw(TypeError, problem);
     }

@@ -13,7 +13,7 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
   readonly id?: string;
   /** Ids of wishes that must be ready before this object is created or changed. Default none. */
   readonly after?: readonly string[];
-  /** Whether the object does what it is there for. Default: its condition Ready is True if it has one, otherwise it is there. */
+  /** True when the object is ready. Default: its condition Ready is True if it has one, otherwise it exists. */
   ready?(this: void, object: O): boolean;
   /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
   readonly adopt?: boolean;
@@ -29,7 +29,7 @@ export interface Wish<O extends ApiObject = ApiObject> {
   isReady(this: void, object: O): boolean;
 }
 
-/** What became of a wish. */
+/** The result of a wish. */
 export interface WishState<O extends ApiObject = ApiObject> {
   readonly id: string;
   /** `waiting`: for wishes that are not ready, or for the deletion of an object of this name; `waitsFor` names them. */

@@ -3,14 +3,15 @@ import { deepEqual, type ApiObject } from '../../api/index.ts';
 /** A node of `fieldsV1`: `f:<field>` for the fields of an object, `k:<keys>` for the items of a list, `.` for the node itself. */
 type FieldSet = Readonly<Record<string, object>>;
 
-/** Whether a manager has applied anything to the object. */
+/** True when a manager has applied anything to the object. */
 export function hasApplied(object: ApiObject, manager: string): boolean {
   return appliedBy(object, manager) !== undefined;
 }
 
 /**
- * Whether the object has exactly these fields from this manager, with these values, so that applying them again would change
- * nothing. False also for a value that the server stores in another form. Owner references are not compared.
+ * True when the object has exactly these fields from this manager, with these values, so that applying them again
+ * would change nothing. False even for a value that the server stores in another form. Owner references are not
+ * compared.
  */
 export function isApplied(object: ApiObject, wanted: object, manager: string): boolean {
   const fields = appliedBy(object, manager);

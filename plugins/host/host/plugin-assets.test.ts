@@ -23,7 +23,7 @@ interface AskOptions {
 }
 
 const plainPlugin = 'export default {};';
-const secret = 'nobody is to see this';
+const secret = 'no client may see this';
 
 const files = {
   'secret.txt': secret,

@@ -156,7 +156,7 @@ describe('the extension points of plugins', () => {
     const wrong: readonly (readonly [what: string, start: Start, reason: string, dependencies?: readonly string[]])[] =
       [
         [
-          'that nobody declares',
+          'that no plugin declares',
           ({ extensions }) => extensions.contribute(defineExtensionPoint('menu/itmes'), 1),
           `${contributor} "menu/itmes", which the plugin "menu" does not declare`,
         ],

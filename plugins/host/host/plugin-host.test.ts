@@ -210,7 +210,7 @@ describe('the plugin host', () => {
         'there is a controller "widget" already',
       ],
       [
-        'a controller of a kind that nobody registered',
+        'a controller of a kind that no plugin registered',
         { controllers: [controller(widgetModel(), { reconcile: () => undefined })] },
         'controller "widget": widgets.example.com/v1 Widget is not registered',
       ],

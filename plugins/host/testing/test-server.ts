@@ -11,6 +11,7 @@ import { PluginHost } from '../host/plugin-host.ts';
 import type { PluginHostOptions, PluginStatus } from '../host/plugin-host.ts';
 import { pluginSource } from '../package/plugin-source.ts';
 import type { Plugin } from '../sdk/plugin.ts';
+import { present } from '../text/present.ts';
 
 /**
  * The options of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints
@@ -55,12 +56,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const made: { host?: PluginHost } = {};
   const own = { database: 'memory:', port: 0, ...pluginHostOptions(() => made.host) };
   const server = await startApiServer({ ...own, ...rest, logger });
-  const host = new PluginHost({
-    server,
-    ...(clock === undefined ? {} : { clock }),
-    logger,
-    ...(leaderElection === undefined ? {} : { leaderElection }),
-  });
+  const host = new PluginHost({ server, logger, ...present({ clock, leaderElection }) });
   made.host = host;
   server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {
@@ -81,11 +77,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   return {
     url: server.url,
     client: server.client,
-    httpClient: createClient(server.url, {
-      ...(clock === undefined ? {} : { clock }),
-      ...(token === undefined ? {} : { token }),
-      ...(server.ca === undefined ? {} : { ca: server.ca }),
-    }),
+    httpClient: createClient(server.url, present({ clock, token, ca: server.ca })),
     server,
     plugins: () => host.statuses(),
     settle: (settleOptions) => settle(participants, settleOptions),

@@ -1,0 +1,88 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import type { Context, Middleware } from 'koa';
+import { answerError } from './error-responses.ts';
+import type { RequestAuditor } from './guards/audit-requests.ts';
+import type { EndpointParts } from './pages/endpoint-routes.ts';
+import { handleInSpan, RequestObserver } from './observe-requests.ts';
+import { BodyRelease } from './request/release-bodies.ts';
+import { beginState } from './request/request-state.ts';
+import type { TrustedProxies } from './request/trusted-proxies.ts';
+import type { AnswerMemory } from './response/answer-memory.ts';
+import { sendLargeAnswer } from './response/large-answers.ts';
+
+export interface AroundParts {
+  readonly uuid: () => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly memory: AnswerMemory;
+  readonly bodies: EndpointParts['bodies'];
+  readonly proxies: TrustedProxies;
+}
+
+/**
+ * The first middleware: all that happens before and after each request, whatever handles it. It gives the request an id, counts
+ * and audits it, returns what it holds, and turns its error into a response. It is one function, since a middleware of its own
+ * for each of these costs a get 1 µs of 25.
+ */
+export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | undefined): Middleware {
+  const observer = new RequestObserver(parts.metrics, parts.clock);
+  const bodies = new BodyRelease(parts.bodies.memory, parts.proxies);
+  const turnEnd = new TurnEnd();
+
+  return async function answerRequest(context, next): Promise<void> {
+    identify(context, parts.uuid);
+    const end = turnEnd.of(context.method);
+    const observed = observer.begin(context);
+    let failure = await handleInSpan(context, async () => {
+      auditor?.begin(context);
+      await bodies.around(context, next);
+      const large = sendLargeAnswer(context, parts.memory);
+      if (large !== undefined) await large;
+    });
+    observer.end(context, observed, failure);
+    if (end !== undefined) await end;
+    try {
+      auditor?.end(context, failure);
+    } catch (error) {
+      failure = { error };
+    }
+    if (failure !== undefined) answerError(context, failure.error, parts.logger);
+  };
+}
+
+/**
+ * Sends responses that are ready in the same turn of the event loop as their requests together, at the end of the turn:
+ * a client with many connections wakes once, not for each response. (Gets on 64 connections: 38k/s instead of 30k/s.) A
+ * slower response is sent as soon as it is ready. Responses to writes, which come with their commit, are not held (4 %
+ * of creations on 64 connections).
+ */
+class TurnEnd {
+  #ending: Promise<void> | undefined;
+
+  /** Returns what the response to a request that has just arrived has to wait for; undefined for a write. */
+  of(method: string): Promise<void> | undefined {
+    if (method !== 'GET') return undefined;
+    this.#ending ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#ending = undefined;
+        resolve();
+      });
+    });
+    return this.#ending;
+  }
+}
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * Gives every request an id: the client's Audit-Id when it is well formed, otherwise a new one. It links a response to
+ * the log.
+ */
+function identify(context: Context, makeId: () => string): void {
+  const given = context.get('Audit-Id');
+  const id = requestIdForm.test(given) ? given : makeId();
+  beginState(context, id);
+  context.set('Audit-Id', id);
+}

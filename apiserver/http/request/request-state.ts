@@ -1,0 +1,68 @@
+import type { Context } from 'koa';
+import type { Attributes } from '../../authorization/attributes.ts';
+import type { Decision } from '../../authorization/authorizer.ts';
+import type { BodySource } from '../../decode/body-codec.ts';
+import type { UserInfo } from '../../identity/user-info.ts';
+import type { QueryParameters } from './query.ts';
+import type { ResourcePath } from './resource-path.ts';
+
+/** Something that a user was allowed to do. */
+export interface RequestGrant {
+  readonly user: UserInfo;
+  readonly attributes: Attributes;
+}
+
+/** What the parts that handle a request note for its audit entry. */
+export interface AuditNotes {
+  decision?: Decision;
+  /** The user of a login, by the name that the client claims. */
+  claimedUser?: UserInfo;
+  body?: BodySource;
+  annotations?: Record<string, string>;
+}
+
+/** A request while it is audited. */
+export interface AuditedRequest {
+  readonly notes: AuditNotes;
+  readonly receivedMs: number;
+  readonly sinceMs: number;
+}
+
+/**
+ * What is known about a request; the functions that read and write a field explain it. All fields exist from the beginning,
+ * because each property that is added to an object later changes its hidden class.
+ */
+export interface RequestState {
+  readonly id: string;
+  /** `null`: the path cannot be an object's. undefined: the path has not been parsed yet. */
+  path: ResourcePath | null | undefined;
+  asked: Attributes | undefined;
+  /** Set once the kind of the path is found, so that no client can invent the labels of a metric. */
+  servedPath: ResourcePath | undefined;
+  caller: UserInfo | undefined;
+  impersonator: UserInfo | undefined;
+  grants: readonly RequestGrant[] | undefined;
+  query: QueryParameters | undefined;
+  isCurrent: boolean;
+  audited: AuditedRequest | undefined;
+}
+
+declare module 'koa' {
+  interface DefaultState extends RequestState {}
+}
+
+/** Begins the state of a request, which replaces koa's. */
+export function beginState(context: Context, id: string): void {
+  context.state = {
+    id,
+    path: undefined,
+    asked: undefined,
+    servedPath: undefined,
+    caller: undefined,
+    impersonator: undefined,
+    grants: undefined,
+    query: undefined,
+    isCurrent: false,
+    audited: undefined,
+  } satisfies RequestState;
+}

@@ -1,0 +1,202 @@
+import { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { AdmissionTable } from '../admission/admission-table.ts';
+import { AssetTable } from '../assets/asset-table.ts';
+import { openAuditTrail } from '../audit/audit-trail.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { RoleKeeper } from '../authorization/rbac/role-keeper.ts';
+import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
+import { leaderRules } from '../builtin/lease-kind.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+import { LocalClient } from '../client/local-client.ts';
+import { ObjectReader } from '../client/object-reader.ts';
+import { EventExpiry } from '../controllers/event-expiry.ts';
+import { GarbageCollector } from '../controllers/garbage-collector.ts';
+import { UnservedDependents } from '../controllers/unserved-dependents.ts';
+import { NamespaceController } from '../controllers/namespace-controller.ts';
+import { definitionJudge } from '../crd/definition-judge.ts';
+import { DefinitionController } from '../crd/definition-controller.ts';
+import type { BodyCodec } from '../decode/body-codec.ts';
+import type { EncryptedStore } from '../encryption/encrypted-store.ts';
+import type { EndpointTable } from '../endpoints/serving/endpoint-table.ts';
+import { RequestPermissions } from '../http/access/request-permissions.ts';
+import type { DebugPage } from '../http/pages/debug-page.ts';
+import type { HealthCheck } from '../http/pages/health.ts';
+import { QuotaController } from '../quota/quota-controller.ts';
+import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
+import type { Compactor } from '../registry/history/compactor.ts';
+import type { Follower } from '../registry/follow/follower.ts';
+import { Lister } from '../registry/reads/lister.ts';
+import { Registry } from '../registry/registry.ts';
+import { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
+import type { StoredKind } from '../store/object-key.ts';
+import type { GroupCommit } from '../store/group-commit.ts';
+import type { Store } from '../store/store.ts';
+import { openTls } from '../tls/open-tls.ts';
+import type { SecureParts } from '../tls/open-tls.ts';
+import { AbsentKinds } from './absent-kinds.ts';
+import type { Settings } from './api-server-options.ts';
+import { Clients } from '../client/clients.ts';
+import { createAccess } from './create-access.ts';
+import type { Access } from './create-access.ts';
+import { quotaAdmission, writeRules } from './create-admission.ts';
+import { createEndpoints } from './create-endpoints.ts';
+import { createCopies, createHandlers, createListener } from './create-handlers.ts';
+import { DatabaseHealth } from './database-health.ts';
+import type { HttpListener } from './http-listener.ts';
+import { openStorage } from './open-storage.ts';
+import type { OpenedStorage } from './open-storage.ts';
+import { SchemaWatch } from './schema-watch.ts';
+import { sampleServer } from './server-metrics.ts';
+
+/**
+ * The part that handles requests. Not its class, whose declaration has types of koa, which are not published.
+ */
+interface Closable {
+  close(): void;
+}
+
+/** The part that ends open requests. Not its class, for the same reason. */
+interface OpenRequests {
+  endOf(selects: (user: UserInfo) => boolean): void;
+}
+
+/** The connected parts of a server. */
+export interface Parts {
+  readonly store: Store;
+  readonly commits: GroupCommit;
+  readonly compactor: Compactor;
+  /** Set when other processes write to the database as well. */
+  readonly follower: Follower | undefined;
+  readonly collector: GarbageCollector;
+  readonly namespaces: NamespaceController;
+  readonly quotas: QuotaController;
+  readonly events: EventExpiry;
+  readonly health: DatabaseHealth;
+  readonly schemaWatch: SchemaWatch;
+  readonly definitions: DefinitionController;
+  readonly roles: RoleKeeper;
+  readonly registry: Registry;
+  readonly table: ResourceTable;
+  readonly absent: AbsentKinds;
+  readonly watches: Closable;
+  readonly copies: Closable;
+  readonly bodies: BodyCodec;
+  readonly schemes: SchemeManager;
+  readonly endpoints: EndpointTable;
+  readonly admissions: AdmissionTable;
+  readonly clients: Clients;
+  readonly permissions: OpenRequests;
+  readonly metrics: Metrics;
+  readonly listener: HttpListener;
+  /** What a server with TLS has in addition. */
+  readonly secure: SecureParts | undefined;
+  readonly access: Access;
+  /** undefined: requests are not audited. */
+  readonly audit: AuditTrail | undefined;
+  /** Parts that are added while the server runs. */
+  readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
+}
+
+/** Opens the built-in kinds and what else is stored, listens, and starts what runs beside the requests. */
+export async function beginServing(parts: Parts, settings: Settings): Promise<void> {
+  await openBuiltinKinds({ ...parts, ...settings });
+  await parts.roles.open();
+  await parts.access.administrator?.open();
+  await parts.definitions.open();
+  await parts.absent.open();
+  await parts.listener.listen(settings);
+  parts.compactor.start();
+  parts.follower?.start();
+  if (parts.store.isShared) parts.schemaWatch.start();
+  parts.secure?.renewal.start(parts.secure.certificate);
+  for (const followed of parts.access.followed) followed.start();
+  await parts.namespaces.ensureDefault();
+  parts.definitions.start();
+}
+
+/** Creates the parts of a server, and connects them. Opens the store; nothing else runs yet. */
+export async function wireServer(settings: Settings, store: EncryptedStore): Promise<Parts> {
+  const { clock, logger, serviceDomain } = settings;
+  const health = new DatabaseHealth(clock);
+  const metrics = new Metrics();
+  const kinds: { table?: ResourceTable } = {};
+  const memory = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
+  const { log, revisions, commits, follower, compactor, epoch, vault } = memory;
+  const schemes = new SchemeManager({ serviceDomain });
+  const endpoints = createEndpoints(settings, schemes);
+  const judgeOf = definitionJudge(serviceDomain);
+  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
+  kinds.table = table;
+  const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
+  schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
+  const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
+  const registry = createRegistry(settings, { ...memory, ...access, store, table, admissions });
+  const lister = new Lister({ revisions, epoch });
+  const permissions = new RequestPermissions({ ...access, clock });
+  const handlers = createHandlers(settings, { ...access, registry, lister, revisions, permissions });
+  const { watches } = handlers;
+  table.on('closed', (resource) => watches.closeKind(resource));
+  sampleServer(metrics, { table, watches });
+  const controllers = createControllers(settings, { ...access, ...memory, store, schemes, table, registry });
+  const reader = new ObjectReader();
+  const awaited = [settings.awaitedKind, (kind: StoredKind) => controllers.definitions.awaited(kind)];
+  const absent = new AbsentKinds({ store, schemes, table, awaited });
+  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
+  const copies = createCopies(settings, { store, storage: memory, table, permissions });
+  const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
+  const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
+  const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const clients = new Clients({ ...settings, ...access, client, audit });
+  const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
+  const listener: HttpListener = createListener(settings, served, secure?.certificate);
+  const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
+  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
+  return { ...writing, permissions, ...shared, watches, schemes, admissions, clients, listener, secure, access, audit };
+}
+
+/** The registry with the rules of this server. */
+function createRegistry(
+  settings: Settings,
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
+    Pick<Parts, 'table' | 'admissions'> &
+    Pick<Access, 'authorizer'> & { readonly store: Store },
+): Registry {
+  const { store, table, authorizer, admissions, commits, revisions, onChange, vault } = parts;
+  const registry: Registry = new Registry({
+    ...settings,
+    ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
+    leaders: leaderRules(table),
+    hooks: admissions,
+    reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),
+    commits,
+    revisions,
+    onCommit: onChange,
+    onOldGeneration: (resource) => adoptGeneration(resource, store),
+  });
+  return registry;
+}
+
+type Controllers = Pick<Parts, 'collector' | 'namespaces' | 'events' | 'definitions' | 'roles' | 'quotas'>;
+
+/** The parts that change stored objects by themselves. */
+function createControllers(
+  settings: Settings,
+  parts: Pick<OpenedStorage, 'log' | 'revisions' | 'vault'> &
+    Pick<Parts, 'schemes' | 'table' | 'registry'> &
+    Pick<Access, 'authorizer'> & { readonly store: Store },
+): Controllers {
+  const { clock, logger } = settings;
+  const { store, log, vault, registry, table } = parts;
+  const working = { ...parts, clock, logger };
+  const unserved = new UnservedDependents({ store, table, log, hidden: vault.kindNumber });
+  return {
+    collector: new GarbageCollector({ ...working, unserved }),
+    namespaces: new NamespaceController(working),
+    events: new EventExpiry({ ...settings, registry, table }),
+    definitions: new DefinitionController(working),
+    roles: new RoleKeeper(working),
+    quotas: new QuotaController(working),
+  };
+}

@@ -1,0 +1,77 @@
+import { HostileProcess } from '@homeostat/test';
+import { Child } from './child.ts';
+import type { Row } from './result-table.ts';
+import { StallMeter } from './stall-meter.ts';
+
+const kind = '/apis/hostile.example.com/v1';
+
+/** Changes while the server is suspended: 5 MB, of which the servers keep 1 MB. */
+const mostChanged = 5_000;
+
+/** A time in which the other server has surely dropped the history beyond its bound from the database. */
+const compactedWithinMs = 5_000;
+
+/** Fewer than the changes that the servers keep at least. */
+const recentRevisions = 50;
+
+/**
+ * The longest stall of a server that was suspended until the changes of others had left the history: it reads all objects again.
+ * Returns no row when there is no PostgreSQL.
+ */
+export async function measureLostHistory(objects: number): Promise<readonly Row[]> {
+  await using databases = new Child('databases');
+  const database = await databases.call<string | undefined>('create', 'postgres');
+  if (database === undefined) return [];
+  const writer = await HostileProcess.start(database);
+  try {
+    await writer.call('fill', objects);
+    return await measureFollower({ writer, database, changed: Math.min(mostChanged, objects) });
+  } finally {
+    await writer.stop();
+  }
+}
+
+interface Pair {
+  readonly writer: HostileProcess;
+  readonly database: string;
+  /** The number of objects that the writer changes. */
+  readonly changed: number;
+}
+
+async function measureFollower({ writer, database, changed }: Pair): Promise<readonly Row[]> {
+  const server = await HostileProcess.start(database);
+  const meter = new StallMeter(server);
+  const last = `${kind}/namespaces/default/things/filled-${(changed - 1).toString()}`;
+  try {
+    await meter.measureIdle();
+    await meter.measure('a server that has lost its place in history', async () => {
+      server.suspend();
+      try {
+        await writer.call('change', changed);
+        await new Promise((resolve) => setTimeout(resolve, compactedWithinMs));
+      } finally {
+        server.resume();
+      }
+      const revision = await revisionOf(writer, last);
+      if ((await revisionOf(server, last)) !== revision) throw new Error('the server has not caught up');
+      await expectLost(server, revision);
+    });
+    return meter.rows.filter(({ target }) => target !== undefined);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The resourceVersion of an object, which a server reads once it has all changes. */
+async function revisionOf(server: HostileProcess, path: string): Promise<number> {
+  const { text } = await server.send({ method: 'GET', path });
+  return Number(/"resourceVersion":"(\d+)"/.exec(text)?.[1]);
+}
+
+/** A server that had applied the changes one by one would know the state before the last of them. */
+async function expectLost(server: HostileProcess, revision: number): Promise<void> {
+  const before = (revision - recentRevisions).toString();
+  const path = `${kind}/things?limit=1&resourceVersion=${before}&resourceVersionMatch=Exact`;
+  const { status } = await server.send({ method: 'GET', path });
+  if (status !== 410) throw new Error(`the server has not lost its place in history: ${status.toString()}`);
+}

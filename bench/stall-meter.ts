@@ -1,0 +1,61 @@
+import type { HostileProcess } from '@homeostat/test';
+import { median } from './figures.ts';
+import type { Row } from './result-table.ts';
+
+/** Nothing holds up the others for longer. */
+const maxStallMs = 50;
+
+const idleMs = 2_000;
+
+/** The number of attempts; their median counts. One of them may meet a full garbage collection, or cold code. */
+const attempts = 3;
+
+type Work = (attempt: number) => Promise<unknown>;
+
+/** Measures for how long work holds the event loop of a server, beyond what an idle one does. */
+export class StallMeter {
+  readonly rows: Row[] = [];
+  readonly #server: HostileProcess;
+  #idleMs = 0;
+
+  constructor(server: HostileProcess) {
+    this.#server = server;
+  }
+
+  async measureIdle(): Promise<void> {
+    await this.#server.call('takeLongestMs');
+    await new Promise((resolve) => setTimeout(resolve, idleMs));
+    this.#idleMs = await this.#server.call('takeLongestMs');
+    this.rows.push({ name: 'stall: idle', note: `${this.#idleMs.toFixed(1)} ms` });
+  }
+
+  /** The longest stall of work that is done once, because it has many parts of the same kind. */
+  async measureOnce(name: string, work: () => Promise<unknown>): Promise<void> {
+    this.#report(name, await this.#stallOf(work));
+  }
+
+  /** The median of several attempts, each after its own preparation. */
+  async measure(name: string, work: Work, before: Work = () => Promise.resolve()): Promise<void> {
+    const stallsMs: number[] = [];
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      await before(attempt);
+      stallsMs.push(await this.#stallOf(() => work(attempt)));
+    }
+    this.#report(name, median(stallsMs));
+  }
+
+  /** Collects earlier garbage first. */
+  async #stallOf(work: () => Promise<unknown>): Promise<number> {
+    await this.#server.call('heldBytes');
+    await this.#server.call('takeLongestMs');
+    await work();
+    return Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
+  }
+
+  /** Each row is also printed at once, because the whole takes minutes. */
+  #report(name: string, stallMs: number): void {
+    const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
+    console.error(`  ${name}: ${text}`);
+    this.rows.push({ name: `stall: ${name}`, target: { text, isMet: stallMs <= maxStallMs } });
+  }
+}
