@@ -51,15 +51,19 @@ export { WorkQueue } from './queue/work-queue.ts';
 export type { AddOptions, RetryOptions, WorkQueueOptions } from './queue/work-queue.ts';
 export { controllerFor } from './controller/definition/controller-builder.ts';
 export type { ControllerBuilder } from './controller/definition/controller-builder.ts';
-export { controller, on } from './controller/definition/controller-definition.ts';
+export { controller } from './controller/definition/controller-definition.ts';
+export { on, owned } from './controller/definition/followed-kind.ts';
+export type { ControllerDefinition, ControllerOptions } from './controller/definition/controller-definition.ts';
 export type {
-  ControllerDefinition,
-  ControllerOptions,
+  FollowedKind,
+  FollowOptions,
   MapContext,
   MapFunction,
   MappedKeys,
+  OwnedSource,
+  PrioritizedKey,
   WatchSource,
-} from './controller/definition/controller-definition.ts';
+} from './controller/definition/followed-kind.ts';
 export { poll, source } from './controller/definition/key-source.ts';
 export type { KeySource, SourceContext } from './controller/definition/key-source.ts';
 export { addFinalizer, removeFinalizer } from './controller/run/finalizers.ts';
@@ -100,5 +104,5 @@ export type { EventRecorder, EventType } from './events/event-recorder.ts';
 export { isTerminal, terminal } from './controller/definition/terminal-error.ts';
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
-export type { ControllerStatus, Manager, ManagerOptions } from './manager/manager.ts';
+export type { ControllerStatus, Manager, ManagerOptions, WatchHandle } from './manager/manager.ts';
 export type { Runnable, RunnableContext } from './manager/runnable.ts';

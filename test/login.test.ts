@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
@@ -172,6 +175,28 @@ describe('People who log in', () => {
     for (let tries = 0; tries < 5; tries += 1)
       expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(401);
     expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(429);
+  });
+
+  it('are not locked out at their address after a restart either, while they have a session from there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
+    const options = {
+      database: `sqlite:${join(folder, 'h.db')}`,
+      trustedProxies: ['127.0.0.1'],
+      clock: new FakeClock(),
+    };
+    await start(options);
+    await addUser('ada');
+    const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
+    expect((await logIn('ada', password, from('192.0.2.1'))).status).to.equal(204);
+    await server.stop();
+    await start(options);
+    for (let tries = 0; tries < 5; tries += 1)
+      expect((await logIn('ada', 'wrong', from('203.0.113.9'))).status).to.equal(401);
+    expect((await logIn('ada', 'wrong', from('203.0.113.10'))).status).to.equal(429);
+    expect((await logIn('ada', password, from('192.0.2.1'))).status).to.equal(204);
+    await server.stop();
+    await rm(folder, { recursive: true });
+    await start();
   });
 
   it('wait by address as well, whatever names they try [slow]', async () => {

@@ -1,6 +1,6 @@
 import { parseSettings, readSettingsText } from '../settings/settings-file.ts';
 import type { SettingsText } from '../settings/settings-file.ts';
-import type { Fields } from '../settings/fields.ts';
+import type { SettingsFields } from '../settings/fields.ts';
 import { auditLevels, auditStages } from './audit-policy.ts';
 import type { AuditPolicy, AuditRule, AuditStage, AuditedResources } from './audit-policy.ts';
 
@@ -24,7 +24,7 @@ export function parseAuditPolicy(file: SettingsText): AuditPolicy {
   return { rules, omitStages: stagesIn(fields), omitManagedFields: fields.flag('omitManagedFields') ?? false };
 }
 
-function readRule(fields: Fields): AuditRule {
+function readRule(fields: SettingsFields): AuditRule {
   fields.withKeys(ruleKeys);
   const named = fields.text('level');
   const level = auditLevels.find((each) => each === named);
@@ -46,7 +46,7 @@ function readRule(fields: Fields): AuditRule {
   };
 }
 
-function readResources(fields: Fields): AuditedResources {
+function readResources(fields: SettingsFields): AuditedResources {
   fields.withKeys(['group', 'resources', 'resourceNames']);
   const resources = fields.texts('resources');
   const resourceNames = fields.texts('resourceNames');
@@ -56,7 +56,7 @@ function readResources(fields: Fields): AuditedResources {
   return { group: fields.optionalText('group') ?? '', resources, resourceNames };
 }
 
-function checkPaths(fields: Fields, paths: readonly string[], hasResources: boolean): void {
+function checkPaths(fields: SettingsFields, paths: readonly string[], hasResources: boolean): void {
   if (paths.length > 0 && hasResources) {
     throw fields.mistake('nonResourceURLs', 'cannot be combined with resources or namespaces: make it a separate rule');
   }
@@ -68,7 +68,7 @@ function checkPaths(fields: Fields, paths: readonly string[], hasResources: bool
   }
 }
 
-function stagesIn(fields: Fields): readonly AuditStage[] {
+function stagesIn(fields: SettingsFields): readonly AuditStage[] {
   return fields.texts('omitStages').map((name, index) => {
     const stage = auditStages.find((each) => each === name);
     if (stage === undefined) throw fields.mistake(`omitStages[${index}]`, `must be one of ${auditStages.join(', ')}`);

@@ -2,13 +2,13 @@
 export const maxBodyLength: number = 64 * 1024;
 
 /** What {@link recordedJson} returns for a body that is too large. */
-export const tooLarge = '';
+export const omittedBody = '';
 
 /** Returns the JSON of a body; undefined stands for a body that is too large. */
 export function recordedJson(value: unknown, omitManagedFields: boolean): string {
-  if (value === undefined) return tooLarge;
+  if (value === undefined) return omittedBody;
   const json = JSON.stringify(omitManagedFields ? withoutManagedFields(value) : value);
-  return json.length > maxBodyLength ? tooLarge : json;
+  return json.length > maxBodyLength ? omittedBody : json;
 }
 
 function withoutManagedFields(value: unknown): unknown {
@@ -25,11 +25,11 @@ export interface RecordedBodies {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Returns the bodies of an entry, of JSON: undefined for one that is not wanted, and {@link tooLarge}. */
+/** Returns the bodies of an entry, of JSON: undefined for one that is not wanted, and {@link omittedBody}. */
 export function recordedBodies(sent: string | undefined, answered: string | undefined): RecordedBodies {
   return {
-    ...(sent === undefined || sent === tooLarge ? {} : { requestObject: sent }),
-    ...(answered === undefined || answered === tooLarge ? {} : { responseObject: answered }),
-    ...(sent === tooLarge || answered === tooLarge ? { annotations: { 'audit.k8s.io/truncated': 'true' } } : {}),
+    ...(sent === undefined || sent === omittedBody ? {} : { requestObject: sent }),
+    ...(answered === undefined || answered === omittedBody ? {} : { responseObject: answered }),
+    ...(sent === omittedBody || answered === omittedBody ? { annotations: { 'audit.k8s.io/truncated': 'true' } } : {}),
   };
 }

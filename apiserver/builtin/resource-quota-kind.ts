@@ -1,10 +1,10 @@
 import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor, NamespacedObject } from '@homeostat/controller-runtime/api';
 
 type Amounts = Readonly<Record<string, string | number>>;
 
 /** A bound on the number of objects in a namespace. */
-export interface ResourceQuotaObject extends ApiObject {
+export interface ResourceQuotaObject extends NamespacedObject {
   readonly spec?: { readonly hard?: Amounts };
   readonly status?: {
     readonly hard?: Amounts;
@@ -26,7 +26,7 @@ const units: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Returns the number of an amount such as `5`, `"5"` or `"2k"`; undefined when it is not a whole number. */
-export function countOf(amount: unknown): number | undefined {
+export function parseCount(amount: unknown): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (units.get(unit) ?? Number.NaN);
 }
@@ -96,6 +96,6 @@ function problemsOf([key, amount]: readonly [string, unknown]): readonly { field
     const message = 'Invalid value: this server counts objects only: must be count/<plural>.<group>, or count/<plural>';
     return [{ field, message }];
   }
-  if (countOf(amount) !== undefined) return [];
+  if (parseCount(amount) !== undefined) return [];
   return [{ field, message: 'Invalid value: must be a whole number that is not negative, such as 5 or 2k' }];
 }

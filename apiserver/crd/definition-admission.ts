@@ -4,7 +4,7 @@ import type { CreationRule } from '../registry/kinds/live-claim.ts';
 import { notServed } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { definitionModel } from './definition-model.ts';
-import { definitionOf } from './served-definitions.ts';
+import { definitionOfOwner } from './served-definitions.ts';
 
 /**
  * Returns the rule that the creation of an object of a CustomResourceDefinition requires the definition's claim. The rule
@@ -13,9 +13,9 @@ import { definitionOf } from './served-definitions.ts';
 export function definitionAdmission(table: ResourceTable): CreationRule {
   const getDefinitions = table.getterOf(definitionModel);
   return {
-    covers: ({ owner }) => definitionOf(owner) !== undefined,
+    covers: ({ owner }) => definitionOfOwner(owner) !== undefined,
     claimOf({ model, owner }) {
-      const name = definitionOf(owner) ?? '';
+      const name = definitionOfOwner(owner) ?? '';
       const definitions = getDefinitions();
       const entry = definitions?.cache.get(name);
       if (definitions === undefined || entry === undefined) throw notServed(model);

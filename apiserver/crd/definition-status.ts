@@ -1,10 +1,10 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from './definition.ts';
-import type { Outcome } from './served-definitions.ts';
+import type { ServingOutcome } from './served-definitions.ts';
 
 /** Returns the status of a definition; `now` is a time of RFC 3339. */
-export function statusOf(definition: CustomResourceDefinition, outcome: Outcome, now: string): DefinitionStatus {
+export function statusOf(definition: CustomResourceDefinition, outcome: ServingOutcome, now: string): DefinitionStatus {
   const { spec, status } = definition;
   const stored = spec.versions.filter(({ storage }) => storage).map(({ name }) => name);
   return {
@@ -34,17 +34,17 @@ function completeNames(names: DefinitionNames): DefinitionNames {
   return { singular: names.kind.toLowerCase(), listKind: `${names.kind}List`, ...names };
 }
 
-function conditionsOf(definition: CustomResourceDefinition, outcome: Outcome): readonly NewCondition[] {
+function conditionsOf(definition: CustomResourceDefinition, outcome: ServingOutcome): readonly NewCondition[] {
   return [namesAccepted(outcome), established(outcome), ...supported(definition)];
 }
 
-function namesAccepted(outcome: Outcome): NewCondition {
+function namesAccepted(outcome: ServingOutcome): NewCondition {
   const type = 'NamesAccepted';
   if (outcome.kind === 'conflict') return { type, status: 'False', reason: outcome.reason, message: outcome.message };
   return { type, status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
 }
 
-function established(outcome: Outcome): NewCondition {
+function established(outcome: ServingOutcome): NewCondition {
   const type = 'Established';
   switch (outcome.kind) {
     case 'served':

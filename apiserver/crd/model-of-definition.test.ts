@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
-import { identityOf, modelOfDefinition } from './model-of-definition.ts';
+import { identityOfModel, modelOfDefinition } from './model-of-definition.ts';
 
 function versionOf(openAPIV3Schema: DefinitionSchema, more: Partial<DefinitionVersion> = {}): DefinitionVersion {
   return { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema }, ...more };
@@ -59,7 +59,7 @@ describe('the model of a definition', () => {
       properties: { spec: { type: 'object', properties: { size } } },
     });
     const identity = (size: DefinitionSchema, more: Partial<DefinitionVersion> = { selectableFields }): string =>
-      identityOf(modelOf(versionOf(schemaOf(size), more)));
+      identityOfModel(modelOf(versionOf(schemaOf(size), more)));
     const before = identity({ type: 'integer' });
     expect(identity({ type: 'integer', maximum: 3 })).to.equal(before);
     expect(identity({ type: 'string' })).not.to.equal(before);

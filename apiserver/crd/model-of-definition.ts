@@ -91,7 +91,7 @@ function rootSchema(schema: DefinitionSchema): JsonSchema {
 }
 
 /** Returns a text of all that a model must share with the one that it replaces while the kind is served. */
-export function identityOf(model: ModelDescriptor): string {
+export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);

@@ -10,10 +10,10 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
-import { identityOf, modelOfDefinition } from './model-of-definition.ts';
+import { identityOfModel, modelOfDefinition } from './model-of-definition.ts';
 
 /** The result of serving a definition. */
-export type Outcome =
+export type ServingOutcome =
   | { readonly kind: 'served' }
   /** Another kind has one of the names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
@@ -43,7 +43,7 @@ export class ServedDefinitions {
    * Serves a definition as it is now. When only its schema has changed, watches and objects are not affected. Rejects when the
    * database fails, which says nothing about the definition.
    */
-  async serve(definition: CustomResourceDefinition): Promise<Outcome> {
+  async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
     if (!isServed(definition.spec)) {
       this.withdraw(name);
@@ -75,7 +75,7 @@ export class ServedDefinitions {
     this.#parts.schemes.unregister(known.model, ownerOf(name));
   }
 
-  async #register(definition: CustomResourceDefinition): Promise<Outcome> {
+  async #register(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
     try {
       const model = await this.#publish(name, await frozen(modelOfDefinition(definition)));
@@ -92,7 +92,7 @@ export class ServedDefinitions {
     const { schemes, table } = this.#parts;
     const owner = ownerOf(name);
     const known = this.#served.get(name);
-    if (known !== undefined && identityOf(known.model) === identityOf(model)) {
+    if (known !== undefined && identityOfModel(known.model) === identityOfModel(model)) {
       const next = Object.freeze({ ...model, indexes: known.model.indexes });
       // Objects may be written in the same turn in which the new model replaces the old one.
       await writable(next);
@@ -156,7 +156,7 @@ function ownerOf(name: string): string {
 }
 
 /** The name of the definition that owns a kind; undefined when a plugin or the service owns it. */
-export function definitionOf(owner: string): string | undefined {
+export function definitionOfOwner(owner: string): string | undefined {
   return owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length) : undefined;
 }
 
@@ -167,7 +167,7 @@ const conflicts: Readonly<Record<string, string>> = {
   gvk: 'KindConflict',
 };
 
-function failure(error: unknown): Outcome {
+function failure(error: unknown): ServingOutcome {
   const message = error instanceof Error ? error.message : String(error);
   const reason = error instanceof ModelError ? conflicts[error.attribute] : undefined;
   return reason === undefined ? { kind: 'refused', message } : { kind: 'conflict', reason, message };

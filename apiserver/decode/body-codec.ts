@@ -46,7 +46,7 @@ const defaultHeapMb = 768;
 const idleMs = 10_000;
 
 /** The response to a request. Once it is closed, its bodies that wait for the worker are dropped. */
-export interface Reader {
+export interface ResponseState {
   readonly closed: boolean;
   on(event: 'close', listener: () => void): unknown;
   off(event: 'close', listener: () => void): unknown;
@@ -86,7 +86,7 @@ export class BodyCodec {
    * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called. BadRequest when the reader
    * is gone before the worker begins.
    */
-  async decode(bytes: Buffer, format: BodyFormat, reader?: Reader): Promise<BodySource> {
+  async decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): Promise<BodySource> {
     if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
       const read = (): unknown => decodeBody(bytes, format);
       return bytes.length <= largeBody ? read : Object.assign(read, { isLarge: true });
@@ -129,7 +129,7 @@ export class BodyCodec {
   }
 
   /** Asks the worker for a reader; a request that still waits when the reader disconnects is dropped, with its bytes. */
-  async #askFor(reader: Reader | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
+  async #askFor(reader: ResponseState | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);
     if (reader.closed) throw readerGone();
     const drop = (): void => {

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { parseSettings } from '../settings/settings-file.ts';
 import { SettingsFileError } from '../settings/fields.ts';
-import type { Fields } from '../settings/fields.ts';
+import type { SettingsFields } from '../settings/fields.ts';
 import { Encryption } from './encryption.ts';
 import type { EncryptionEntry, Provider } from './encryption.ts';
 import { keyBytes, keyNamePattern } from './sealed-bytes.ts';
@@ -42,14 +42,14 @@ class ConfigReader {
     this.#environment = environment;
   }
 
-  entries(file: Fields): readonly EncryptionEntry[] {
+  entries(file: SettingsFields): readonly EncryptionEntry[] {
     file.withKeys(['apiVersion', 'kind', 'resources']);
     if (file.text('apiVersion') !== apiVersion) throw file.mistake('apiVersion', `must be ${apiVersion}`);
     if (file.text('kind') !== kind) throw file.mistake('kind', `must be ${kind}`);
     return atLeastOne(file, 'resources').map((entry) => this.#entry(entry.withKeys(['resources', 'providers'])));
   }
 
-  #entry(entry: Fields): EncryptionEntry {
+  #entry(entry: SettingsFields): EncryptionEntry {
     const resources = entry.texts('resources');
     if (resources.length === 0) throw entry.mistake('resources', 'must be a list with at least one item');
     resources.forEach((resource, index) => checkResource(entry, resource, index));
@@ -59,7 +59,7 @@ class ConfigReader {
     };
   }
 
-  #providers(provider: Fields): readonly Provider[] {
+  #providers(provider: SettingsFields): readonly Provider[] {
     const unknown = provider.names.find((each) => each !== 'aesgcm' && each !== 'identity');
     if (unknown !== undefined)
       throw provider.mistake(unknown, 'is not a provider of this server: use aesgcm or identity');
@@ -72,7 +72,7 @@ class ConfigReader {
     return [{ key: undefined }];
   }
 
-  #key(fields: Fields): EncryptionKey {
+  #key(fields: SettingsFields): EncryptionKey {
     const name = fields.withKeys(['name', 'secret', 'secretFromEnv']).text('name');
     if (!keyNamePattern.test(name))
       throw fields.mistake(
@@ -90,7 +90,7 @@ class ConfigReader {
     return known ?? key;
   }
 
-  #secretOf(fields: Fields): Buffer {
+  #secretOf(fields: SettingsFields): Buffer {
     const secret = fields.optionalText('secret');
     const variable = fields.optionalText('secretFromEnv');
     if (secret !== undefined && variable === undefined) return keyOf(fields, 'secret', { text: secret, subject: '' });
@@ -106,7 +106,7 @@ class ConfigReader {
 
 /** Never quotes the text, which may be a key with a typing mistake. */
 function keyOf(
-  fields: Fields,
+  fields: SettingsFields,
   name: string,
   { text, subject }: { readonly text: string; readonly subject: string },
 ): Buffer {
@@ -117,7 +117,7 @@ function keyOf(
 }
 
 /** `secrets`, `persons.people.example.com`, `*.people.example.com`, `*.` or `*.*`. */
-function checkResource(fields: Fields, resource: string, index: number): void {
+function checkResource(fields: SettingsFields, resource: string, index: number): void {
   const isResource = /^(\*|[a-z0-9-]+)(\.(\*|[a-z0-9.-]*))?$/.test(resource) && resource !== '*';
   if (isResource && !/^[^*].*\*$/.test(resource)) return;
   throw fields.mistake(
@@ -126,7 +126,7 @@ function checkResource(fields: Fields, resource: string, index: number): void {
   );
 }
 
-function atLeastOne(fields: Fields, name: string): readonly Fields[] {
+function atLeastOne(fields: SettingsFields, name: string): readonly SettingsFields[] {
   const items = fields.items(name);
   if (items.length === 0) throw fields.mistake(name, 'must be a list with at least one item');
   return items;

@@ -1,7 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { Contention, PriorityLevel } from './priority-level.ts';
-import type { Seats } from './priority-level.ts';
+import type { SeatLimits } from './priority-level.ts';
 
 /** The levels: requests of one level never wait for those of another. */
 export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
@@ -15,7 +15,7 @@ const unlimited = Number.POSITIVE_INFINITY;
  * of its creates is 2.2 times that of the user alone; with 16 seats, 7 times.) One identity alone gets more, since commits of many
  * writes are cheaper.
  */
-const seats: Readonly<Record<LevelName, { readonly shared: Seats; readonly alone: Seats }>> = {
+const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Leases wait for no other request: a controller that cannot renew its lease in time loses it.
   system: { shared: { inAll: unlimited, ofOne: 64 }, alone: { inAll: unlimited, ofOne: 64 } },
   people: { shared: { inAll: 32, ofOne: 8 }, alone: { inAll: 512, ofOne: 512 } },

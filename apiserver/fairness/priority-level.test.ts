@@ -1,7 +1,7 @@
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { Contention, PriorityLevel } from './priority-level.ts';
-import type { Flow, Seats } from './priority-level.ts';
+import type { Flow, SeatLimits } from './priority-level.ts';
 
 const open = { closed: false };
 
@@ -14,7 +14,7 @@ class Bench {
   readonly running: { readonly flow: Flow; readonly cost: number }[] = [];
   readonly refused: string[] = [];
 
-  constructor(shared: Seats, alone: Seats = shared) {
+  constructor(shared: SeatLimits, alone: SeatLimits = shared) {
     this.level = new PriorityLevel({ name: 'test', shared, alone, contention: this.contention, clock: this.clock });
   }
 

@@ -27,7 +27,7 @@ export class Contention {
 }
 
 /** How many seats a level has, and how many of them one identity may have. */
-export interface Seats {
+export interface SeatLimits {
   readonly inAll: number;
   readonly ofOne: number;
 }
@@ -35,9 +35,9 @@ export interface Seats {
 export interface PriorityLevelOptions {
   readonly name: string;
   /** While several identities send requests. */
-  readonly shared: Seats;
+  readonly shared: SeatLimits;
   /** While only one identity sends requests; more than its share among several. */
-  readonly alone: Seats;
+  readonly alone: SeatLimits;
   readonly contention: Contention;
   readonly clock: Clock;
 }
@@ -56,13 +56,13 @@ const maxWaitMs = 15_000;
 const sweepMs = 1000;
 
 /** Returns true when the client of a waiting request has disconnected. */
-export interface Reader {
+export interface WaitingClient {
   readonly closed: boolean;
 }
 
 interface Waiting {
   readonly cost: number;
-  readonly reader: Reader;
+  readonly reader: WaitingClient;
   readonly sinceMs: number;
   readonly resolve: (flow: Flow) => void;
   readonly reject: (error: ApiError) => void;
@@ -124,7 +124,7 @@ export class PriorityLevel {
    * Takes seats for a request at once, or when it is its turn. Call {@link leave} with the flow and the same cost when the
    * request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the identity wait.
    */
-  enter(identity: string, cost: number, reader: Reader): Flow | Promise<Flow> {
+  enter(identity: string, cost: number, reader: WaitingClient): Flow | Promise<Flow> {
     let flow = this.#flows.get(identity);
     if (flow === undefined) {
       flow = new Flow(identity);
@@ -155,7 +155,7 @@ export class PriorityLevel {
     return this.#inUse + cost <= alone.inAll && flow.inUse + cost <= alone.ofOne;
   }
 
-  #enqueue(flow: Flow, cost: number, reader: Reader): Promise<Flow> {
+  #enqueue(flow: Flow, cost: number, reader: WaitingClient): Promise<Flow> {
     if (flow.queue.length >= maxQueuedOfOne) throw this.#refusal();
     if (this.#queued >= maxQueuedInAll) this.#dropFrom(this.#longest());
     const sinceMs = this.#options.clock.monotonicMs();

@@ -117,7 +117,7 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
 }
 
 /** The number of objects that meet the condition, without visiting any; undefined when the ranks are not enough. */
-export function countOf(condition: Condition, size: number): number | undefined {
+export function countMatches(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
   if (found === undefined || !found.exact) return undefined;
   return condition.negated ? size - found.count : found.count;

@@ -5,7 +5,7 @@ import type { KindCache } from './kind-cache.ts';
 import { compareByOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
-import type { Page, Selection } from './select.ts';
+import type { PageBounds, SelectedEntries } from './select.ts';
 import { select } from './select.ts';
 import { cut, filterInTurns, inFirstOrder, isLongSelection } from './select-in-turns.ts';
 
@@ -54,7 +54,7 @@ export class History {
    * it takes long. A page costs its own length, except the first one after a change, which costs a pass over all
    * matches. Throws, or rejects with, ApiError Expired when the feed does not reach back that far.
    */
-  selectInTurns(query: Query, revision: number, page: Page = {}): Selection | Promise<Selection> {
+  selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     const isPresent = revision >= this.#feed.revision;
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
     if (!isLongSelection(this.#cache, query, isPresent ? page : {})) return this.selectAt(query, revision, page);
@@ -62,7 +62,7 @@ export class History {
   }
 
   /** The same in this turn. */
-  selectAt(query: Query, revision: number, page: Page = {}): Selection {
+  selectAt(query: Query, revision: number, page: PageBounds = {}): SelectedEntries {
     const known = this.#known(query, revision);
     if (known !== undefined) return pageOf(known, page, 0);
     const later = this.#feed.since(revision);
@@ -73,7 +73,7 @@ export class History {
     return pageOf(entries, page, present.visited);
   }
 
-  async #selectLong(query: Query, revision: number, page: Page): Promise<Selection> {
+  async #selectLong(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
     const all = this.selectAt(inFirstOrder(query), revision);
     const { entries, visited } = await filterInTurns(all.entries, query, { page: {} });
     this.#keep(query, { revision, entries });
@@ -96,7 +96,7 @@ export class History {
   }
 }
 
-function pageOf(all: readonly Entry[], page: Page, visited: number): Selection {
+function pageOf(all: readonly Entry[], page: PageBounds, visited: number): SelectedEntries {
   const { entries, total } = cut(all, page, { total: all.length, visited });
   return { entries, total, visited: visited + entries.length };
 }

@@ -6,7 +6,7 @@ import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
 import { compileQuery } from './query.ts';
 import type { QueryOptions } from './query.ts';
 import { select } from './select.ts';
-import type { Page } from './select.ts';
+import type { PageBounds } from './select.ts';
 import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts';
 
 const size = 6000;
@@ -51,7 +51,7 @@ describe('selectLong', () => {
     cache = createCrowd();
   });
 
-  async function expectSame(pages: readonly Page[]): Promise<void> {
+  async function expectSame(pages: readonly PageBounds[]): Promise<void> {
     for (const options of queries) {
       const query = compileQuery(cache, options);
       for (const page of pages) {

@@ -9,7 +9,7 @@ import { compareByOrder } from './order-walk.ts';
 import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
 import { entriesOf, planOf, select, visitsOf } from './select.ts';
-import type { Page, Selection } from './select.ts';
+import type { PageBounds, SelectedEntries } from './select.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
 /** Conditions checked in one step: 1 ms, and up to 10 when the objects are in no cache of the processor. */
@@ -25,7 +25,7 @@ const checksPerSort = 16;
  * True when selecting a page in one turn may hold the event loop for too long: many objects with many conditions
  * or sort keys.
  */
-export function isLongSelection(cache: KindCache, query: Query, page: Page = {}): boolean {
+export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
   // Above this, the conditions take the time, not the walk.
   if (cache.size * checks <= checksAtOnce) return false;
@@ -33,12 +33,16 @@ export function isLongSelection(cache: KindCache, query: Query, page: Page = {})
 }
 
 /** The same as {@link select}, for the objects at the time of the call; in several turns if it takes long. */
-export function selectInTurns(cache: KindCache, query: Query, page: Page): Selection | Promise<Selection> {
+export function selectInTurns(
+  cache: KindCache,
+  query: Query,
+  page: PageBounds,
+): SelectedEntries | Promise<SelectedEntries> {
   return isLongSelection(cache, query, page) ? selectLong(cache, query, page) : select(cache, query, page);
 }
 
 /** Always selects in several turns. */
-export function selectLong(cache: KindCache, query: Query, page: Page = {}): Promise<Selection> {
+export function selectLong(cache: KindCache, query: Query, page: PageBounds = {}): Promise<SelectedEntries> {
   const { candidates, total } = planOf(cache, query.conditions);
   // Below this, ordering all objects costs more than sorting the matches.
   if (candidates !== undefined && candidates.count * 2 < cache.size) return selectAmong(candidates, query, page);
@@ -53,7 +57,7 @@ export function inFirstOrder({ order }: Query): Query {
 }
 
 interface Wanted {
-  readonly page: Page;
+  readonly page: PageBounds;
   /** The number of matches, if it is known. */
   readonly total?: number | undefined;
 }
@@ -62,7 +66,11 @@ interface Wanted {
  * The page of a query, from all objects in the order of its first key. Stops at the end of the page when the total is
  * known.
  */
-export async function filterInTurns(all: readonly Entry[], query: Query, { page, total }: Wanted): Promise<Selection> {
+export async function filterInTurns(
+  all: readonly Entry[],
+  query: Query,
+  { page, total }: Wanted,
+): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;
   const end = (page.offset ?? 0) + (page.count ?? Number.POSITIVE_INFINITY);
   const wanted = isSorted && total !== undefined ? end : Number.POSITIVE_INFINITY;
@@ -71,7 +79,7 @@ export async function filterInTurns(all: readonly Entry[], query: Query, { page,
   return cut(sorted, page, { total: total ?? found.length, visited });
 }
 
-async function selectAmong(candidates: Candidates, query: Query, page: Page): Promise<Selection> {
+async function selectAmong(candidates: Candidates, query: Query, page: PageBounds): Promise<SelectedEntries> {
   const { found, visited } = await matchesAmong(entriesOf(candidates), query, Number.POSITIVE_INFINITY);
   const sorted = await runSteps(sortSteps(found, compareByOrder(query.order)), true);
   return cut(sorted, page, { total: found.length, visited });
@@ -124,8 +132,8 @@ const entriesPerStep = 8192;
 /** A page of all matches. */
 export function cut(
   matched: readonly Entry[],
-  { offset = 0, count = Number.POSITIVE_INFINITY }: Page,
-  { total, visited }: Pick<Selection, 'total' | 'visited'>,
-): Selection {
+  { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,
+  { total, visited }: Pick<SelectedEntries, 'total' | 'visited'>,
+): SelectedEntries {
   return { entries: matched.slice(offset, offset + count), total, visited };
 }

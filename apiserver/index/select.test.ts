@@ -3,7 +3,7 @@ import type { KindCache } from './kind-cache.ts';
 import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
 import type { QueryOptions } from './query.ts';
 import { compileQuery } from './query.ts';
-import type { Page, Selection } from './select.ts';
+import type { PageBounds, SelectedEntries } from './select.ts';
 import { select } from './select.ts';
 
 const size = 20_000;
@@ -36,7 +36,8 @@ describe('select, by what it visits', () => {
   before(() => {
     cache = createCrowd();
   });
-  const run = (options: QueryOptions, page?: Page): Selection => select(cache, compileQuery(cache, options), page);
+  const run = (options: QueryOptions, page?: PageBounds): SelectedEntries =>
+    select(cache, compileQuery(cache, options), page);
   const field = (key: string, ...values: string[]): QueryOptions => ({
     fieldSelector: [{ key, operator: 'in', values }],
   });

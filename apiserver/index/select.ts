@@ -1,19 +1,19 @@
 import type { Candidates, Condition } from './condition.ts';
-import { candidatesOf, countOf } from './condition.ts';
+import { candidatesOf, countMatches } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
 import { firstInOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
-export interface Page {
+export interface PageBounds {
   /** Matches to skip. Default 0. */
   readonly offset?: number;
   /** The number of matches to return. Default all. */
   readonly count?: number;
 }
 
-export interface Selection {
+export interface SelectedEntries {
   readonly entries: readonly Entry[];
   /** The number of all matches, on all pages. */
   readonly total: number;
@@ -38,7 +38,7 @@ const smallCollection = 512;
 const smallShare = 0.01;
 
 /** Runs a query with the indexes that serve it best. */
-export function select(cache: KindCache, query: Query, page: Page = {}): Selection {
+export function select(cache: KindCache, query: Query, page: PageBounds = {}): SelectedEntries {
   const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
   const bounds = { from: offset, to: offset + count };
   const plan = planOf(cache, query.conditions);
@@ -57,7 +57,7 @@ export function select(cache: KindCache, query: Query, page: Page = {}): Selecti
 export function visitsOf(
   cache: KindCache,
   query: Query,
-  { offset = 0, count = Number.POSITIVE_INFINITY }: Page,
+  { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,
 ): number {
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return 0;
@@ -85,7 +85,7 @@ export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan
     undefined,
   );
   if (candidates?.count === 0) return { candidates, total: 0 };
-  return { candidates, total: conditions.length === 1 ? countOf(first, cache.size) : undefined };
+  return { candidates, total: conditions.length === 1 ? countMatches(first, cache.size) : undefined };
 }
 
 interface Choice {
@@ -104,7 +104,7 @@ function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice
   return count * Math.log2(count) < walked;
 }
 
-function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): Selection {
+function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): SelectedEntries {
   const entries: Entry[] = [];
   let visited = 0;
   const wanted = to - from;
@@ -117,7 +117,7 @@ function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): Selec
   return { entries, total: cache.size, visited };
 }
 
-function collectAndSort(candidates: Candidates, query: Query, { from, to }: Bounds): Selection {
+function collectAndSort(candidates: Candidates, query: Query, { from, to }: Bounds): SelectedEntries {
   const { found, visited } = filterCandidates(candidates, query);
   const total = found.length;
   const entries = firstInOrder(found, query.order, to).slice(from);
@@ -139,7 +139,7 @@ function filterCandidates(candidates: Candidates, query: Query): { found: Entry[
   return { found: candidates.exact ? found : [...new Set(found)], visited };
 }
 
-function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice): Selection {
+function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice): SelectedEntries {
   const { candidates } = plan;
   const entries: Entry[] = [];
   let visited = 0;

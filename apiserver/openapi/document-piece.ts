@@ -17,7 +17,7 @@ export function* modelPiece(model: ModelDescriptor, names: ComponentNames): Step
   const texts: Buffer[] = [];
   for (const [name, schema] of Object.entries(schemas)) {
     yield;
-    texts.push(Buffer.from(membersOf({ [name]: schema })));
+    texts.push(Buffer.from(jsonMembersOf({ [name]: schema })));
   }
   return { tags, paths, schemas: Buffer.concat(joinMembers(texts)) };
 }
@@ -28,7 +28,7 @@ export function endpointPiece(routes: readonly EndpointRoute[]): DocumentPiece {
 }
 
 /** The text of an object without its braces. */
-export function membersOf(object: Readonly<Record<string, unknown>>): string {
+export function jsonMembersOf(object: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(object).slice(1, -1);
 }
 

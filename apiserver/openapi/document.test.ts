@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import type { ApiSurface } from './api-surface.ts';
 import { methods } from './open-api.ts';
-import type { OpenApiDocument, Operation } from './open-api.ts';
+import type { OpenApiDocument, OpenApiOperation } from './open-api.ts';
 import { documentsOf, routes, servedModels } from './served-models.fixture.ts';
 
 const surface: ApiSurface = { models: servedModels(), routes };
@@ -18,13 +18,13 @@ function referencesIn(value: unknown): readonly string[] {
   );
 }
 
-function operationsOf(document: OpenApiDocument): readonly (readonly [path: string, operation: Operation])[] {
+function operationsOf(document: OpenApiDocument): readonly (readonly [path: string, operation: OpenApiOperation])[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     methods.flatMap((method) => (item[method] === undefined ? [] : [[path, item[method]] as const])),
   );
 }
 
-function parameterNames(operation: Operation | undefined): readonly string[] {
+function parameterNames(operation: OpenApiOperation | undefined): readonly string[] {
   return (operation?.parameters ?? []).map(({ name }) => name);
 }
 

@@ -1,9 +1,9 @@
 import type { Steps } from '../turns/steps.ts';
-import { concatenated, joinMembers, membersOf } from './document-piece.ts';
+import { concatenated, joinMembers, jsonMembersOf } from './document-piece.ts';
 import type { DocumentPiece } from './document-piece.ts';
 import { metaSchemas } from './meta-schemas.ts';
 import { OperationIds } from './operation-id.ts';
-import { errorResponses } from './responses.ts';
+import { documentedErrors } from './responses.ts';
 import { security, securitySchemes } from './security-schemes.ts';
 
 /** The `info` of a document. */
@@ -19,10 +19,10 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
   const paths: Buffer[] = [];
   for (const piece of pieces) {
     yield;
-    paths.push(Buffer.from(membersOf(ids.unique(piece.paths))));
+    paths.push(Buffer.from(jsonMembersOf(ids.unique(piece.paths))));
   }
-  const head = membersOf({ openapi: '3.0.3', info, security, tags: tagsOf(pieces) });
-  const schemas = [...pieces.map((piece) => piece.schemas), Buffer.from(membersOf(metaSchemas))];
+  const head = jsonMembersOf({ openapi: '3.0.3', info, security, tags: tagsOf(pieces) });
+  const schemas = [...pieces.map((piece) => piece.schemas), Buffer.from(jsonMembersOf(metaSchemas))];
   yield;
   return yield* concatenated([
     Buffer.from(`{${head},"paths":{`),
@@ -30,7 +30,7 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
     Buffer.from('},"components":{"schemas":{'),
     ...joinMembers(schemas),
     Buffer.from(
-      `},"responses":${JSON.stringify(errorResponses)},"securitySchemes":${JSON.stringify(securitySchemes)}}}`,
+      `},"responses":${JSON.stringify(documentedErrors)},"securitySchemes":${JSON.stringify(securitySchemes)}}}`,
     ),
   ]);
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import type { EndpointRoute } from '../endpoints/serving/endpoint-route.ts';
 import { allSteps } from '../turns/steps.ts';
-import type { Fragment, Method, OpenApiSchema, Operation, Parameter, PathItem } from './open-api.ts';
+import type { Fragment, Method, OpenApiSchema, OpenApiOperation, Parameter, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 import { operationId } from './operation-id.ts';
 import { pathParameter } from './parameters.ts';
@@ -38,15 +38,15 @@ function itemOf(path: string): PathItem {
 }
 
 /** Invalid JSON from an author must not break the document: the route is then shown without its description. */
-function shownOperation(route: EndpointRoute, method: Method, path: string): Operation {
+function shownOperation(route: EndpointRoute, method: Method, path: string): OpenApiOperation {
   try {
-    return JSON.parse(JSON.stringify(operationOf(route, method, path))) as Operation;
+    return JSON.parse(JSON.stringify(operationOf(route, method, path))) as OpenApiOperation;
   } catch {
     return operationOf({ method: route.method, path: route.path, owner: route.owner }, method, path);
   }
 }
 
-function operationOf(route: EndpointRoute, method: Method, path: string): Operation {
+function operationOf(route: EndpointRoute, method: Method, path: string): OpenApiOperation {
   const { owner, summary, body, query, response } = route;
   const parameters = Object.entries(query ?? {}).map(([name, schema]): Parameter => {
     return { name, in: 'query', schema: schemaOf(schema) };

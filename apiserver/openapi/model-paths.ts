@@ -13,7 +13,7 @@ import type {
   Content,
   Fragment,
   OpenApiSchema,
-  Operation,
+  OpenApiOperation,
   Parameter,
   PathItem,
   RequestBody,
@@ -101,7 +101,7 @@ const strategicPatch: OpenApiSchema = {
 const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** The parts that differ between the operations of a kind. */
-interface Details extends Omit<Operation, 'operationId' | 'tags'> {
+interface Details extends Omit<OpenApiOperation, 'operationId' | 'tags'> {
   readonly action: string;
   /** The end of the operation's id. */
   readonly suffix?: string;
@@ -140,7 +140,7 @@ class ModelOperations {
     this.#example = exampleBody(model);
   }
 
-  list(suffix: 'ForAllNamespaces' | '' = ''): Operation {
+  list(suffix: 'ForAllNamespaces' | '' = ''): OpenApiOperation {
     const content = {
       ...objectContent(this.#list),
       'application/json;stream=watch': { schema: schemaReference(meta.watchEvent) },
@@ -157,7 +157,7 @@ class ModelOperations {
     });
   }
 
-  create(): Operation {
+  create(): OpenApiOperation {
     const headers = { Location: { description: 'Path of the object.', schema: { type: 'string' } } };
     return this.#operation({
       verb: 'create',
@@ -172,7 +172,7 @@ class ModelOperations {
     });
   }
 
-  deleteCollection(): Operation {
+  deleteCollection(): OpenApiOperation {
     return this.#operation({
       verb: 'deleteCollection',
       action: 'deletecollection',
@@ -186,7 +186,7 @@ class ModelOperations {
     });
   }
 
-  get(part: Part = ''): Operation {
+  get(part: Part = ''): OpenApiOperation {
     return this.#operation({
       verb: 'read',
       suffix: part,
@@ -198,7 +198,7 @@ class ModelOperations {
     });
   }
 
-  update(part: Part = ''): Operation {
+  update(part: Part = ''): OpenApiOperation {
     return this.#operation({
       verb: 'replace',
       suffix: part,
@@ -211,7 +211,7 @@ class ModelOperations {
     });
   }
 
-  patch(part: Part = ''): Operation {
+  patch(part: Part = ''): OpenApiOperation {
     const content: Content = {
       'application/merge-patch+json': { schema: { type: 'object', description: 'RFC 7396.' }, example: {} },
       'application/json-patch+json': { schema: schemaReference(meta.jsonPatch), example: [] },
@@ -233,7 +233,7 @@ class ModelOperations {
     });
   }
 
-  delete(): Operation {
+  delete(): OpenApiOperation {
     const either = { anyOf: [schemaReference(meta.status), this.#object] };
     const description = 'The object if its finalizers hold it, else a Status of Success.';
     return this.#operation({
@@ -249,7 +249,7 @@ class ModelOperations {
     });
   }
 
-  #operation({ verb, action, suffix = '', of, ...details }: Details): Operation {
+  #operation({ verb, action, suffix = '', of, ...details }: Details): OpenApiOperation {
     const { group, version, kind, scope } = this.#model;
     const scoped = scope === 'Namespaced' && suffix !== 'ForAllNamespaces' ? 'Namespaced' : '';
     return {

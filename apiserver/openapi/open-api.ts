@@ -27,7 +27,7 @@ export type Response =
   | { readonly $ref: string }
   | { readonly description: string; readonly headers?: OpenApiSchema; readonly content?: Content };
 
-export interface Operation {
+export interface OpenApiOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary?: string;
@@ -44,7 +44,7 @@ export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patc
 
 export type Method = (typeof methods)[number];
 
-export type PathItem = { readonly parameters?: readonly Parameter[] } & { readonly [M in Method]?: Operation };
+export type PathItem = { readonly parameters?: readonly Parameter[] } & { readonly [M in Method]?: OpenApiOperation };
 
 interface Tag {
   readonly name: string;

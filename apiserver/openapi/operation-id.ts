@@ -1,4 +1,4 @@
-import type { Fragment, Operation, PathItem } from './open-api.ts';
+import type { Fragment, OpenApiOperation, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 
 /**
@@ -21,14 +21,14 @@ export class OperationIds {
   unique(paths: Fragment['paths']): Fragment['paths'] {
     return Object.fromEntries(
       Object.entries(paths).map(([path, item]): [string, PathItem] => {
-        const renamed: Record<string, Operation> = {};
+        const renamed: Record<string, OpenApiOperation> = {};
         for (const method of methods) if (item[method] !== undefined) renamed[method] = this.#rename(item[method]);
         return [path, { ...item, ...renamed }];
       }),
     );
   }
 
-  #rename(operation: Operation): Operation {
+  #rename(operation: OpenApiOperation): OpenApiOperation {
     const count = (this.#seen.get(operation.operationId) ?? 0) + 1;
     this.#seen.set(operation.operationId, count);
     if (count === 1) return operation;

@@ -30,7 +30,7 @@ const errorContent: Content = {
 };
 
 /** The errors that operations refer to, by name. */
-export const errorResponses: Readonly<Record<string, Response>> = Object.fromEntries(
+export const documentedErrors: Readonly<Record<string, Response>> = Object.fromEntries(
   Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
 );
 

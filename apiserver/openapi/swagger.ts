@@ -1,14 +1,14 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
-import { concatenated, joinMembers, membersOf } from './document-piece.ts';
+import { concatenated, joinMembers, jsonMembersOf } from './document-piece.ts';
 import type { DocumentPiece } from './document-piece.ts';
 import { tagsOf } from './document.ts';
 import type { DocumentInfo } from './document.ts';
 import { metaSchemas } from './meta-schemas.ts';
-import type { OpenApiSchema, Operation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
+import type { OpenApiSchema, OpenApiOperation, Parameter, PathItem, RequestBody, Response } from './open-api.ts';
 import { methods } from './open-api.ts';
 import { OperationIds } from './operation-id.ts';
-import { errorResponses } from './responses.ts';
+import { documentedErrors } from './responses.ts';
 import { security, securityDefinitions } from './security-schemes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -26,24 +26,24 @@ export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[])
   const definitions: Buffer[] = [];
   for (const piece of pieces) {
     yield;
-    paths.push(Buffer.from(membersOf(mapValues(ids.unique(piece.paths), pathItem))));
+    paths.push(Buffer.from(jsonMembersOf(mapValues(ids.unique(piece.paths), pathItem))));
     yield;
     const schemas = JSON.parse(`{${piece.schemas.toString()}}`) as Readonly<Record<string, OpenApiSchema>>;
     yield;
     const plain = mapValues(schemas, plainSchema);
     yield;
-    definitions.push(Buffer.from(membersOf(plain)));
+    definitions.push(Buffer.from(jsonMembersOf(plain)));
   }
-  definitions.push(Buffer.from(membersOf(mapValues(metaSchemas, plainSchema))));
+  definitions.push(Buffer.from(jsonMembersOf(mapValues(metaSchemas, plainSchema))));
   yield;
   return yield* concatenated([
     Buffer.from(
-      `{${membersOf({ swagger: '2.0', info, security, securityDefinitions, tags: tagsOf(pieces) })},"paths":{`,
+      `{${jsonMembersOf({ swagger: '2.0', info, security, securityDefinitions, tags: tagsOf(pieces) })},"paths":{`,
     ),
     ...joinMembers(paths),
     Buffer.from('},"definitions":{'),
     ...joinMembers(definitions),
-    Buffer.from(`},"responses":${JSON.stringify(mapValues(errorResponses, response))}}`),
+    Buffer.from(`},"responses":${JSON.stringify(mapValues(documentedErrors, response))}}`),
   ]);
 }
 
@@ -58,7 +58,7 @@ function pathItem({ parameters, ...item }: PathItem): Json {
   };
 }
 
-function operation({ parameters = [], requestBody, responses, ...rest }: Operation): Json {
+function operation({ parameters = [], requestBody, responses, ...rest }: OpenApiOperation): Json {
   const body = requestBody === undefined ? [] : [bodyParameter(requestBody)];
   return {
     ...rest,

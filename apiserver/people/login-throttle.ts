@@ -67,19 +67,26 @@ export class LoginThrottle {
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
-    if (account !== undefined) this.#succeedAt(homeOf(account, address), account);
+    if (account !== undefined) this.#succeedAt(account, address);
     const known = this.#failures.address.get(address);
     if (known === undefined) return;
     if (known.count <= 1) this.#failures.address.delete(address);
     else this.#failures.address.set(address, { ...known, count: known.count - 1 });
   }
 
-  #succeedAt(home: string, account: string): void {
-    if (this.#homes.has(home)) this.#failures.home.delete(home);
-    else this.#failures.account.delete(account);
+  /** Notes an address from which an account has logged in before, as sessions tell after a restart. */
+  remember(account: string, address: string): void {
+    const home = homeOf(account, address);
     this.#homes.delete(home);
     this.#homes.add(home);
     dropOldest(this.#homes);
+  }
+
+  #succeedAt(account: string, address: string): void {
+    const home = homeOf(account, address);
+    if (this.#homes.has(home)) this.#failures.home.delete(home);
+    else this.#failures.account.delete(account);
+    this.remember(account, address);
   }
 
   #countsOf({ account, address }: Attempt): readonly (readonly [Part, string])[] {

@@ -76,7 +76,7 @@ export class People {
     const id = await this.#passwords.check(person, password);
     if (person === undefined || id === undefined) return undefined;
     this.#throttle.succeed(attempt);
-    return this.#sessions.begin({ user: person.name, uid: person.uid, password: id });
+    return this.#sessions.begin({ user: person.name, uid: person.uid, password: id, address });
   }
 
   /** Returns the user of a session; undefined when there is no such session, or it has ended. */
@@ -99,6 +99,7 @@ export class People {
   }
 
   start(): void {
+    for (const { user, address } of this.#sessions.homes()) this.#throttle.remember(user, address);
     this.#sweeps.start();
   }
 

@@ -33,6 +33,8 @@ interface OwnerByPassword {
   readonly uid: string;
   /** The id of the password that began it. */
   readonly password: string;
+  /** Where it began. Absent in sessions of earlier versions. */
+  readonly address?: string;
 }
 
 interface OwnerByIssuer {
@@ -106,6 +108,15 @@ export class Sessions {
 
   async end(secret: string): Promise<void> {
     await this.#delete(hashOf(secret));
+  }
+
+  /** The users of open sessions with the addresses from which they logged in, the latest last. */
+  homes(): readonly { readonly user: string; readonly address: string }[] {
+    const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
+    open.sort((a, b) => a.session.startedMs - b.session.startedMs);
+    return open.flatMap(({ session }) =>
+      'password' in session && session.address !== undefined ? [{ user: session.user, address: session.address }] : [],
+    );
   }
 
   /** Deletes sessions that have ended, and those that `isVoid` names. */

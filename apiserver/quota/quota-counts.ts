@@ -1,6 +1,6 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { ResourceQuotaObject } from '../builtin/resource-quota-kind.ts';
-import { countOf } from '../builtin/resource-quota-kind.ts';
+import { parseCount } from '../builtin/resource-quota-kind.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
@@ -20,7 +20,7 @@ export function readQuota(entry: Entry): ReadQuota {
   if (quota === undefined) {
     const object = decodeObject<ResourceQuotaObject>(entry.bytes);
     const amounts = Object.entries(object.spec?.hard ?? {});
-    quota = { object, hard: new Map(amounts.map(([key, amount]) => [key, countOf(amount) ?? 0])) };
+    quota = { object, hard: new Map(amounts.map(([key, amount]) => [key, parseCount(amount) ?? 0])) };
     known.set(entry, quota);
   }
   return quota;

@@ -15,6 +15,7 @@ import { proposeBrokenDelete, proposeReplacement } from './rules/broken-rules.ts
 import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal.ts';
 import { KeyedMutex } from './writes/keyed-mutex.ts';
 import { Committer } from './writes/committer.ts';
+import type { Refusal } from './writes/committer.ts';
 import type { RegistryOptions } from './writes/registry-options.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
@@ -22,9 +23,9 @@ import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
 import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './rules/write-rules.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
 import { WritePlanner } from './writes/write-plan.ts';
-import type { Change, WritePlan } from './writes/write-plan.ts';
+import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
 import { deletionAnswer, storedAnswer, writtenAs } from './writes/write-result.ts';
-import type { WriteResult } from './writes/write-result.ts';
+import type { Written, WriteResult } from './writes/write-result.ts';
 
 /** The number of names tried for a generateName. */
 const maxNameDraws = 8;
@@ -33,6 +34,8 @@ const maxNameDraws = 8;
  * The number of plans for a write whose object other replicas keep changing, before the client is asked to try again.
  */
 const maxRaces = 16;
+
+type PlannedCommit = Extract<WritePlan, { readonly kind: 'commit' }>;
 
 const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
 
@@ -100,7 +103,7 @@ export class Registry {
     const { rules } = resource;
     const { force = false, onContested } = options;
     const isLarge = body.isLarge === true || resource.takesLong;
-    const propose: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) =>
       proposeApply(rules, stored, body, { force, onContested, ...request });
     for (let race = 0; race < maxRaces; race += 1) {
       try {
@@ -123,8 +126,8 @@ export class Registry {
   /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
-    const propose: Change['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
-    const proposeBroken: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
+    const proposeBroken: RequestedChange['propose'] = (stored, request) =>
       proposeReplacement(rules, stored, body, { ...request, ...this.#planner.newIdentity() });
     return this.#change(resource, {
       key,
@@ -140,7 +143,7 @@ export class Registry {
       checkPreconditions(resource.model, stored, options.preconditions ?? {});
       return patch.type === 'json' ? applyJsonPatch(stored, patch.operations) : applyMergePatch(stored, patch.patch);
     };
-    const propose: Change['propose'] = (stored, request) =>
+    const propose: RequestedChange['propose'] = (stored, request) =>
       proposePatch(resource.rules, stored, () => patched(stored), request);
     return this.#change(resource, { key, options, isLarge: patch.isLarge === true, propose });
   }
@@ -189,7 +192,7 @@ export class Registry {
     );
   }
 
-  #change(resource: Resource, change: Change): Promise<WriteResult> {
+  #change(resource: Resource, change: RequestedChange): Promise<WriteResult> {
     const { key, options } = change;
     return this.#locks.run(resource.keyPrefix + formatKey(key), async () => {
       const ready = resource.whenWritable();
@@ -214,7 +217,9 @@ export class Registry {
       const { write, warnings, release } = plan;
       const committed = dryRun
         ? writtenAs(write.data, write.stored?.revision)
-        : this.#committer.commit(resource, write);
+        : plan.recheck === undefined
+          ? this.#committer.commit(resource, write)
+          : this.#commitInTurn(plan, resource, race);
       const written = await (release === undefined ? committed : Promise.resolve(committed).finally(release));
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
@@ -222,6 +227,16 @@ export class Registry {
       return { outcome: outcomes[write.op], warnings, ...storedAnswer(write, written) };
     }
     throw conflict(resource.model, name);
+  }
+
+  /** Commits a write that depends on other objects: it is checked once more at its turn. */
+  #commitInTurn({ write, recheck }: PlannedCommit, resource: Resource, race: number): Promise<Written | Refusal> {
+    const { turns } = this.#options;
+    if (turns === undefined) return this.#committer.commit(resource, write);
+    return turns.run(race, async (claims) => {
+      recheck?.();
+      return this.#committer.commit(resource, { ...write, requires: [...write.requires, ...claims] });
+    });
   }
 
   /**

@@ -8,7 +8,9 @@ import { takeOverQuota } from '../quota/quota-controller.ts';
 import { QuotaLedger } from '../quota/quota-ledger.ts';
 import type { QuotaLedgerParts } from '../quota/quota-ledger.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { StoreVault } from '../registry/vault/store-vault.ts';
 import type { RegistryOptions } from '../registry/writes/registry-options.ts';
+import { WriteTurns } from '../registry/writes/write-turns.ts';
 import type { Settings } from './api-server-options.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 
@@ -38,13 +40,24 @@ interface QuotaAdmissionParts {
   readonly registry: () => Registry;
 }
 
+export interface WriteRuleParts {
+  readonly table: ResourceTable;
+  readonly authorizer: RbacAuthorizer;
+  readonly vault: StoreVault;
+  /** True when other processes write to the database. */
+  readonly isShared: boolean;
+}
+
 /** The rules of writes that depend on other objects: definition and namespace must exist, and users grant only what they have. */
 export function writeRules(
-  table: ResourceTable,
-  authorizer: RbacAuthorizer,
-): Pick<RegistryOptions, 'creationRules' | 'guards'> {
+  settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
+  { table, authorizer, vault, isShared }: WriteRuleParts,
+): Pick<RegistryOptions, 'creationRules' | 'guards' | 'turns'> {
+  const id = settings.uuid();
+  const holder = { hold: async () => vault.hold('turn/permissions', id), reach: async () => vault.reach() };
   return {
     creationRules: [definitionAdmission(table), namespaceAdmission(table)],
     guards: [grantGuard(authorizer), userGuard(authorizer)],
+    turns: new WriteTurns({ ...settings, holder: isShared ? holder : undefined }),
   };
 }

@@ -159,14 +159,14 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange'> &
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
     Pick<Parts, 'table' | 'admissions'> &
     Pick<Access, 'authorizer'> & { readonly store: Store },
 ): Registry {
-  const { store, table, authorizer, admissions, commits, revisions, onChange } = parts;
+  const { store, table, authorizer, admissions, commits, revisions, onChange, vault } = parts;
   const registry: Registry = new Registry({
     ...settings,
-    ...writeRules(table, authorizer),
+    ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
     leaders: leaderRules(table),
     hooks: admissions,
     reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),

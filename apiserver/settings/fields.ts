@@ -12,7 +12,7 @@ export interface FieldPlaces {
 }
 
 /** A mapping in a file of settings. Each getter throws SettingsFileError when the value has another type. */
-export class Fields {
+export class SettingsFields {
   readonly #places: FieldPlaces;
   readonly #at: string;
   readonly #values: Readonly<Record<string, unknown>>;
@@ -64,17 +64,17 @@ export class Fields {
   }
 
   /** Returns no item for an absent list. */
-  items(name: string): readonly Fields[] {
+  items(name: string): readonly SettingsFields[] {
     return this.#list(name).map((value, index) => this.#mapping(`${name}[${index}]`, value));
   }
 
-  child(name: string): Fields | undefined {
+  child(name: string): SettingsFields | undefined {
     const value = this.#value(name);
     return value === undefined ? undefined : this.#mapping(name, value);
   }
 
   /** Returns a mapping that must be there. */
-  mapping(name: string): Fields {
+  mapping(name: string): SettingsFields {
     return this.#mapping(name, this.#value(name));
   }
 
@@ -94,9 +94,9 @@ export class Fields {
     return Array.isArray(value) ? value : this.#refuse(name, 'must be a list');
   }
 
-  #mapping(name: string, value: unknown): Fields {
+  #mapping(name: string, value: unknown): SettingsFields {
     if (!isJsonObject(value)) return this.#refuse(name, 'must be a mapping of keys to values');
-    return new Fields(this.#places, this.#path(name), value);
+    return new SettingsFields(this.#places, this.#path(name), value);
   }
 
   #path(name: string): string {

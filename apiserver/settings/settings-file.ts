@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { readYamlDocuments } from '../decode/yaml-documents.ts';
 import { readPrivate } from '../tls/private-file.ts';
-import { Fields, SettingsFileError } from './fields.ts';
+import { SettingsFields, SettingsFileError } from './fields.ts';
 
 /** People write these files by hand, so they need little depth. */
 const limits = { maxDepth: 32 } as const;
@@ -36,7 +36,7 @@ export async function readSecret(path: string): Promise<string> {
  * Parses the one YAML document of a file of settings.
  * @throws SettingsFileError that names file and line
  */
-export function parseSettings({ path, text }: SettingsText): Fields {
+export function parseSettings({ path, text }: SettingsText): SettingsFields {
   const [document, ...others] = readYamlDocuments(text, limits);
   if (document === undefined) throw new SettingsFileError(`${path}: is empty`);
   // The parser quotes the wrong text, which may be a misplaced secret.
@@ -47,5 +47,5 @@ export function parseSettings({ path, text }: SettingsText): Fields {
   if (second !== undefined) throw new SettingsFileError(`${path}:${second.line}: must hold one YAML document only`);
   const { value, line, lineOf } = document;
   if (!isJsonObject(value)) throw new SettingsFileError(`${path}:${line}: must be a mapping of keys to values`);
-  return new Fields({ path, lineOf }, '', value);
+  return new SettingsFields({ path, lineOf }, '', value);
 }

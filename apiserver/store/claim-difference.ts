@@ -43,13 +43,13 @@ interface ColumnsOfClaims {
 }
 
 /** Parts of bounded length; each is made on demand. */
-export function* partsOf<T>(items: readonly T[], length: number): Generator<readonly T[], void, undefined> {
+export function* claimPartsOf<T>(items: readonly T[], length: number): Generator<readonly T[], void, undefined> {
   for (let from = 0; from < items.length; from += length) yield items.slice(from, from + length);
 }
 
 /** Columns for statements that take arrays: each is bounded, however many claims there are, and is made on demand. */
 export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
-  for (const part of partsOf(claims, claimsPerStatement)) {
+  for (const part of claimPartsOf(claims, claimsPerStatement)) {
     yield {
       indexes: part.map(({ index }) => index),
       values: part.map(({ value }) => value),

@@ -54,7 +54,7 @@ export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issu
   return { key: pemOf(keys.privateKey), cert: `${certificate.toString('pem')}\n` };
 }
 
-export interface ServerRequest extends Validity {
+export interface ServerCertificateRequest extends Validity {
   /** Host names and addresses of the server. */
   readonly names: readonly string[];
 }
@@ -77,7 +77,7 @@ export async function issueClient(authority: KeyAndChain, request: ClientRequest
 }
 
 /** Makes a new key, and a certificate for it that the authority signs. */
-export async function issueServer(authority: KeyAndChain, request: ServerRequest): Promise<Issued> {
+export async function issueServer(authority: KeyAndChain, request: ServerCertificateRequest): Promise<Issued> {
   const { names, ...validity } = request;
   const usage = new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]);
   const addresses = new SubjectAlternativeNameExtension(

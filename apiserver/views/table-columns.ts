@@ -95,7 +95,9 @@ function putAt(parts: object, path: readonly string[], value: unknown): void {
   let place = parts;
   for (const name of path.slice(0, -1)) {
     if (!Object.hasOwn(place, name)) setField(place, name, {});
-    place = Reflect.get(place, name) as object;
+    const below: unknown = Reflect.get(place, name);
+    if (typeof below !== 'object' || below === null) return;
+    place = below;
   }
   setField(place, path.at(-1) ?? '', value);
 }

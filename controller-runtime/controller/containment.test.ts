@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ReconcileResult } from './definition/reconciler.ts';
-import { controller, on, type ControllerOptions } from './definition/controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
+import { on } from './definition/followed-kind.ts';
 import type { KeySource } from './definition/key-source.ts';
 import { createManager } from '../manager/manager.ts';
 import { eventually } from '../testing/eventually.ts';

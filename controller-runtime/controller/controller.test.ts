@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
-import { controller, on, type ControllerOptions } from './definition/controller-definition.ts';
+import { controller, type ControllerOptions } from './definition/controller-definition.ts';
+import { on } from './definition/followed-kind.ts';
 import { controllerFor } from './definition/controller-builder.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 import { terminal } from './definition/terminal-error.ts';

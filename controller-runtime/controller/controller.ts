@@ -1,5 +1,5 @@
 import type { ApiObject, Clock, Logger, ObjectKey } from '../api/index.ts';
-import { aborted } from '../client/abort.ts';
+import { aborted, linkAbort } from '../client/abort.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
 import { sleep } from '../clock/sleep.ts';
@@ -15,7 +15,15 @@ import { childLogger } from './sources/child-logger.ts';
 import { ConflictWaits } from './run/conflict-waits.ts';
 import type { ControllerDefinition } from './definition/controller-definition.ts';
 import { EventSource } from './sources/event-source.ts';
-import { followCache, informersOf, waitFor } from './sources/follow-caches.ts';
+import {
+  followCache,
+  followedKinds,
+  informerOf,
+  informersOf,
+  readableInformers,
+  waitFor,
+} from './sources/follow-caches.ts';
+import { followIdOf, type OwnedSource, type WatchSource } from './definition/followed-kind.ts';
 import { HotLoopDetector } from './run/hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
@@ -49,10 +57,11 @@ export class Controller {
   readonly #definition: ControllerDefinition;
   readonly #parts: ControllerParts;
   readonly #logger: Logger;
-  readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly #informers: Map<string, Informer<ApiObject>>;
   readonly #view: CacheView;
   readonly #statusWrites = new OwnRevisions();
   readonly #finalizerWrites = new OwnRevisions();
+  readonly #quietWrites = new OwnRevisions();
   readonly #queue: WorkQueue;
   readonly #waits: ConflictWaits;
   readonly #events: EventSource;
@@ -61,6 +70,8 @@ export class Controller {
   readonly #mappings: Mappings;
   readonly #observer: RunObserver;
   readonly #recorder: EventWriter;
+  readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
+  #following: AbortController | undefined;
   /** Runs under way. */
   readonly #running = new Map<string, ReconcileRun>();
   /** Keys of those that have outlasted their timeout. */
@@ -74,8 +85,9 @@ export class Controller {
     this.#definition = definition;
     this.#parts = parts;
     this.#logger = childLogger(parts.logger, { controller: definition.name });
-    this.#informers = informersOf(definition, client);
-    this.#view = new CacheView(this.#informers);
+    this.#informers = new Map(informersOf(definition, client));
+    const readable = readableInformers(definition, this.#informers);
+    this.#view = new CacheView(readable);
     const { metrics } = parts;
     this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
     this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
@@ -94,12 +106,15 @@ export class Controller {
       related: new RelatedObjects({
         controller: definition.name,
         owns: definition.owns,
-        informers: this.#informers,
+        follows: followedKinds(definition),
+        informers: readable,
         view: this.#view,
       }),
       ownKind: { kindId: kindIdOf(definition.model), cacheId: cacheIdOf(definition.model) },
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
+      quietWrites: this.#quietWrites,
+      quietKinds: quietKindsOf(definition),
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
       events: this.#recorder,
       onTimeout: (run, error) => this.#onTimeout(run, error),
@@ -112,8 +127,8 @@ export class Controller {
    */
   async run(signal: AbortSignal): Promise<void> {
     const following = new AbortController();
-    const parts = { clock: this.#parts.clock, logger: this.#logger, signal: following.signal };
-    const caches = [...this.#informers].map(([cacheId, informer]) => followCache(informer, cacheId, parts));
+    for (const [id, informer] of this.#informers) this.#follow(id, informer, following.signal);
+    this.#following = following;
     const sources = this.#runSources(signal);
     try {
       this.#mappings.start();
@@ -123,7 +138,7 @@ export class Controller {
       await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
       this.#events.stop();
       following.abort();
-      await Promise.all([...caches, ...sources]);
+      await Promise.all([...Array.from(this.#caches.values(), ({ done }) => done), ...sources]);
       await this.#recorder.close();
       this.#observer.stop();
     }
@@ -169,6 +184,38 @@ export class Controller {
     return this.#queue.sizes();
   }
 
+  /** Follows one more kind while it runs. */
+  addSource(source: OwnedSource | WatchSource): void {
+    const id = followIdOf(source);
+    const informer = this.#informers.get(id) ?? informerOf(source, this.#parts.client);
+    if (!this.#informers.has(id) && this.#following !== undefined) {
+      this.#informers.set(id, informer);
+      this.#follow(id, informer, this.#following.signal);
+    }
+    this.#events.add(source, informer);
+  }
+
+  /** Leaves out the events of a kind that was added. The cache goes with the last source that reads it. */
+  removeSource(source: OwnedSource | WatchSource): void {
+    this.#events.remove(source);
+    const id = followIdOf(source);
+    const isRead = followedKinds(this.#definition).some((each) => followIdOf(each) === id);
+    if (isRead || this.#events.reads(id)) return;
+    this.#caches.get(id)?.stop.abort();
+    this.#informers.delete(id);
+  }
+
+  hasSyncedSource(source: OwnedSource | WatchSource): boolean {
+    return this.#events.hasSynced(source);
+  }
+
+  #follow(id: string, informer: Informer<ApiObject>, signal: AbortSignal): void {
+    const stop = new AbortController();
+    const unlink = linkAbort(stop, signal);
+    const parts = { clock: this.#parts.clock, logger: this.#logger, signal: stop.signal };
+    this.#caches.set(id, { stop, done: followCache(informer, id, parts).finally(unlink) });
+  }
+
   #createEvents(): EventSource {
     return new EventSource({
       definition: this.#definition,
@@ -177,6 +224,7 @@ export class Controller {
       queue: this.#queue,
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
+      quietWrites: this.#quietWrites,
       onObserved: (object) => {
         this.#view.observed(object);
         this.#waits.observed(object);
@@ -261,4 +309,9 @@ export class Controller {
     );
     for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
   }
+}
+
+/** The kinds of which a source leaves out the controller's own writes. */
+function quietKindsOf({ owns, watches }: ControllerDefinition): ReadonlySet<string> {
+  return new Set([...owns, ...watches].filter((each) => each.ignoreOwnWrites).map(({ model }) => kindIdOf(model)));
 }

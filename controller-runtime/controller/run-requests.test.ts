@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { RequestOptions } from '../client/client.ts';
-import { controller, on } from './definition/controller-definition.ts';
+import { controller } from './definition/controller-definition.ts';
+import { on } from './definition/followed-kind.ts';
 import { Badge, Harness, Person } from './harness.test-support.ts';
 
 const verbs = [

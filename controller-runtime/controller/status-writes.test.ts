@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { on } from './definition/controller-definition.ts';
+import { on } from './definition/followed-kind.ts';
 import { Badge, eachHarness, Person } from './harness.test-support.ts';
 
 describe('a status that a controller writes', () => {

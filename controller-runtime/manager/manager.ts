@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
 import { Controller } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
+import type { OwnedSource, WatchSource } from '../controller/definition/followed-kind.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 import type { RunRecord } from '../controller/observe/run-history.ts';
 import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
@@ -56,6 +57,14 @@ export interface ControllerStatus {
 }
 
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
+
+/** A followed kind that was added to a running controller. */
+export interface WatchHandle {
+  /** True when the controller has been given every object that was there. */
+  hasSynced(): boolean;
+  /** Events of the kind no longer enqueue keys. May be called again. */
+  remove(): void;
+}
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
@@ -163,6 +172,36 @@ export class Manager {
     if (this.#state !== 'running') return;
     this.#caches?.follow(definition);
     if (this.#client !== undefined) this.#start(definition, this.#client);
+  }
+
+  /**
+   * Adds a followed kind to a controller; a running one follows it from now on, beginning with the objects that are there. The
+   * source ends with the controller, or when the handle is removed. Throws when there is no such controller.
+   */
+  addWatch(controllerName: string, source: OwnedSource | WatchSource): WatchHandle {
+    const name = this.#nameOf(controllerName);
+    this.#replace(name, ({ owns, watches }) =>
+      source.map === undefined ? { owns: [...owns, source] } : { watches: [...watches, source] },
+    );
+    this.#controllers.get(name)?.addSource(source);
+    return {
+      hasSynced: () => this.#controllers.get(name)?.hasSyncedSource(source) === true,
+      remove: () => this.#removeWatch(name, source),
+    };
+  }
+
+  #removeWatch(name: string, source: OwnedSource | WatchSource): void {
+    this.#replace(name, ({ owns, watches }) => ({
+      owns: owns.filter((other) => other !== source),
+      watches: watches.filter((other) => other !== source),
+    }));
+    this.#controllers.get(name)?.removeSource(source);
+  }
+
+  /** The next controller of this name is made by it, as after an election. */
+  #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
+    const definition = this.#definitions.get(name);
+    if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));
   }
 
   /** Stops a controller, within the grace, and removes it. Resolves when it has stopped; at once when there is none. */

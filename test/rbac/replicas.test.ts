@@ -45,6 +45,40 @@ describe('roles of two servers on one database', () => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
+  it('let one of two writes pass that take from each other what they need', async () => {
+    const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
+    const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+    const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
+    const verbs = ['get', 'update'];
+    const write = { verbs, apiGroups: [group], resources: ['clusterroles', 'clusterrolebindings'] };
+    const roles = `${rbac}/clusterroles`;
+    const bind = async (name: string, role: string, user: string): Promise<object> =>
+      first.create(clusterBindings, {
+        metadata: { name },
+        roleRef: { kind: 'ClusterRole', name: role },
+        subjects: [{ kind: 'User', name: user }],
+      });
+    await first.create(roles, { metadata: { name: 'secrets' }, rules: [secrets, write] });
+    await first.create(roles, { metadata: { name: 'lists' }, rules: [list, write] });
+    await bind('bob-secrets', 'secrets', 'bob');
+    await bind('eva-lists', 'lists', 'eva');
+    for (let round = 0; round < 15; round += 1) {
+      const name = `both-${round}`;
+      const role = await first.create(roles, { metadata: { name }, rules: [list] });
+      const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
+      // Bob has `list` by the binding that eva takes from him; eva does not have what bob adds to its role.
+      const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
+      const grown = { ...role, rules: [list, secrets] };
+      const answers = await Promise.all([
+        first.put(`${clusterBindings}/${name}`, moved, { headers: as('eva') }),
+        second.put(`${roles}/${name}`, grown, { headers: as('bob') }),
+      ]);
+      expect(answers.map(({ status }) => status).sort(), `round ${round}`).to.deep.equal([200, 403]);
+      // The next round must not find permissions of this one.
+      await first.delete(`${clusterBindings}/${name}`);
+    }
+  });
+
   it('are made once, whichever server started first', async () => {
     for (const server of servers) {
       const { body } = await server.get(`${rbac}/clusterroles/view`);

@@ -11,6 +11,8 @@ export interface Running {
   readonly clock: FakeClock;
   /** Returns the number of requests that runs made. */
   requestsOfRuns(): number;
+  /** Returns the reasons for which a key of the first controller is queued. */
+  reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
   /** Starts the controllers again, with new caches and queues. */
   restart(): Promise<void>;
@@ -44,6 +46,7 @@ export async function runControllers(transport: Transport, options: RunOptions):
     faulty,
     clock,
     requestsOfRuns: () => faulty.requests.filter(({ reconcileID }) => reconcileID !== undefined).length,
+    reasonsOf: (key) => (kit.manager.stateOf(controllers[0]?.name ?? '', key)?.reasons ?? []).map(({ type }) => type),
     settle: () => kit.settle(),
     restart: async () => {
       await kit.stop();

@@ -68,7 +68,7 @@ for (const transport of transports) {
     it('finds objects by an index that their model declares, in the state that this controller wrote', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
-        watches: [on(Worker, () => ['red'])],
+        watches: [on(Worker, () => ['red'], { indexes: ['spec.task'] })],
         async reconcile({ related, client }: TeamRun) {
           const digging = (): string[] => related(Worker, 'spec.task', 'dig').map(({ metadata }) => metadata.name);
           seen.push(digging());

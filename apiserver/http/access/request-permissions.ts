@@ -8,7 +8,7 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { callerOf, noteForAudit } from '../request/caller.ts';
-import type { Grant } from '../request/request-state.ts';
+import type { RequestGrant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { noteCurrent } from './current.ts';
@@ -21,7 +21,7 @@ const decidedAtOnce = 300;
 
 /** A request whose response goes on: a watch, a stream, an export. */
 interface OpenRequest {
-  readonly grants: readonly Grant[];
+  readonly grants: readonly RequestGrant[];
   readonly isValid: CredentialCheck;
   readonly end: (error: ApiError) => void;
 }
@@ -100,7 +100,7 @@ export class RequestPermissions {
     }
   }
 
-  #problemOf(grants: readonly Grant[]): ApiError | undefined {
+  #problemOf(grants: readonly RequestGrant[]): ApiError | undefined {
     const { authorizer } = this.#parts;
     for (const { user, attributes } of grants) {
       if (!authorizer.decide(user, attributes).allowed) return forbidden(user, attributes);

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { AuditedResponse } from '../../audit/audit-event.ts';
 import type { AuditDecision } from '../../audit/audit-policy.ts';
-import { maxBodyLength, recordedBodies, recordedJson, tooLarge } from '../../audit/recorded-json.ts';
+import { maxBodyLength, recordedBodies, recordedJson, omittedBody } from '../../audit/recorded-json.ts';
 import type { RecordedBodies } from '../../audit/recorded-json.ts';
 import { hasSecretBody } from '../../audit/secret-bodies.ts';
 import type { Attributes } from '../../authorization/attributes.ts';
@@ -29,7 +29,7 @@ function responseJson(context: Context, omitManagedFields: boolean): string | un
   const { body } = context;
   if (body === undefined || body === null || context.respond === false) return undefined;
   const isJson = body instanceof Buffer && !context.res.hasHeader('Content-Encoding');
-  if (!isJson || body.length > maxBodyLength) return tooLarge;
-  if (context.res.getHeader('Content-Type') !== 'application/json') return tooLarge;
+  if (!isJson || body.length > maxBodyLength) return omittedBody;
+  if (context.res.getHeader('Content-Type') !== 'application/json') return omittedBody;
   return recordedJson(JSON.parse(body.toString('utf8')), omitManagedFields);
 }

@@ -7,7 +7,7 @@ import type { Registry } from '../../registry/registry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { readScale, scaleOf, scalePatch } from '../../registry/rules/scale.ts';
 import type { ScaleRequest } from '../../registry/rules/scale.ts';
-import type { Format } from '../request/accept.ts';
+import type { ResponseFormat } from '../request/accept.ts';
 import { readObjectBody } from '../request/object-body.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
 import { patchTypes, readPatch } from '../request/patch-body.ts';
@@ -20,7 +20,7 @@ export interface ScaleCall {
   readonly context: Context;
   readonly resource: Resource;
   readonly key: ObjectKey;
-  readonly format: Format;
+  readonly format: ResponseFormat;
   readonly paths: ScaleSubresource;
 }
 

@@ -12,7 +12,7 @@ import { badRequest, clip, conflict, invalid, notFound } from '../../registry/ob
 import { formatTime } from '../../registry/object/time.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
-import type { Format } from '../request/accept.ts';
+import type { ResponseFormat } from '../request/accept.ts';
 import { readObjectBody } from '../request/object-body.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
 import { readWriteOptions } from '../request/write-options.ts';
@@ -37,7 +37,7 @@ export interface TokenRequestCall {
   readonly context: Context;
   readonly resource: Resource;
   readonly key: ObjectKey;
-  readonly format: Format;
+  readonly format: ResponseFormat;
 }
 
 export interface TokenRequestParts {

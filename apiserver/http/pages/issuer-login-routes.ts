@@ -16,7 +16,7 @@ import { issuerPath } from './issuer-path.ts';
 import type { IssuerPath } from './issuer-path.ts';
 import { localPath, sendContinuePage, sendLoginPage } from './send-login-page.ts';
 
-export interface IssuerLoginParts {
+export interface IssuerLoginRouteParts {
   readonly people: People;
   readonly proxies: TrustedProxies;
   readonly refusals: RefusalLog;
@@ -35,7 +35,7 @@ const problems: Readonly<Record<LoginFailureReason, string>> = {
  * `/login/oidc/<name>` leads a browser to the page of an issuer, and `/login/oidc/<name>/callback` is where it comes back:
  * returns undefined for other paths. Both need no credential.
  */
-export function answerIssuerLogin(context: Context, parts: IssuerLoginParts): Promise<void> | undefined {
+export function answerIssuerLogin(context: Context, parts: IssuerLoginRouteParts): Promise<void> | undefined {
   const path = issuerPath(withoutTrailingSlash(context.path));
   if (path === undefined) return undefined;
   if (context.method !== 'GET') refuseMethod(context, ['GET']);
@@ -43,7 +43,7 @@ export function answerIssuerLogin(context: Context, parts: IssuerLoginParts): Pr
   return path.isCallback ? comeBack(context, parts, path) : begin(context, parts, path);
 }
 
-async function begin(context: Context, parts: IssuerLoginParts, { provider }: IssuerPath): Promise<void> {
+async function begin(context: Context, parts: IssuerLoginRouteParts, { provider }: IssuerPath): Promise<void> {
   const { people, proxies } = parts;
   const next = nextOf(context);
   const scheme = proxies.schemeOf(context);
@@ -60,7 +60,7 @@ async function begin(context: Context, parts: IssuerLoginParts, { provider }: Is
   }
 }
 
-async function comeBack(context: Context, parts: IssuerLoginParts, { provider }: IssuerPath): Promise<void> {
+async function comeBack(context: Context, parts: IssuerLoginRouteParts, { provider }: IssuerPath): Promise<void> {
   const { people, proxies } = parts;
   const isSecure = proxies.schemeOf(context) === 'https';
   const sealed = readLoginCookie(context.get('Cookie'), isSecure);
@@ -86,7 +86,7 @@ function nextOf({ query: { next } }: Context): string {
 /** Shows the login page with the reason, in words of this server alone: what the issuer or the browser sent is not repeated. */
 function refuse(
   context: Context,
-  { refusals, logger, people }: IssuerLoginParts,
+  { refusals, logger, people }: IssuerLoginRouteParts,
   { error, next }: { readonly error: unknown; readonly next: string },
 ): void {
   const page = { next, providers: people.issuers.offers() };

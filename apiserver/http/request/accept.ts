@@ -2,9 +2,9 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import { LRUCache } from 'lru-cache';
 
 /** The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches. */
-export type Format = 'json' | 'yaml' | 'problem' | 'sse';
+export type ResponseFormat = 'json' | 'yaml' | 'problem' | 'sse';
 
-const formats: Readonly<Record<string, Format>> = {
+const formats: Readonly<Record<string, ResponseFormat>> = {
   'application/json': 'json',
   'application/*': 'json',
   '*/*': 'json',
@@ -17,13 +17,13 @@ const maxAcceptLength = 1024;
 
 /** A range of an Accept header; `shape`, such as `table.v1.meta.k8s.io`, requests another form of the response. */
 interface Range {
-  readonly format: Format;
+  readonly format: ResponseFormat;
   readonly shape?: string;
 }
 
 /** The format of a response. */
 export interface Accepted<T> {
-  readonly format: Format;
+  readonly format: ResponseFormat;
   /** undefined: the object itself. */
   readonly shape?: T;
 }
@@ -39,7 +39,7 @@ const plainJson: Accepted<never> = { format: 'json' };
  */
 export function negotiate<T = never>(
   header: string | undefined,
-  offered: readonly Format[],
+  offered: readonly ResponseFormat[],
   shapes: Readonly<Record<string, T>> = {},
 ): Accepted<T> {
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return plainJson;
@@ -82,7 +82,7 @@ function parseAccept(header: string): readonly Range[] {
 }
 
 function parseRange(text: string): {
-  readonly format: Format | undefined;
+  readonly format: ResponseFormat | undefined;
   readonly shape: string | undefined;
   readonly quality: number;
 } {
@@ -93,7 +93,7 @@ function parseRange(text: string): {
   return { format: formats[type], shape, quality: Number.isNaN(quality) ? 0 : quality };
 }
 
-function mediaTypes(offered: readonly Format[]): string {
+function mediaTypes(offered: readonly ResponseFormat[]): string {
   return Object.entries(formats)
     .filter(([type, format]) => !type.includes('*') && format !== 'problem' && offered.includes(format))
     .map(([type]) => type)

@@ -3,10 +3,10 @@ import type { ListRequest } from '../../registry/reads/lister.ts';
 import { parseSort } from '../../registry/object/sort-term.ts';
 import { parseRevision } from '../../registry/history/revisions.ts';
 import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
-import type { Query } from './query.ts';
+import type { QueryParameters } from './query.ts';
 
 /** Selection and order of a list or watch. 400 for invalid values. */
-export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
+export function readSelection(query: QueryParameters): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
   return {
     labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),
     fieldSelector: parseFieldSelector(allOf(query, 'fieldSelector')),
@@ -14,30 +14,26 @@ export function readSelection(query: Query): Pick<ListRequest, 'labelSelector' |
 }
 
 /** All parameters of a list (objects-and-http "Lists"). */
-export function readListOptions(query: Query): ListRequest {
+export function readListOptions(query: QueryParameters): ListRequest {
   const page = readPage(query);
   const chunk = readChunk(query);
   if (page !== undefined && chunk !== undefined) {
     throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
   }
   const resourceVersion = firstOf(query, 'resourceVersion');
-  return {
-    sort: parseSort(allOf(query, 'sort').filter((term) => term !== '')),
-    ...readSelection(query),
-    ...(page === undefined ? {} : { page }),
-    ...(chunk === undefined ? {} : { chunk }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...readMatch(query, resourceVersion),
-  };
+  const sort = parseSort(allOf(query, 'sort').filter((term) => term !== ''));
+  const { labelSelector, fieldSelector } = readSelection(query);
+  const { exact } = readMatch(query, resourceVersion);
+  return { sort, labelSelector, fieldSelector, page, chunk, resourceVersion, exact };
 }
 
-function readPage(query: Query): ListRequest['page'] {
+function readPage(query: QueryParameters): ListRequest['page'] {
   const page = integerOf(query, 'page', 1);
   const size = integerOf(query, 'size', 0);
   return page === undefined && size === undefined ? undefined : { page: page ?? 1, size: size ?? 0 };
 }
 
-function readChunk(query: Query): ListRequest['chunk'] {
+function readChunk(query: QueryParameters): ListRequest['chunk'] {
   const limit = readLimit(query);
   const token = firstOf(query, 'continue');
   if (limit === undefined && token === undefined) return undefined;
@@ -45,11 +41,11 @@ function readChunk(query: Query): ListRequest['chunk'] {
 }
 
 /** A negative limit means no limit, as with kube-apiserver. */
-function readLimit(query: Query): number | undefined {
+function readLimit(query: QueryParameters): number | undefined {
   return /^-\d{1,15}$/.test(firstOf(query, 'limit') ?? '') ? 0 : integerOf(query, 'limit', 0);
 }
 
-function readMatch(query: Query, resourceVersion: string | undefined): Pick<ListRequest, 'exact'> {
+function readMatch(query: QueryParameters, resourceVersion: string | undefined): Pick<ListRequest, 'exact'> {
   const options = 'ListOptions';
   const match = choiceOf(query, { name: 'resourceVersionMatch', supported: ['Exact', 'NotOlderThan'], options });
   const token = firstOf(query, 'continue');

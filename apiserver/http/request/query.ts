@@ -4,24 +4,31 @@ import type { Context } from 'koa';
 import { invalidOptions } from '../../registry/object/resource-errors.ts';
 
 /** Parameters as koa parses them: a repeated one becomes an array. */
-export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Returns the parameters of a request, parsed once: koa looks them up by the whole query each time. */
+export function queryOf(context: Context): QueryParameters {
+  const { state } = context;
+  state.query ??= context.query;
+  return state.query;
+}
 
 /** The first value; undefined when absent or empty. */
-export function firstOf(query: Query, name: string): string | undefined {
+export function firstOf(query: QueryParameters, name: string): string | undefined {
   const value = query[name];
   const first = typeof value === 'object' ? value[0] : value;
   return first === '' ? undefined : first;
 }
 
 /** Every value of a parameter that may be repeated. */
-export function allOf(query: Query, name: string): readonly string[] {
+export function allOf(query: QueryParameters, name: string): readonly string[] {
   const value = query[name];
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
 }
 
 /** A whole number from `least` on; undefined when absent. Anything else is a 400 that names the parameter. */
-export function integerOf(query: Query, name: string, least: number): number | undefined {
+export function integerOf(query: QueryParameters, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
   if (text === undefined) return undefined;
   // 15 digits: exact as a number, and beyond any list.
@@ -33,7 +40,7 @@ export function integerOf(query: Query, name: string, least: number): number | u
 }
 
 /** `true`, `false`, `1`, `0` (422 otherwise); undefined when absent. */
-export function booleanOf(query: Query, name: string, options: string): boolean | undefined {
+export function booleanOf(query: QueryParameters, name: string, options: string): boolean | undefined {
   const text = firstOf(query, name)?.toLowerCase();
   if (text === undefined) return undefined;
   if (text === 'true' || text === '1') return true;
@@ -46,7 +53,7 @@ export function booleanOf(query: Query, name: string, options: string): boolean 
 
 /** One of the supported values (422 otherwise); undefined when absent. */
 export function choiceOf<T extends string>(
-  query: Query,
+  query: QueryParameters,
   choice: { name: string; supported: readonly T[]; options: string },
 ): T | undefined {
   const { name, supported, options } = choice;

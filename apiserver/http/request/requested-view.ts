@@ -7,9 +7,9 @@ import type { MetaVersion, ObjectView } from '../../views/object-view.ts';
 import { includedObjects, TableView } from '../../views/table-view.ts';
 import type { IncludedObject } from '../../views/table-view.ts';
 import { negotiate } from './accept.ts';
-import type { Format } from './accept.ts';
+import type { ResponseFormat } from './accept.ts';
 import { firstOf, quote } from './query.ts';
-import type { Query } from './query.ts';
+import type { QueryParameters } from './query.ts';
 
 interface Shape {
   readonly kind: 'Table' | 'Metadata';
@@ -39,7 +39,7 @@ const listShapes: Shapes = {
 export interface ViewRequest {
   readonly model: ModelDescriptor;
   /** The formats that the response can have. */
-  readonly formats: readonly Format[];
+  readonly formats: readonly ResponseFormat[];
   readonly isList: boolean;
   readonly clock: Clock;
 }
@@ -51,7 +51,7 @@ export interface ViewRequest {
 export function readView(
   { headers, query }: Context,
   { model, formats, isList, clock }: ViewRequest,
-): { readonly format: Format; readonly view?: ObjectView } {
+): { readonly format: ResponseFormat; readonly view?: ObjectView } {
   const { format, shape } = negotiate(headers.accept, formats, isList ? listShapes : objectShapes);
   if (shape === undefined) return { format };
   const { kind, version } = shape;
@@ -60,7 +60,7 @@ export function readView(
   return { format, view: new TableView({ columns: columnsOf(model), version, includeObject, now: () => clock.now() }) };
 }
 
-function readIncludeObject(query: Query): IncludedObject {
+function readIncludeObject(query: QueryParameters): IncludedObject {
   const asked = firstOf(query, 'includeObject') ?? 'Metadata';
   const found = includedObjects.find((value) => value === asked);
   if (found !== undefined) return found;

@@ -10,23 +10,23 @@ const readVerbs = ['get', 'list', 'watch'];
 const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** A subresource and its verbs. */
-export interface Subresource {
+export interface ServedSubresource {
   readonly name: string;
   readonly verbs: readonly string[];
   /** The kind of its response when that is not the object. */
   readonly responseKind?: GroupVersionKind;
 }
 
-const status: Subresource = { name: 'status', verbs: ['get', 'patch', 'update'] };
+const status: ServedSubresource = { name: 'status', verbs: ['get', 'patch', 'update'] };
 
-const scale: Subresource = {
+const scale: ServedSubresource = {
   name: 'scale',
   verbs: status.verbs,
   responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
 };
 
-const password: Subresource = { name: passwordSubresource, verbs: ['update'] };
-const token: Subresource = { name: 'token', verbs: ['create'], responseKind: tokenRequestKind };
+const password: ServedSubresource = { name: passwordSubresource, verbs: ['update'] };
+const token: ServedSubresource = { name: 'token', verbs: ['create'], responseKind: tokenRequestKind };
 
 /** The verbs of a kind. Namespaces have no deletecollection. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
@@ -35,7 +35,7 @@ export function verbsOf(model: ModelDescriptor): readonly string[] {
   return isNamespaceKind(model) ? objectVerbs.filter((verb) => verb !== 'deletecollection') : objectVerbs;
 }
 
-export function subresourcesOf(model: ModelDescriptor): readonly Subresource[] {
+export function subresourcesOf(model: ModelDescriptor): readonly ServedSubresource[] {
   if (isReview(model) || isReadOnly(model)) return [];
   if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
   if (isUserKind(model)) return [password];

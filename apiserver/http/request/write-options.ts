@@ -11,7 +11,7 @@ import { callerOf } from './caller.ts';
 import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
-import type { Query } from './query.ts';
+import type { QueryParameters } from './query.ts';
 
 /** The part of a write's options that the path gives. */
 type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
@@ -107,7 +107,7 @@ function deleteBody(body: unknown): DeleteBody {
 }
 
 /** The legacy form of a policy, from the body or the query. */
-function readOrphanDependents(value: unknown, query: Query): boolean | undefined {
+function readOrphanDependents(value: unknown, query: QueryParameters): boolean | undefined {
   if (value === undefined || value === null) return booleanOf(query, 'orphanDependents', 'DeleteOptions');
   if (typeof value !== 'boolean') throw new ApiError('BadRequest', 'orphanDependents: must be true or false');
   return value;

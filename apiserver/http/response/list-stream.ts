@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } from './piece-stream.ts';
-import type { Pieces } from './piece-stream.ts';
+import type { EncodedPieces } from './piece-stream.ts';
 import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
@@ -11,7 +11,7 @@ export interface ListText {
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer }[];
   /** Makes the JSON of an item from the JSON of its object. Default: the object itself. */
-  readonly itemOf?: (object: Buffer) => Buffer;
+  readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
   /** Called before each piece. Throws when the rest can no longer be sent. */
   readonly check?: () => void;
 }
@@ -121,7 +121,7 @@ function asStored(object: Buffer): Buffer {
 }
 
 /** Sends YAML in pieces. YAML that is ready at once, as for short lists, is sent whole. */
-export function sendYamlPieces(context: Context, pieces: Pieces): void {
+export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {
     const { done, value } = pieces.next();

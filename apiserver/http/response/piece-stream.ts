@@ -12,19 +12,19 @@ export const wholeBytes: number = 1024 * 1024;
 export const copiesPerTurn = 4;
 
 /** Pieces of a response; a piece that takes longer is a promise. */
-export type Pieces = Iterator<Buffer | Promise<Buffer>, void>;
+export type EncodedPieces = Iterator<Buffer | Promise<Buffer>, void>;
 
 /**
  * A body that is made while the client reads it: the next piece is made once the connection has taken the last one. An
  * iterator that throws cuts the connection, since the headers have already been sent.
  */
 export class PieceStream extends Readable {
-  readonly #pieces: Pieces;
+  readonly #pieces: EncodedPieces;
   readonly #perTurn: number;
   #made = 0;
 
   /** `perTurn`: how many pieces may be made in one turn of the event loop. */
-  constructor(pieces: Pieces, perTurn: number = 1) {
+  constructor(pieces: EncodedPieces, perTurn: number = 1) {
     super({ highWaterMark: pieceBytes });
     this.#pieces = pieces;
     this.#perTurn = perTurn;

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { formatYaml } from '../../decode/format-yaml.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
-import type { Format } from '../request/accept.ts';
+import type { ResponseFormat } from '../request/accept.ts';
 
 /** Sends JSON bytes as they are, or as YAML when the client requested it. */
-export function sendBytes(context: Context, json: Buffer, format: Format): void {
+export function sendBytes(context: Context, json: Buffer, format: ResponseFormat): void {
   if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
   if (context.response.status === 404) context.status = 200;
-  context.set('Cache-Control', 'no-cache, private');
+  context.res.setHeader('Cache-Control', 'no-cache, private');
   // Not context.type: it would add a charset, which JSON does not have.
-  context.set('Content-Type', 'application/json');
+  context.res.setHeader('Content-Type', 'application/json');
   context.body = json;
 }
 

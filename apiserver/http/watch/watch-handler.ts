@@ -12,7 +12,7 @@ import { addressBlock } from '../request/address-block.ts';
 import { callerOf, impersonatorOf } from '../request/caller.ts';
 import { readSelection } from '../request/list-options.ts';
 import { booleanOf, choiceOf, firstOf, integerOf, refuse } from '../request/query.ts';
-import type { Query } from '../request/query.ts';
+import type { QueryParameters } from '../request/query.ts';
 import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
@@ -192,7 +192,7 @@ function readFormat(context: Context, { model }: Resource, clock: Clock): FrameF
   return format === 'sse' ? serverSentEvents : jsonLines;
 }
 
-function readWatchSelection(query: Query, path: ResourcePath): Parameters<Lister['select']>[1] {
+function readWatchSelection(query: QueryParameters, path: ResourcePath): Parameters<Lister['select']>[1] {
   const { labelSelector, fieldSelector } = readSelection(query);
   // `/watch/<plural>/<name>` is the legacy way to watch one object.
   const named = path.name === undefined ? [] : [{ key: 'metadata.name', operator: 'in' as const, values: [path.name] }];
@@ -221,7 +221,7 @@ interface WatchStart {
 }
 
 /** The start of the stream (objects-and-http "Watch"). */
-function readStart(query: Query, lastEventId: string): WatchStart {
+function readStart(query: QueryParameters, lastEventId: string): WatchStart {
   if (firstOf(query, 'continue') !== undefined) {
     throw refuse(options, 'continue', {
       reason: 'FieldValueForbidden',

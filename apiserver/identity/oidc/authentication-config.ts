@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import type { Fields } from '../../settings/fields.ts';
+import type { SettingsFields } from '../../settings/fields.ts';
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
 
@@ -70,7 +70,7 @@ export function parseAuthenticationConfig(file: SettingsText, ownIssuer: string)
   });
 }
 
-function readIssuer(item: Fields, path: string): IssuerConfig {
+function readIssuer(item: SettingsFields, path: string): IssuerConfig {
   item.withKeys(['issuer', 'claimValidationRules', 'claimMappings', 'browserLogin']);
   const issuer = required(item, 'issuer');
   issuer.withKeys(['url', 'discoveryURL', 'certificateAuthority', 'audiences', 'audienceMatchPolicy']);
@@ -105,7 +105,7 @@ const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 
 /** This part is not Kubernetes', whose server has no pages. */
-function readLogin(login: Fields | undefined, path: string): LoginConfig | undefined {
+function readLogin(login: SettingsFields | undefined, path: string): LoginConfig | undefined {
   if (login === undefined) return undefined;
   login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);
   const name = login.text('name');
@@ -126,12 +126,12 @@ function readLogin(login: Fields | undefined, path: string): LoginConfig | undef
   };
 }
 
-function shortText(fields: Fields, name: string, text: string): string {
+function shortText(fields: SettingsFields, name: string, text: string): string {
   if (text.length > 0 && text.length <= 200 && !/\p{C}/u.test(text)) return text;
   throw fields.mistake(name, 'must have 1 to 200 characters, no control characters among them');
 }
 
-function readMapping(mapping: Fields): ClaimMapping {
+function readMapping(mapping: SettingsFields): ClaimMapping {
   mapping.withKeys(['claim', 'prefix']);
   const claim = mapping.text('claim');
   if (claim === '') throw mapping.mistake('claim', 'must not be empty');
@@ -139,19 +139,19 @@ function readMapping(mapping: Fields): ClaimMapping {
   return { claim, prefix: mapping.text('prefix') };
 }
 
-function required(fields: Fields, name: string): Fields {
+function required(fields: SettingsFields, name: string): SettingsFields {
   const child = fields.child(name);
   if (child === undefined) throw fields.mistake(name, 'is required');
   return child;
 }
 
-function httpsUrl(fields: Fields, name: string, text: string): string {
+function httpsUrl(fields: SettingsFields, name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'https:' && url.username + url.password + url.search + url.hash === '') return text;
   throw fields.mistake(name, 'must be a URL such as https://issuer.example.com, without user, query and fragment');
 }
 
-function readAuthority(issuer: Fields): string | undefined {
+function readAuthority(issuer: SettingsFields): string | undefined {
   const pem = issuer.optionalText('certificateAuthority');
   if (pem === undefined) return undefined;
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

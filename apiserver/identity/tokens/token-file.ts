@@ -1,6 +1,6 @@
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
-import type { Fields } from '../../settings/fields.ts';
+import type { SettingsFields } from '../../settings/fields.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 
@@ -26,7 +26,7 @@ export function parseTokenFile(file: SettingsText): readonly TokenOwner[] {
   });
 }
 
-function readOwner(item: Fields): TokenOwner {
+function readOwner(item: SettingsFields): TokenOwner {
   item.withKeys(['user', 'uid', 'groups', 'sha256']);
   const username = nameIn(item, 'user', item.text('user'));
   const uid = item.optionalText('uid');
@@ -41,7 +41,7 @@ function readOwner(item: Fields): TokenOwner {
 }
 
 /** Names appear in headers and in logs. */
-function nameIn(item: Fields, field: string, name: string): string {
+function nameIn(item: SettingsFields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
   throw item.mistake(field, 'must have 1 to 256 characters, without control characters');
 }

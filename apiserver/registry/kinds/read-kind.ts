@@ -7,7 +7,7 @@ import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from '../object/object-codec.ts';
 import type { Allocate } from '../object/object-codec.ts';
 import { storedEntry } from './stored-entry.ts';
-import type { StoredKind } from './stored-entry.ts';
+import type { KindReader } from './stored-entry.ts';
 
 export interface ReadParts {
   readonly store: Store;
@@ -28,7 +28,7 @@ const bytesPerTurn = 512 * 1024;
  * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
  * when an index cannot read an object, or an object cannot be converted from the version that it is stored in.
  */
-export async function readKind(kind: StoredKind, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
+export async function readKind(kind: KindReader, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of store.scan(kindNumber)) {
     const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
@@ -53,7 +53,7 @@ export async function readKind(kind: StoredKind, { store, kindNumber, onProgress
   return entries;
 }
 
-function entryOf(kind: StoredKind, row: Row, allocate: Allocate): Entry {
+function entryOf(kind: KindReader, row: Row, allocate: Allocate): Entry {
   try {
     return storedEntry(kind, row, allocate);
   } catch (error) {

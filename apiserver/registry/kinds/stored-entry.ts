@@ -12,7 +12,7 @@ import type { Allocate } from '../object/object-codec.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
 
 /** The parts of a kind that are needed to read stored objects. */
-export interface StoredKind {
+export interface KindReader {
   readonly cache: KindCache;
   readonly convertStored: ConvertStored;
 }
@@ -22,7 +22,7 @@ export interface StoredKind {
  * IndexValueError with the object's name when an index cannot read it, and ApiError when it is stored in another
  * version and cannot be converted.
  */
-export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): Entry {
+export function storedEntry(kind: KindReader, row: Row, allocate?: Allocate): Entry {
   if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);
   return unlessBroken(kind, row, () => {
     const { data, revision } = row;
@@ -40,7 +40,7 @@ export function storedEntry(kind: StoredKind, row: Row, allocate?: Allocate): En
  * present index cannot read it, it has no values; if it cannot be converted, its fields stay. It must not stop anything
  * else.
  */
-export function lenientEntry(kind: StoredKind, row: Row): Entry {
+export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
     return storedEntry(kind, row);
   } catch (error) {
@@ -62,7 +62,7 @@ export function putEntry(cache: KindCache, entry: Entry): void {
   else cache.put(entry);
 }
 
-function unlessBroken({ cache }: StoredKind, row: Row, read: () => Entry): Entry {
+function unlessBroken({ cache }: KindReader, row: Row, read: () => Entry): Entry {
   try {
     const entry = read();
     if (row.key === keyPrefixOf(cache.descriptor) + entry.key) return entry;
@@ -74,7 +74,7 @@ function unlessBroken({ cache }: StoredKind, row: Row, read: () => Entry): Entry
   }
 }
 
-function asItIs({ cache, convertStored }: StoredKind, { data, revision }: Row): Uint8Array {
+function asItIs({ cache, convertStored }: KindReader, { data, revision }: Row): Uint8Array {
   try {
     return convertStored(data, revision);
   } catch (error) {

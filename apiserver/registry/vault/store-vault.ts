@@ -6,7 +6,7 @@ import type { GroupCommit } from '../../store/group-commit.ts';
 import { storeUnavailable } from '../object/resource-errors.ts';
 import { kindNameOf } from '../../store/object-key.ts';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
-import type { Change, Operation, Row, Store } from '../../store/store.ts';
+import type { Change, Operation, RequiredClaim, Row, Store } from '../../store/store.ts';
 import { vaultKind } from '../../vault/vault-kind.ts';
 import { checkVaultName, decodeVaultValue, encodeVaultValue, vaultKeyOf } from './vault-value.ts';
 import type { UnreadableValue, VaultValue } from './vault-value.ts';
@@ -37,6 +37,10 @@ export interface VaultWriting {
  */
 export class StoreVault implements Vault {
   readonly kindNumber: number;
+  /** The number of the index in which {@link hold} claims values. */
+  readonly #holders: number;
+  /** The claims of {@link hold} by value: stores recognize equal claims of a batch by identity. */
+  readonly #claims = new Map<string, RequiredClaim>();
   readonly #secrets = new Map<string, Secret>();
   readonly #locked = new Map<string, Locked>();
   /** The names of values by key, for deletions. */
@@ -45,13 +49,15 @@ export class StoreVault implements Vault {
   readonly #locks = new KeyedMutex();
   #writing: VaultWriting | undefined;
 
-  private constructor(kindNumber: number) {
+  private constructor(kindNumber: number, holders: number) {
     this.kindNumber = kindNumber;
+    this.#holders = holders;
   }
 
   /** Reads all values of a store. Changes after that come by {@link apply}, in order; older ones again do no harm. */
   static async read(store: Store): Promise<StoreVault> {
-    const vault = new StoreVault(await store.numberOf(kindNameOf(vaultKind)));
+    const kind = kindNameOf(vaultKind);
+    const vault = new StoreVault(await store.numberOf(kind), await store.numberOf(`index:${kind}/holder`));
     for await (const page of store.scan(vault.kindNumber)) for (const row of page) vault.#set(row);
     return vault;
   }
@@ -118,6 +124,41 @@ export class StoreVault implements Vault {
         if (await this.#submit(operation)) return;
       }
     });
+  }
+
+  /**
+   * Stores the id of a process under a name, unless it is there, and resolves with a claim that commits can require: it ends
+   * when another process stores its id.
+   */
+  async hold(name: string, id: string): Promise<RequiredClaim> {
+    const key = vaultKeyOf(name);
+    const data = encodeVaultValue(name, id);
+    return this.#locks.run(key, async () => {
+      for (;;) {
+        this.#checkReadable(name);
+        const stored = this.#secrets.get(key);
+        if (stored?.value === id) return this.#claimOf(id);
+        const remove = stored === undefined ? [] : [this.#claimOf(String(stored.value)).claim];
+        const unique = { add: [this.#claimOf(id).claim], remove };
+        const operation = { key, kind: this.kindNumber, data, unique };
+        const { revision: expect } = stored ?? {};
+        // After a refusal, memory may still have to hear of the other holder.
+        if (
+          !(await this.#submit(
+            expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
+          ))
+        )
+          await this.reach();
+      }
+    });
+  }
+
+  #claimOf(value: string): RequiredClaim {
+    const known = this.#claims.get(value);
+    if (known !== undefined) return known;
+    const claim: RequiredClaim = { kind: this.kindNumber, claim: [this.#holders, value] };
+    this.#claims.set(value, claim);
+    return claim;
   }
 
   onChange(listener: (name: string) => void): () => void {

@@ -6,6 +6,7 @@ import type { CreationRule } from '../kinds/live-claim.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { WritingUser } from './write-options.ts';
+import type { WriteTurns } from './write-turns.ts';
 
 export interface RegistryOptions {
   readonly commits: GroupCommit;
@@ -25,6 +26,8 @@ export interface RegistryOptions {
   readonly creationRules?: readonly CreationRule[];
   /** Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
+  /** The turns of the writes that guards check. Default: they are checked once, when they are planned. */
+  readonly turns?: WriteTurns;
   /** Reserves a place for a new object in the quotas of its namespace, if it has one; undefined when none counts it. Default: no quotas. */
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** Default: no hooks. */

@@ -12,7 +12,7 @@ import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/time.ts';
-import type { RegistryOptions, Reservation, WriteGuard } from './registry-options.ts';
+import type { GuardedWrite, RegistryOptions, Reservation, WriteGuard } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
 import type { CreateRequest, WriteRequest } from '../rules/write-request.ts';
@@ -30,6 +30,8 @@ export type WritePlan =
   | { readonly kind: 'unchanged'; readonly result: WriteResult }
   | {
       readonly kind: 'commit';
+      /** Checks the write of a user once more by the guards of its kind; absent where there are none. @throws ApiError */
+      readonly recheck?: (() => void) | undefined;
       readonly write: PreparedWrite;
       readonly warnings: readonly string[];
       /** Called when the commit has ended, or is not wanted. */
@@ -37,7 +39,7 @@ export type WritePlan =
     };
 
 /** A change of an existing object. */
-export interface Change {
+export interface RequestedChange {
   readonly key: ObjectKey;
   readonly options: WriteOptions;
   readonly isLarge: boolean;
@@ -121,8 +123,8 @@ export class WritePlanner {
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
     const { object } = next;
     const { name, namespace } = object.metadata;
-    const { guards, ofCreation } = this.rulesOf(resource);
-    for (const guard of guards) guard.check(resource, { user: options.user, next: object, stored: undefined });
+    const { ofCreation } = this.rulesOf(resource);
+    const recheck = this.#guard(resource, { user: options.user, next: object, stored: undefined });
     const requires = ofCreation.map((rule) => rule.claimOf(resource, object));
     const present = resource.cache.get(key);
     if (present !== undefined || brokenAt(resource, key) !== undefined) {
@@ -132,22 +134,23 @@ export class WritePlanner {
     const { logger } = this.#options;
     const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
     const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
-    if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, reserved });
+    if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, recheck, reserved });
     const write = runSteps(prepareWrite(resource, next, context), isLong);
-    if (write instanceof Promise) return write.then((prepared) => ({ kind: 'commit', write: prepared, warnings }));
-    return { kind: 'commit', write, warnings };
+    if (write instanceof Promise)
+      return write.then((prepared) => ({ kind: 'commit', write: prepared, warnings, recheck }));
+    return { kind: 'commit', write, warnings, recheck };
   }
 
   async #planReserved(
     resource: Resource,
     next: NextState,
-    { context, warnings, reserved }: Reserved,
+    { context, warnings, recheck, reserved }: Reserved,
   ): Promise<WritePlan> {
     const { requires, release } = await reserved;
     try {
       const claims = [...context.requires, ...requires];
       const write = await runSteps(prepareWrite(resource, next, { ...context, requires: claims }), context.isLong);
-      return { kind: 'commit', write, warnings, release };
+      return { kind: 'commit', write, warnings, recheck, release };
     } catch (error) {
       release();
       throw error;
@@ -155,7 +158,7 @@ export class WritePlanner {
   }
 
   /** Plans the change of a stored object. @throws ApiError, NotFound when there is none */
-  planChange(resource: Resource, change: Change): WritePlan | Promise<WritePlan> {
+  planChange(resource: Resource, change: RequestedChange): WritePlan | Promise<WritePlan> {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
     const found = proposeBroken === undefined ? undefined : brokenAt(resource, at);
@@ -177,16 +180,23 @@ export class WritePlanner {
       const known = broken === undefined ? stored : undefined;
       // A removal is judged by what is removed. An object that cannot be read has to be removable.
       const written = next?.op === 'delete' ? known : next?.object;
-      if (written !== undefined) {
-        const { guards } = this.rulesOf(resource);
-        for (const guard of guards) guard.check(resource, { user: options.user, next: written, stored: known });
-      }
+      const recheck =
+        written === undefined ? undefined : this.#guard(resource, { user: options.user, next: written, stored: known });
       const prepared = next === undefined ? undefined : runSteps(prepareWrite(resource, next, context), isLong);
       return afterwards(prepared, (write): WritePlan => {
-        if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings };
+        if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings, recheck };
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
       });
     });
+  }
+
+  /** Checks a write by the guards of its kind, and returns a function that does it again at the commit, if need be. */
+  #guard(resource: Resource, write: GuardedWrite): (() => void) | undefined {
+    const { guards } = this.rulesOf(resource);
+    if (guards.length === 0) return undefined;
+    const check = (): void => guards.forEach((guard) => guard.check(resource, write));
+    check();
+    return write.user === undefined ? undefined : check;
   }
 
   /** @throws ApiError NotFound, or InternalError for an object that cannot be read */
@@ -261,6 +271,7 @@ interface Reserved {
   readonly context: WriteContext;
   readonly warnings: readonly string[];
   readonly reserved: Promise<Reservation>;
+  readonly recheck: (() => void) | undefined;
 }
 
 /** The parts of a creation besides its object. */

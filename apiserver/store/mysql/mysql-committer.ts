@@ -1,6 +1,6 @@
 import { type BatchNeeds, type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
 import { runInTurns } from '../../turns/steps.ts';
-import { claimDifference, partsOf } from '../claim-difference.ts';
+import { claimDifference, claimPartsOf } from '../claim-difference.ts';
 import { storedClaimOf, storedClaimSteps } from './kind-claims.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import * as sql from './mysql-statements.ts';
@@ -72,10 +72,10 @@ export class MysqlCommitter {
       const stored = await runInTurns(storedClaimSteps(rows));
       const { set, drop } = await runInTurns(claimDifference(stored, wanted.claims));
       if (set.length + drop.length === 0 && String(knownIndexes ?? '') === indexes) return { generation };
-      for (const part of partsOf(drop, claimsChangedAtOnce)) {
+      for (const part of claimPartsOf(drop, claimsChangedAtOnce)) {
         await connection.query(...sql.changeClaims({ dropped: part.map((row) => ({ ...row, kind })), taken: [] }));
       }
-      for (const part of partsOf(set, claimsChangedAtOnce)) {
+      for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
         // A claim for another holder is dropped first; dropping an absent row is no error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));

@@ -11,7 +11,7 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
-import { type Page, pageLimits, type PageLimits, pageOf } from '../server/pages.ts';
+import { type RowPage, pageLimits, type PageLimits, pageOf } from '../server/pages.ts';
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
 
@@ -82,7 +82,7 @@ export class MysqlReader {
     return runSteps(storedClaims(rows), rows.length > claimsAtOnce);
   }
 
-  async scan(kind: number, after: string): Promise<Page<Row>> {
+  async scan(kind: number, after: string): Promise<RowPage<Row>> {
     const [found = []] = await this.#read(sql.scanKind(kind, after, pageLimits));
     const rows = found.map(([key, revision, data]) => {
       return { key: String(key), revision: Number(revision), data: data as Uint8Array };
@@ -91,7 +91,7 @@ export class MysqlReader {
   }
 
   /** Returns a complete prefix. Rejects with CompactedError. */
-  async changes(after: number, limits: PageLimits): Promise<Page<Change>> {
+  async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
     // The bound is read after the changes: it then shows everything that was compacted before they were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];

@@ -7,7 +7,7 @@ import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './
 import { checkSchemaRow } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
-import { type Page, pageLimits, type PageLimits, pageOf, readAhead, readChanges } from '../server/pages.ts';
+import { type RowPage, pageLimits, type PageLimits, pageOf, readAhead, readChanges } from '../server/pages.ts';
 import { runSteps } from '../../turns/steps.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
@@ -68,13 +68,13 @@ export class PostgresReader {
     await this.#link.close();
   }
 
-  async #scanPage(kind: number, after: string): Promise<Page<Row>> {
+  async #scanPage(kind: number, after: string): Promise<RowPage<Row>> {
     const { maxRows, maxBytes } = pageLimits;
     const rows = await this.#query<ScannedRow>(sql.scanKind, [kind, after, maxRows, maxBytes]);
     return pageOf(rowsOf(rows), pageSize(rows), pageLimits);
   }
 
-  async #changesPage(after: number, limits: PageLimits): Promise<Page<Change>> {
+  async #changesPage(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const found = await this.#query<{ compacted: number } & (LoggedRow | { revision: null })>(sql.listChanges, [
       after,
       limits.maxRows,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { type Page, pageLimits, pageOf, readAhead, readChanges } from './pages.ts';
+import { type RowPage, pageLimits, pageOf, readAhead, readChanges } from './pages.ts';
 import { rejectionOf } from '../store-operations.fixture.ts';
 import type { Change, Row } from '../store.ts';
 
@@ -36,7 +36,7 @@ describe('pages of a database', () => {
     const empty = readAhead(async () => ({ items: [], isLast: true }));
     expect((await empty.next()).done).to.equal(true);
     const failure = new Error('lost');
-    const failing = readAhead(async (after): Promise<Page<Row>> => {
+    const failing = readAhead(async (after): Promise<RowPage<Row>> => {
       if (after !== '') throw failure;
       return { items: [row('a')], isLast: false };
     });
@@ -46,7 +46,7 @@ describe('pages of a database', () => {
 
   it('make up as many changes as are asked for, and no more than there are', async () => {
     const asked: [after: number, maxRows: number][] = [];
-    const read = async (after: number, { maxRows }: { readonly maxRows: number }): Promise<Page<Change>> => {
+    const read = async (after: number, { maxRows }: { readonly maxRows: number }): Promise<RowPage<Change>> => {
       asked.push([after, maxRows]);
       const items = Array.from({ length: Math.min(maxRows, 400) }, (_, at) => change(after + at + 1));
       return { items, isLast: after >= 1600 };

@@ -9,20 +9,20 @@ export interface PageLimits {
 /** A page ends at whichever limit comes first; no page is much larger than the largest object. */
 export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
 
-export interface Page<Item> {
+export interface RowPage<Item> {
   readonly items: readonly Item[];
   /** True when no page follows. */
   readonly isLast: boolean;
 }
 
 /** `bytes`: the size of the items as the server counted it to end the page. */
-export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): Page<Item> {
+export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): RowPage<Item> {
   return { items, isLast: items.length < maxRows && bytes < maxBytes };
 }
 
 /** The rows after a key, in pages. The next page is read while one is used. */
 export async function* readAhead(
-  read: (after: string) => Promise<Page<Row>>,
+  read: (after: string) => Promise<RowPage<Row>>,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   let next = read('');
   for (;;) {
@@ -41,7 +41,7 @@ export async function* readAhead(
 
 /** At most `limit` changes after a revision, from as many pages as necessary. */
 export async function readChanges(
-  read: (after: number, limits: PageLimits) => Promise<Page<Change>>,
+  read: (after: number, limits: PageLimits) => Promise<RowPage<Change>>,
   after: number,
   limit: number,
 ): Promise<readonly Change[]> {

@@ -1,6 +1,7 @@
 import type { ApiObject, Model } from '../../api/index.ts';
-import { controller, on } from './controller-definition.ts';
-import type { ControllerDefinition, ControllerOptions, MapFunction } from './controller-definition.ts';
+import { controller } from './controller-definition.ts';
+import type { ControllerDefinition, ControllerOptions } from './controller-definition.ts';
+import { on, type FollowOptions, type MapFunction, type OwnedSource } from './followed-kind.ts';
 import type { ReconcileFunction, Reconciler } from './reconciler.ts';
 
 type BuilderOptions<T extends ApiObject> = Omit<ControllerOptions<T>, 'reconcile'>;
@@ -15,12 +16,12 @@ export class ControllerBuilder<T extends ApiObject> {
     this.#options = options;
   }
 
-  owns(...models: readonly Model[]): ControllerBuilder<T> {
+  owns(...models: readonly (Model | OwnedSource)[]): ControllerBuilder<T> {
     return this.with({ owns: [...(this.#options.owns ?? []), ...models] });
   }
 
-  watches<O extends ApiObject>(model: Model<O>, map: MapFunction<O>): ControllerBuilder<T> {
-    return this.with({ watches: [...(this.#options.watches ?? []), on(model, map)] });
+  watches<O extends ApiObject>(model: Model<O>, map: MapFunction<O>, options?: FollowOptions<O>): ControllerBuilder<T> {
+    return this.with({ watches: [...(this.#options.watches ?? []), on(model, map, options)] });
   }
 
   cleanup(cleanup: ReconcileFunction<T>): ControllerBuilder<T> {

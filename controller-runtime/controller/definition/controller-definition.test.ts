@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { controllerFor } from './controller-builder.ts';
-import { controller, on, type ControllerOptions } from './controller-definition.ts';
+import { controller, type ControllerOptions } from './controller-definition.ts';
+import { on } from './followed-kind.ts';
 import { Badge, Person, Team } from '../harness.test-support.ts';
 
 describe('the declaration of a controller', () => {

@@ -1,48 +1,10 @@
-import {
-  descriptorOf,
-  unknownKeyOf,
-  type ApiObject,
-  type Model,
-  type ModelDescriptor,
-  type ObjectKey,
-} from '../../api/index.ts';
-import type { Client } from '../../client/client.ts';
+import { descriptorOf, unknownKeyOf, type ApiObject, type Model, type ModelDescriptor } from '../../api/index.ts';
 import { checkBackoff, type BackoffOptions } from '../../queue/backoff.ts';
+import { checkIndexes, owned, type OwnedSource, type WatchSource } from './followed-kind.ts';
 import type { KeySource } from './key-source.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 import type { Predicate } from './predicates.ts';
 import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
-
-/** Keys of objects to reconcile: names, `namespace/name`, or key objects. */
-export type MappedKeys = Iterable<string | ObjectKey>;
-
-/** The context of a mapping. */
-export interface MapContext {
-  /** For reads; it cannot be used after the call of the mapping. */
-  readonly client: Client;
-  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
- * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
- * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
- */
-export type MapFunction<T extends ApiObject = ApiObject> = {
-  map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
-}['map'];
-
-/** Another kind that the controller listens to. Made by {@link on}. */
-export interface WatchSource {
-  readonly model: ModelDescriptor;
-  readonly map: MapFunction;
-}
-
-/** Listens to another kind: each change of an object of it enqueues the keys that `map` returns. */
-export function on<T extends ApiObject>(model: Model<T>, map: MapFunction<T>): WatchSource {
-  return Object.freeze({ model: descriptorOf(model), map });
-}
 
 export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /**
@@ -50,9 +12,11 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * finalizer.
    */
   readonly name?: string;
-  /** Kinds whose objects this controller makes: a change of one enqueues its controller owner. */
-  readonly owns?: readonly Model[];
+  /** Kinds whose objects this controller makes, or {@link owned} with options: a change of one enqueues its controller owner. */
+  readonly owns?: readonly (Model | OwnedSource)[];
   readonly watches?: readonly WatchSource[];
+  /** Indexes of the controller's own kind that `related` reads; the model declares them. Default none. */
+  readonly indexes?: readonly string[];
   /** Other sources of keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
   readonly sources?: readonly KeySource[];
   /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
@@ -91,7 +55,8 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
 export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly name: string;
   readonly model: ModelDescriptor<T>;
-  readonly owns: readonly ModelDescriptor[];
+  readonly owns: readonly OwnedSource[];
+  readonly indexes: readonly string[];
   readonly watches: readonly WatchSource[];
   readonly sources: readonly KeySource[];
   /** Infinity: never. */
@@ -115,7 +80,7 @@ export function controller<T extends ApiObject>(
   const descriptor = descriptorOf(model);
   const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
   const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
-  const { backoff = {}, retryLimit = Infinity } = options;
+  const { backoff = {}, retryLimit = Infinity, indexes = [] } = options;
   const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
   checkKeys(name, options);
@@ -123,6 +88,7 @@ export function controller<T extends ApiObject>(
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
   checkCount(name, { hotLoopRunsPerMinute }, 1);
   checkFunctions(name, options);
+  checkIndexes(descriptor, indexes);
   checkBackoff(backoff);
   checkSources(name, sources);
   checkListening(name, watches, predicates);
@@ -130,7 +96,8 @@ export function controller<T extends ApiObject>(
   return Object.freeze({
     name,
     model: descriptor,
-    owns: Object.freeze(owns.map((owned) => descriptorOf(owned))),
+    owns: Object.freeze(owns.map((each) => ('follows' in each ? each : owned(each)))),
+    indexes: Object.freeze([...indexes]),
     watches: Object.freeze([...watches]),
     sources: Object.freeze([...sources]),
     resyncMs: resyncMsOf(name, options),
@@ -148,7 +115,7 @@ export function controller<T extends ApiObject>(
 
 /** The kinds that a controller follows; a kind that it names twice is there twice. */
 export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
-  return [model, ...owns, ...watches.map((watched) => watched.model)];
+  return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];
 }
 
 /** Functions keep the options object as `this`, as a method in it expects. */
@@ -162,6 +129,7 @@ const optionKeys: readonly string[] = [
   'name',
   'owns',
   'watches',
+  'indexes',
   'sources',
   'resync',
   'concurrency',

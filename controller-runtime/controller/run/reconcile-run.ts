@@ -25,6 +25,8 @@ export interface RunParts {
   readonly related: RelatedObjects;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
+  readonly quietWrites: OwnRevisions;
+  readonly quietKinds: ReadonlySet<string>;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run outlasts its timeout; the run goes on until it ends. */
@@ -58,10 +60,12 @@ export class ReconcileRun {
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { client, view, statusWrites, ownKind } = parts;
+    const { client, view, statusWrites, quietWrites, quietKinds, ownKind } = parts;
     const { reconcileID } = options;
     const { kindId: ownKindId } = ownKind;
-    this.#client = new RunClient({ client, reconcileID, abort: this.#abort, view, statusWrites, ownKindId });
+    const abort = this.#abort;
+    const writes = { statusWrites, quietWrites, quietKinds };
+    this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId });
   }
 
   /**
@@ -212,9 +216,10 @@ export class ReconcileRun {
     const { clock, events } = this.#parts;
     const stop = this.#stop;
     const key = parseKey(item.key);
-    const request = {
+    return {
       key,
       name: key.name,
+      namespace: key.namespace,
       client: this.#client,
       clock,
       get now() {
@@ -228,7 +233,6 @@ export class ReconcileRun {
       logger,
       reconcileID,
     };
-    return key.namespace === undefined ? request : Object.assign(request, { namespace: key.namespace });
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {

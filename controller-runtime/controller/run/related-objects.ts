@@ -3,13 +3,13 @@ import {
   descriptorOf,
   formatKey,
   keyOf,
-  nearestKey,
   type ApiObject,
   type IndexAttribute,
   type Model,
   type ModelDescriptor,
 } from '../../api/index.ts';
 import type { Informer } from '../../client/informer.ts';
+import { checkIndexes, type FollowedKind } from '../definition/followed-kind.ts';
 import { cacheIdOf } from '../definition/kind-id.ts';
 import { controllerOf } from '../definition/owner-references.ts';
 import type { CacheView, ViewIndex } from './cache-view.ts';
@@ -27,8 +27,10 @@ export interface RelatedObjectsParts {
   /** Name of the controller, for messages. */
   readonly controller: string;
   /** The kinds that the controller owns. */
-  readonly owns: readonly ModelDescriptor[];
-  /** By cache id: the caches of all kinds that the controller follows. */
+  readonly owns: readonly FollowedKind[];
+  /** All kinds that the controller follows. */
+  readonly follows: readonly FollowedKind[];
+  /** By cache id: the caches from which runs read. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly view: CacheView;
 }
@@ -44,15 +46,27 @@ export interface Child {
 export class RelatedObjects {
   readonly #parts: RelatedObjectsParts;
   readonly #owned: ReadonlyMap<string, ModelDescriptor>;
-  /** Indexes that models declare, by cache id and name; a cache gets one when it is first used. */
+  /** Indexes that models declare and this controller reads, by cache id and name. */
   readonly #declared = new Map<string, ViewIndex>();
 
-  /** Adds the index of owners to the caches of the owned kinds, before they are filled. */
+  /** Adds the indexes to the caches, before they are filled. */
   constructor(parts: RelatedObjectsParts) {
     this.#parts = parts;
-    this.#owned = new Map(parts.owns.map((model) => [cacheIdOf(model), model]));
+    this.#owned = new Map(parts.owns.map(({ model }) => [cacheIdOf(model), model]));
     for (const cacheId of this.#owned.keys())
       parts.informers.get(cacheId)?.addIndex(byController.name, byController.valuesOf);
+    for (const followed of parts.follows) this.addIndexes(followed);
+  }
+
+  /** Adds the indexes of a followed kind that `related` reads. */
+  addIndexes({ model, indexes }: FollowedKind): void {
+    const cacheId = cacheIdOf(model);
+    for (const { name, indexFunc } of model.indexes) {
+      if (!indexes.includes(name)) continue;
+      const index = { name: `declared/${name}`, valuesOf: functionOf(indexFunc) };
+      this.#parts.informers.get(cacheId)?.addIndex(index.name, index.valuesOf);
+      this.#declared.set(`${cacheId} ${name}`, index);
+    }
   }
 
   /** Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that is not owned. */
@@ -63,6 +77,7 @@ export class RelatedObjects {
       const { kind } = descriptor;
       throw new TypeError(`controller "${this.#parts.controller}" does not own ${kind}: add ${kind} to its "owns"`);
     }
+    this.#checkWhole(cacheId, descriptor);
     return this.#find<O>(cacheId, byController, owner.metadata.uid);
   }
 
@@ -70,6 +85,7 @@ export class RelatedObjects {
   allChildren(owner: ApiObject): readonly Child[] {
     const children: Child[] = [];
     for (const [cacheId, model] of this.#owned) {
+      this.#checkWhole(cacheId, model);
       for (const object of this.#parts.view.byIndex(cacheId, byController, owner.metadata.uid)) {
         children.push({ model, cacheId, object });
       }
@@ -93,29 +109,26 @@ export class RelatedObjects {
   }
 
   #declaredIndex(model: ModelDescriptor, cacheId: string, name: string): ViewIndex {
-    const id = `${cacheId} ${name}`;
-    const known = this.#declared.get(id);
-    if (known !== undefined) return known;
-    const informer = this.#parts.informers.get(cacheId);
-    const { kind, indexes } = model;
-    if (informer === undefined) {
-      throw new TypeError(
-        `controller "${this.#parts.controller}" does not follow ${kind}: add it to "owns", or on(${kind}, …) to "watches"`,
-      );
+    const { controller, follows } = this.#parts;
+    const { kind } = model;
+    if (!follows.some((followed) => cacheIdOf(followed.model) === cacheId)) {
+      const cure = `add it to "owns", or on(${kind}, …) to "watches"`;
+      throw new TypeError(`controller "${controller}" does not follow ${kind}: ${cure}`);
     }
-    const declared = indexes.find((each) => each.name === name);
-    if (declared === undefined)
-      throw new RangeError(
-        unknownIndex(
-          kind,
-          name,
-          indexes.map((each) => each.name),
-        ),
-      );
-    const index = { name: `declared/${name}`, valuesOf: functionOf(declared.indexFunc) };
-    informer.addIndex(index.name, index.valuesOf);
-    this.#declared.set(id, index);
-    return index;
+    this.#checkWhole(cacheId, model);
+    const declared = this.#declared.get(`${cacheId} ${name}`);
+    if (declared !== undefined) return declared;
+    checkIndexes(model, [name]);
+    throw new TypeError(
+      `controller "${controller}" does not index ${kind} by ${JSON.stringify(name)}: add it to "indexes" where the controller names ${kind}`,
+    );
+  }
+
+  #checkWhole(cacheId: string, { kind }: ModelDescriptor): void {
+    if (this.#parts.informers.has(cacheId)) return;
+    throw new TypeError(
+      `controller "${this.#parts.controller}" has no whole ${kind} in its cache: it follows them by "metadataOnly" or "transform"`,
+    );
   }
 }
 
@@ -130,11 +143,4 @@ function functionOf(attribute: IndexAttribute): ViewIndex['valuesOf'] {
 
 function compareKeys(a: ApiObject, b: ApiObject): number {
   return compareCodePoints(formatKey(keyOf(a)), formatKey(keyOf(b)));
-}
-
-function unknownIndex(kind: string, name: string, known: readonly string[]): string {
-  const near = nearestKey(name, known);
-  const cure = known.length === 0 ? 'it declares none' : `its indexes are ${known.join(', ')}`;
-  const hint = near === undefined ? cure : `did you mean "${near}"?`;
-  return `${kind} declares no index ${JSON.stringify(name)}: ${hint}`;
 }

@@ -22,6 +22,10 @@ export interface RunClientParts {
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
+  /** Follows all writes of the kinds in `quietKinds`. */
+  readonly quietWrites?: OwnRevisions;
+  /** Kind ids whose events leave out the controller's own writes. */
+  readonly quietKinds?: ReadonlySet<string>;
   /** The kind whose status writes are remembered: the controller's. */
   readonly ownKindId: string;
 }
@@ -107,6 +111,10 @@ export class RunClient extends ForwardingClient {
     const { target } = source;
     const sendBound = (): Promise<R> => this.#send(source, options, () => send(this.#bound(options)));
     // Nothing asks who wrote events of other kinds, so records of their writes would never be removed.
+    const { quietKinds, quietWrites } = this.#parts;
+    if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
+      return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);
+    }
     const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
     if (!isFollowed || !writesStatus(call, options)) return sendBound();
     const wanted = this.#wantedStatus(call, target) ?? {};

@@ -1,10 +1,11 @@
-import { formatKey, keyOf, type ApiObject, type Logger, type ModelDescriptor } from '../../api/index.ts';
-import type { HandlerOptions, HandlerRegistration, Informer, InformerHandler } from '../../client/informer.ts';
+import { formatKey, keyOf, type ApiObject, type Logger } from '../../api/index.ts';
+import type { HandlerRegistration, Informer, InformerHandler } from '../../client/informer.ts';
 import type { Reason, ReasonType } from '../../queue/reason.ts';
 import type { WorkQueue } from '../../queue/work-queue.ts';
 import { originOf } from '../../telemetry/tracing.ts';
 import { idOf, targetOf } from '../run/cache-view.ts';
-import type { ControllerDefinition, WatchSource } from '../definition/controller-definition.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import { followIdOf, type OwnedSource, type WatchSource } from '../definition/followed-kind.ts';
 import { cacheIdOf, groupOf } from '../definition/kind-id.ts';
 import type { Mappings } from './mappings.ts';
 import type { OwnRevisions } from '../run/own-revisions.ts';
@@ -22,6 +23,8 @@ export interface EventSourceParts {
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
+  /** Writes of kinds whose own writes the controller leaves out. */
+  readonly quietWrites: OwnRevisions;
   /** Called with each state that a cache delivers, once its keys are enqueued. */
   readonly onObserved: (object: ApiObject) => void;
   readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
@@ -33,7 +36,7 @@ type Enqueue = (change: ObjectChange, priority: number) => void;
 /** Turns the events of a controller's kinds into keys of its queue, each with its reason. */
 export class EventSource {
   readonly #parts: EventSourceParts;
-  readonly #registrations: HandlerRegistration[] = [];
+  readonly #registrations = new Map<ControllerDefinition | OwnedSource | WatchSource, HandlerRegistration>();
 
   constructor(parts: EventSourceParts) {
     this.#parts = parts;
@@ -41,34 +44,84 @@ export class EventSource {
 
   /** Delivers events from now on, until `stop`. The present objects come first. */
   start(): void {
-    const { definition } = this.#parts;
+    const { definition, informers } = this.#parts;
     const resync = definition.resyncMs === Infinity ? {} : { resyncMs: definition.resyncMs };
-    this.#listen(definition.model, (change, priority) => this.#onOwn(change, priority), resync);
-    for (const model of definition.owns) this.#listen(model, (change, priority) => this.#onOwned(change, priority));
-    for (const source of definition.watches) {
-      this.#listen(source.model, (change, priority) => this.#onWatched(source, change, priority));
+    const own = informers.get(cacheIdOf(definition.model));
+    const handler = this.#handler((change, priority) => this.#onOwn(change, priority));
+    if (own !== undefined) this.#registrations.set(definition, own.addHandler(handler, resync));
+    for (const source of [...definition.owns, ...definition.watches]) {
+      const informer = informers.get(followIdOf(source));
+      if (informer !== undefined) this.add(source, informer);
     }
   }
 
-  stop(): void {
-    for (const registration of this.#registrations.splice(0)) registration.remove();
+  /** Delivers the events of one more kind. */
+  add(source: OwnedSource | WatchSource, informer: Informer<ApiObject>): void {
+    const enqueue: Enqueue = (change, priority) => {
+      if (!this.#counts(source, change)) return;
+      if (source.map === undefined) this.#onOwned(change, priority);
+      else this.#onWatched(source, change, priority);
+    };
+    this.#registrations.set(source, informer.addHandler(this.#handler(this.#quieted(source, enqueue))));
   }
 
-  /** True when every handler has received every object of its initial list. Their mappings may still run. */
-  hasSynced(): boolean {
-    return this.#registrations.every((registration) => registration.hasSynced());
+  /** Delivers no more events of a kind. */
+  remove(source: OwnedSource | WatchSource): void {
+    this.#registrations.get(source)?.remove();
+    this.#registrations.delete(source);
+  }
+
+  /** True when a source is delivered whose cache has this id. */
+  reads(followId: string): boolean {
+    return [...this.#registrations.keys()].some((source) => 'follows' in source && followIdOf(source) === followId);
+  }
+
+  stop(): void {
+    for (const registration of this.#registrations.values()) registration.remove();
+    this.#registrations.clear();
+  }
+
+  /** True when every handler has every object of its initial list. Their mappings may be under way. */
+  hasSynced(source?: OwnedSource | WatchSource): boolean {
+    if (source !== undefined) return this.#registrations.get(source)?.hasSynced() === true;
+    return [...this.#registrations.values()].every((registration) => registration.hasSynced());
   }
 
   /** True when no event waits to be delivered, mapped or decided. */
   isIdle(): boolean {
-    const { statusWrites, finalizerWrites, mappings } = this.#parts;
-    const undecided = statusWrites.undecided + finalizerWrites.undecided;
-    return undecided === 0 && mappings.isIdle() && this.#registrations.every((registration) => registration.isIdle());
+    const { statusWrites, finalizerWrites, quietWrites, mappings } = this.#parts;
+    const undecided = statusWrites.undecided + finalizerWrites.undecided + quietWrites.undecided;
+    const registrations = [...this.#registrations.values()];
+    return undecided === 0 && mappings.isIdle() && registrations.every((registration) => registration.isIdle());
   }
 
-  #listen(model: ModelDescriptor, enqueue: Enqueue, options: HandlerOptions = {}): void {
-    const informer = this.#parts.informers.get(cacheIdOf(model));
-    if (informer !== undefined) this.#registrations.push(informer.addHandler(this.#handler(enqueue), options));
+  /** A predicate that throws is reported, and counts for nothing. Additions and deletions always count. */
+  #counts({ predicates }: OwnedSource | WatchSource, change: ObjectChange): boolean {
+    if (change.previous === undefined || change.previous.metadata.uid !== change.object.metadata.uid) return true;
+    try {
+      return predicates.every((predicate) => predicate(change));
+    } catch (error) {
+      const { kind } = change.object;
+      this.#parts.logger.error(
+        { kind, key: formatKey(keyOf(change.object)), err: error },
+        'a predicate failed; the change counts',
+      );
+      return true;
+    }
+  }
+
+  /** Without the updates that this controller itself wrote, if the source asks for that. */
+  #quieted({ ignoreOwnWrites }: OwnedSource | WatchSource, enqueue: Enqueue): Enqueue {
+    if (!ignoreOwnWrites) return enqueue;
+    const { quietWrites } = this.#parts;
+    return (change, priority) => {
+      const { object } = change;
+      const { resourceVersion } = object.metadata;
+      const id = idOf(targetOf(object));
+      if (change.type !== 'MODIFIED') enqueue(change, priority);
+      else quietWrites.decide(id, resourceVersion, () => enqueue(change, priority));
+      quietWrites.observed(id, resourceVersion, change.type === 'DELETED');
+    };
   }
 
   #handler(enqueue: Enqueue): InformerHandler<ApiObject> {

@@ -3,7 +3,8 @@ import type { Client } from '../../client/client.ts';
 import type { Informer } from '../../client/informer.ts';
 import { ReconnectDelay } from '../../client/http/reconnect-delay.ts';
 import { sleep } from '../../clock/sleep.ts';
-import { followedModels, type ControllerDefinition } from '../definition/controller-definition.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import { followIdOf, hasWholeObjects, type FollowedKind } from '../definition/followed-kind.ts';
 import { cacheIdOf } from '../definition/kind-id.ts';
 
 export interface FollowParts {
@@ -12,17 +13,42 @@ export interface FollowParts {
   readonly signal: AbortSignal;
 }
 
-/** One informer for each kind, in each version, that a controller follows, by {@link cacheIdOf}. */
+/** The followed kinds of a controller: its own, those that it owns, and those that it watches. */
+export function followedKinds({ model, indexes, owns, watches }: ControllerDefinition): readonly FollowedKind[] {
+  const own: FollowedKind = { model, follows: {}, predicates: [], ignoreOwnWrites: false, indexes };
+  return [own, ...owns, ...watches];
+}
+
+/** One informer for each selection of each kind, in each version, that a controller follows, by {@link followIdOf}. */
 export function informersOf(
   definition: ControllerDefinition,
   client: Client,
 ): ReadonlyMap<string, Informer<ApiObject>> {
   const informers = new Map<string, Informer<ApiObject>>();
-  for (const model of followedModels(definition)) {
-    const cacheId = cacheIdOf(model);
-    if (!informers.has(cacheId)) informers.set(cacheId, client.informer(model));
+  for (const followed of followedKinds(definition)) {
+    const id = followIdOf(followed);
+    if (!informers.has(id)) informers.set(id, informerOf(followed, client));
   }
   return informers;
+}
+
+export function informerOf({ model, follows }: FollowedKind, client: Client): Informer<ApiObject> {
+  return client.informer(model, follows);
+}
+
+/** The caches from which runs read, by cache id: of each kind the one with all objects, or else the first with all fields. */
+export function readableInformers(
+  definition: ControllerDefinition,
+  informers: ReadonlyMap<string, Informer<ApiObject>>,
+): ReadonlyMap<string, Informer<ApiObject>> {
+  const readable = new Map<string, Informer<ApiObject>>();
+  for (const followed of followedKinds(definition)) {
+    const cacheId = cacheIdOf(followed.model);
+    const informer = informers.get(cacheId) ?? informers.get(followIdOf(followed));
+    if (informer === undefined || readable.has(cacheId)) continue;
+    if (informers.has(cacheId) || hasWholeObjects(followed.follows)) readable.set(cacheId, informer);
+  }
+  return readable;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ApiObject, Clock, ObjectKey } from '../../api/index.ts';
 import { linkAbort } from '../../client/abort.ts';
-import type { MapContext, MappedKeys, WatchSource } from '../definition/controller-definition.ts';
+import type { MapContext, MappedKeys, PrioritizedKey, WatchSource } from '../definition/followed-kind.ts';
 import { RunClient, type RunClientParts } from '../run/run-client.ts';
 
 export interface MappingRunParts extends Omit<RunClientParts, 'abort' | 'reconcileID'> {
@@ -33,7 +33,7 @@ export class MappingRun {
    * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is
    * abandoned. It only reads, so the next call may overlap with it.
    */
-  async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey)[]> {
+  async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey | PrioritizedKey)[]> {
     try {
       const keys = this.#source.map(state, this.#context());
       return [...(isIterable(keys) ? keys : await this.#inTime(keys))];

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../api/index.ts';
-import { controller, on, type ControllerOptions, type MapFunction } from '../definition/controller-definition.ts';
+import { controller, type ControllerOptions } from '../definition/controller-definition.ts';
+import { on, type MapFunction } from '../definition/followed-kind.ts';
 import { Harness, Person, Team, type Badge } from '../harness.test-support.ts';
 
 type Mapping = MapFunction<Badge>;

@@ -7,7 +7,8 @@ import { Workers } from '../../queue/workers.ts';
 import { WorkQueue } from '../../queue/work-queue.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { CacheView } from '../run/cache-view.ts';
-import type { ControllerDefinition, WatchSource } from '../definition/controller-definition.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import type { PrioritizedKey, WatchSource } from '../definition/followed-kind.ts';
 import { QueueMetrics, sampleQueue } from '../observe/controller-metrics.ts';
 import { kindIdOf } from '../definition/kind-id.ts';
 import { MappingRun, type MappingRunParts } from './mapping-run.ts';
@@ -50,7 +51,8 @@ export interface MappedEvent {
 export class Mappings {
   readonly #parts: MappingParts;
   readonly #runParts: MappingRunParts;
-  readonly #sources: readonly WatchSource[];
+  /** The number of each source, which is part of the ids in the queue. */
+  readonly #sources = new Map<WatchSource, number>();
   readonly #queue: WorkQueue;
   readonly #workers: Workers;
   readonly #metrics: QueueMetrics | undefined;
@@ -66,7 +68,6 @@ export class Mappings {
     const { definition, clock, metrics } = parts;
     const { name: controller, concurrency, backoff, watches } = definition;
     this.#parts = parts;
-    this.#sources = watches;
     const { client, view, statusWrites } = parts;
     const { timeoutMs, model } = definition;
     const ownKindId = kindIdOf(model);
@@ -95,7 +96,9 @@ export class Mappings {
   add({ source, states, priority, reason }: MappedEvent): void {
     const [object] = states;
     if (object === undefined) return;
-    const id = `${this.#sources.indexOf(source)} ${formatKey(keyOf(object))}`;
+    const number = this.#sources.get(source) ?? this.#sources.size;
+    this.#sources.set(source, number);
+    const id = `${number} ${formatKey(keyOf(object))}`;
     const pending = this.#pending.get(id) ?? new PendingStates(source);
     this.#pending.set(id, pending);
     pending.add(states, { priority, reason });
@@ -155,14 +158,14 @@ export class Mappings {
     return failures;
   }
 
-  #enqueue(keys: readonly string[], { priority, reason }: PendingStates, enqueued: Set<string>): void {
-    for (const key of keys) {
-      if (!enqueued.has(key)) this.#parts.queue.add(key, { priority, reason });
+  #enqueue(keys: readonly MappedKey[], { priority, reason }: PendingStates, enqueued: Set<string>): void {
+    for (const { key, priority: own = priority } of keys) {
+      if (!enqueued.has(key)) this.#parts.queue.add(key, { priority: own, reason });
       enqueued.add(key);
     }
   }
 
-  async #keysOf(run: MappingRun, state: ApiObject): Promise<readonly string[]> {
+  async #keysOf(run: MappingRun, state: ApiObject): Promise<readonly MappedKey[]> {
     this.#running.add(run);
     try {
       return (await run.keysOf(state)).flatMap((given) => this.#workKey(given, state));
@@ -172,10 +175,13 @@ export class Mappings {
   }
 
   /** Reports and skips what is not a key: mapping the state again would return the same. */
-  #workKey(given: string | ObjectKey, state: ApiObject): readonly string[] {
+  #workKey(given: string | ObjectKey | PrioritizedKey, state: ApiObject): readonly MappedKey[] {
     const { definition, logger } = this.#parts;
     try {
-      return [workKey(given, definition.model)];
+      if (!isPrioritized(given)) return [{ key: workKey(given, definition.model) }];
+      const { key, priority } = given;
+      if (!Number.isFinite(priority)) throw new RangeError(`the priority must be a number, not ${String(priority)}`);
+      return [{ key: workKey(key, definition.model), priority }];
     } catch (err) {
       logger.error({ from: nameOf(state), err }, 'a mapping returned something that is not a key; it is skipped');
       return [];
@@ -205,6 +211,16 @@ export class Mappings {
     const nowMs = this.#parts.clock.monotonicMs();
     return [...this.#running].map(({ sinceMs }) => nowMs - sinceMs);
   }
+}
+
+/** A key of the queue; without a priority it gets that of the event. */
+interface MappedKey {
+  readonly key: string;
+  readonly priority?: number;
+}
+
+function isPrioritized(given: string | ObjectKey | PrioritizedKey): given is PrioritizedKey {
+  return typeof given === 'object' && given !== null && 'key' in given;
 }
 
 interface Failure {

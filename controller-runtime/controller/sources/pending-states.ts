@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../api/index.ts';
 import type { Reason } from '../../queue/reason.ts';
-import type { WatchSource } from '../definition/controller-definition.ts';
+import type { WatchSource } from '../definition/followed-kind.ts';
 
 /** Keeps the first and the last states of an object that changes faster than its mapping succeeds. */
 const maxStates = 8;

@@ -13,7 +13,7 @@ import { Invariants } from './invariants.ts';
 import { KindHistory } from './kind-history.ts';
 import { seededRandom, seededUuid } from '../fakes/seeded-random.ts';
 
-export interface RunParts {
+export interface ConvergenceRunParts {
   readonly options: ConvergenceOptions;
   readonly startServer: StartServer;
   readonly plan: FaultPlan;
@@ -43,7 +43,7 @@ const idleTurns = 10;
 const patientTurns = 60;
 
 /** Runs a scenario once, on a server of its own. Never rejects because of the scenario or the controllers. */
-export async function runOnce({ options, startServer, plan, seed }: RunParts): Promise<RunOutcome> {
+export async function runOnce({ options, startServer, plan, seed }: ConvergenceRunParts): Promise<RunOutcome> {
   const random = seededRandom(seed);
   const clock = new FakeClock();
   const uuid = seededUuid(random);

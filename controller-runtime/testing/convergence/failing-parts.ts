@@ -1,9 +1,6 @@
 import { formatKey, keyOf, type Clock } from '../../api/index.ts';
-import type {
-  ControllerDefinition,
-  MappedKeys,
-  WatchSource,
-} from '../../controller/definition/controller-definition.ts';
+import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
+import type { MappedKeys, WatchSource } from '../../controller/definition/followed-kind.ts';
 import type { KeySource } from '../../controller/definition/key-source.ts';
 import type { Runnable } from '../../manager/runnable.ts';
 
@@ -54,9 +51,10 @@ export class FailingParts {
     return { ...runnable, run };
   }
 
-  #mapping(part: string, { model, map }: WatchSource): WatchSource {
+  #mapping(part: string, source: WatchSource): WatchSource {
+    const { map } = source;
     return {
-      model,
+      ...source,
       map: (object, context) => {
         const mapped = `${part} ${object.kind} "${formatKey(keyOf(object))}"`;
         const succeed = (keys: MappedKeys): MappedKeys => {

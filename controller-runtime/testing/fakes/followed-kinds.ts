@@ -11,7 +11,8 @@ interface FollowedKind {
 
 /** The kinds that controllers follow, and whether their caches are up to date. */
 export class FollowedKinds {
-  readonly #followed: FollowedKind[] = [];
+  /** The informers that run. */
+  readonly #followed = new Set<FollowedKind>();
 
   /** The client, which also records the requested informers; `wrap` may replace a handler. */
   tracking(
@@ -20,9 +21,14 @@ export class FollowedKinds {
   ): Client {
     const informer = <T extends ApiObject>(model: Model<T>, selection: InformerOptions<T> = {}): Informer<T> => {
       const made = client.informer(model, selection);
-      this.#followed.push({ informer: made, model, selection });
+      const followed = { informer: made, model, selection };
+      const run: Informer<T>['run'] = async (signal) => {
+        this.#followed.add(followed);
+        await made.run(signal);
+        this.#followed.delete(followed);
+      };
       const addHandler: Informer<T>['addHandler'] = (handler, options) => made.addHandler(wrap(handler), options);
-      return replacing(made, { addHandler });
+      return replacing(made, { addHandler, run });
     };
     return replacing(client, { informer });
   }

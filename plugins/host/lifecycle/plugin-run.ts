@@ -370,6 +370,6 @@ export class PluginRun {
 }
 
 /** The kinds that a controller reads. */
-function kindsOf({ model, owns, watches }: ControllerDefinition): ControllerDefinition['owns'] {
-  return [model, ...owns, ...watches.map((watch) => watch.model)];
+function kindsOf({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
+  return [model, ...[...owns, ...watches].map((followed) => followed.model)];
 }

@@ -1,0 +1,53 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+import type { RequiredClaim } from '../../store/store.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
+
+/** Names the process whose turn it is, for all processes of a database. */
+interface TurnHolder {
+  /** Makes this process the holder, unless it is; resolves with the claim that it has until another process takes over. */
+  hold(): Promise<RequiredClaim>;
+  /** Resolves when memory has everything that was acknowledged before the call. */
+  reach(): Promise<void>;
+}
+
+export interface WriteTurnsParts {
+  /** undefined: no other process writes to the database. */
+  readonly holder: TurnHolder | undefined;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** The longest wait before a process takes its turn again after another one was faster. */
+const maxWaitMs = 30;
+
+/**
+ * Lets writes that depend on other objects of these kinds commit one after the other, in all processes of a database. Each
+ * one is checked at its turn, and its commit requires the claim of the turn: a check that another write has outdated
+ * commits nothing.
+ */
+export class WriteTurns {
+  readonly #parts: WriteTurnsParts;
+  readonly #locks = new KeyedMutex();
+
+  constructor(parts: WriteTurnsParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls `commit` with the claims that it has to require. `race`: the number of turns that this write has lost. */
+  run<T>(race: number, commit: (requires: readonly RequiredClaim[]) => Promise<T>): Promise<T> {
+    const { holder } = this.#parts;
+    return this.#locks.run('turn', async () => {
+      if (holder === undefined) return commit([]);
+      if (race > 0) await this.#wait();
+      const claim = await holder.hold();
+      await holder.reach();
+      return commit([claim]);
+    });
+  }
+
+  #wait(): Promise<void> {
+    const { clock, random } = this.#parts;
+    return new Promise((resolve) => clock.setTimeout(resolve, random() * maxWaitMs));
+  }
+}

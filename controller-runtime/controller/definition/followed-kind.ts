@@ -1,0 +1,163 @@
+import {
+  ApiError,
+  descriptorOf,
+  nearestKey,
+  parseFieldSelector,
+  parseLabelSelector,
+  unknownKeyOf,
+  type ApiObject,
+  type Model,
+  type ModelDescriptor,
+  type ObjectKey,
+} from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { InformerOptions } from '../../client/informer.ts';
+import { cacheIdOf } from './kind-id.ts';
+import type { Predicate } from './predicates.ts';
+
+/** A key, and its place in the queue: keys with the highest priority run first; changes have 0, objects of the start −100. */
+export interface PrioritizedKey {
+  readonly key: string | ObjectKey;
+  readonly priority: number;
+}
+
+/** Keys of objects to reconcile: names, `namespace/name`, key objects, or one of these with a priority. */
+export type MappedKeys = Iterable<string | ObjectKey | PrioritizedKey>;
+
+/** The context of a mapping. */
+export interface MapContext {
+  /** For reads; it cannot be used after the call of the mapping. */
+  readonly client: Client;
+  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
+ * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
+ * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
+ */
+export type MapFunction<T extends ApiObject = ApiObject> = {
+  map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
+}['map'];
+
+/** The objects of a kind that a controller follows, the fields that its cache keeps, and the changes that count. */
+export interface FollowOptions<T extends ApiObject = ApiObject> extends InformerOptions<T> {
+  /** The updates that count; all must hold. Additions and deletions always count. Default: every update. */
+  readonly predicates?: readonly Predicate<T>[];
+  /** Leaves out updates that this controller itself wrote. Default false. */
+  readonly ignoreOwnWrites?: boolean;
+  /** Indexes that `related` reads; the model declares them. Each takes about 100 bytes an object. Default none. */
+  readonly indexes?: readonly string[];
+}
+
+/** A kind that a controller follows beside its own. */
+export interface FollowedKind {
+  readonly model: ModelDescriptor;
+  readonly follows: Readonly<InformerOptions>;
+  readonly predicates: readonly Predicate[];
+  readonly ignoreOwnWrites: boolean;
+  readonly indexes: readonly string[];
+}
+
+/** A kind whose objects the controller makes. Made by {@link owned}. */
+export interface OwnedSource extends FollowedKind {
+  readonly map?: undefined;
+}
+
+/** Another kind that the controller listens to. Made by {@link on}. */
+export interface WatchSource extends FollowedKind {
+  readonly map: MapFunction;
+}
+
+/**
+ * Listens to another kind: each change of an object of it enqueues the keys that `map` returns.
+ * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError BadRequest for
+ * a selector that is none.
+ */
+export function on<T extends ApiObject>(
+  model: Model<T>,
+  map: MapFunction<T>,
+  options: FollowOptions<T> = {},
+): WatchSource {
+  return Object.freeze({ ...followedKind(model, options), map });
+}
+
+/** Narrows what a controller follows of a kind that it owns: an item of `owns`. Throws as {@link on} does. */
+export function owned<T extends ApiObject>(model: Model<T>, options: FollowOptions<T> = {}): OwnedSource {
+  return Object.freeze(followedKind(model, options));
+}
+
+const optionKeys: readonly string[] = [
+  'namespaces',
+  'labelSelector',
+  'fieldSelector',
+  'metadataOnly',
+  'transform',
+  'predicates',
+  'ignoreOwnWrites',
+  'indexes',
+] satisfies readonly (keyof FollowOptions)[];
+
+function followedKind<T extends ApiObject>(model: Model<T>, options: FollowOptions<T>): FollowedKind {
+  const descriptor = descriptorOf(model);
+  const { kind } = descriptor;
+  const unknown = unknownKeyOf(options, optionKeys);
+  if (unknown !== undefined) throw new TypeError(`options for ${kind}: ${unknown}`);
+  const { predicates = [], ignoreOwnWrites = false, indexes = [], ...follows } = options as FollowOptions;
+  for (const [index, predicate] of predicates.entries()) {
+    if (typeof predicate !== 'function')
+      throw new TypeError(`options for ${kind}: predicates[${index}] is no function`);
+  }
+  checkIndexes(descriptor, indexes);
+  checkSelectors(kind, follows);
+  return { model: descriptor, follows, predicates, ignoreOwnWrites, indexes };
+}
+
+/** Throws RangeError for an index that the model does not declare. */
+export function checkIndexes({ kind, indexes }: ModelDescriptor, names: readonly string[]): void {
+  const known = indexes.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new RangeError(unknownIndex(kind, unknown, known));
+}
+
+function unknownIndex(kind: string, name: string, known: readonly string[]): string {
+  const near = nearestKey(name, known);
+  const cure = known.length === 0 ? 'it declares none' : `its indexes are ${known.join(', ')}`;
+  const hint = near === undefined ? cure : `did you mean "${near}"?`;
+  return `${kind} declares no index ${JSON.stringify(name)}: ${hint}`;
+}
+
+function checkSelectors(kind: string, { labelSelector = '', fieldSelector = '' }: InformerOptions): void {
+  try {
+    parseLabelSelector(labelSelector);
+    parseFieldSelector(fieldSelector);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ApiError('BadRequest', `options for ${kind}: ${message}`, { cause: error });
+  }
+}
+
+const transforms = new WeakMap<object, number>();
+let lastTransform = 0;
+
+/** Identifies the cache that a followed kind reads: sources with equal selections share one. A whole kind has its cache id. */
+export function followIdOf({ model, follows }: Pick<FollowedKind, 'model' | 'follows'>): string {
+  const cacheId = cacheIdOf(model);
+  const { namespaces, labelSelector = '', fieldSelector = '', metadataOnly = false, transform } = follows;
+  const parts = [namespaces?.toSorted() ?? null, labelSelector, fieldSelector, metadataOnly, numberOf(transform)];
+  const isWhole = JSON.stringify(parts) === '[null,"","",false,0]';
+  return isWhole ? cacheId : `${cacheId} ${JSON.stringify(parts)}`;
+}
+
+function numberOf(transform: object | undefined): number {
+  if (transform === undefined) return 0;
+  const number = transforms.get(transform) ?? (lastTransform += 1);
+  transforms.set(transform, number);
+  return number;
+}
+
+/** True when the cache of a followed kind holds its objects with all their fields. */
+export function hasWholeObjects({ metadataOnly, transform }: InformerOptions): boolean {
+  return metadataOnly !== true && transform === undefined;
+}

@@ -1,0 +1,210 @@
+import { controller, generationChanged, labelsChanged, on, or, owned } from 'homeostat';
+import type { ControllerOptions, MappedKeys, ReconcileContext } from 'homeostat';
+import { createTestKit, eventually, FakeClock, startTestServer } from 'homeostat/testing';
+import { expect } from 'chai';
+import type { FromModel } from './from-model.ts';
+import { runControllers, transports } from './both-clients.ts';
+import type { Running, Transport } from './both-clients.ts';
+import { Team, Worker } from './models.ts';
+
+type TeamObject = FromModel<typeof Team>;
+type WorkerObject = FromModel<typeof Worker>;
+type TeamRun = ReconcileContext<TeamObject>;
+
+const team = 'work.example.com/team';
+
+for (const transport of transports) {
+  describe(`the kinds that a controller follows, ${transport}`, () => {
+    it('enqueue keys for selected objects alone', async () => {
+      const mapped: string[] = [];
+      const map = ({ metadata }: WorkerObject): MappedKeys => {
+        mapped.push(metadata.name);
+        return ['red'];
+      };
+      const at = await runTeam(transport, {
+        watches: [on(Worker, map, { labelSelector: `${team}=red` })],
+        reconcile: () => {},
+      });
+      await at.client.create(Worker, { metadata: { name: 'blue', labels: { [team]: 'blue' } }, spec: { task: 'dig' } });
+      await at.client.create(Worker, { metadata: { name: 'red', labels: { [team]: 'red' } }, spec: { task: 'dig' } });
+      await at.settle();
+      expect(mapped).to.deep.equal(['red']);
+      await at.stop();
+    });
+
+    it('enqueue keys for updates that all predicates let pass, and for each addition and deletion', async () => {
+      const mapped: string[] = [];
+      const map = ({ spec, status }: WorkerObject): MappedKeys => {
+        mapped.push(`${spec.task} ${String(status?.busy)}`);
+        return [];
+      };
+      const at = await runTeam(transport, {
+        watches: [on(Worker, map, { predicates: [or(generationChanged, labelsChanged)] })],
+        reconcile: () => {},
+      });
+      await at.client.create(Worker, { metadata: { name: 'w' }, spec: { task: 'dig' } });
+      await at.settle();
+      await setBusy(at, 'w');
+      await at.client.patch(Worker, 'w', { type: 'merge', patch: { spec: { task: 'rest' } } });
+      await at.settle();
+      await at.client.delete(Worker, 'w');
+      await at.settle();
+      expect(mapped).to.deep.equal(['dig undefined', 'dig true', 'rest true', 'rest true']);
+      await at.stop();
+    });
+
+    it('keep only metadata, or what a transform leaves, in the cache that mappings read', async () => {
+      const mapped: object[] = [];
+      const map = (object: WorkerObject): MappedKeys => {
+        mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });
+        return [];
+      };
+      const at = await runTeam(transport, {
+        watches: [
+          on(Worker, map, { metadataOnly: true }),
+          on(Worker, map, { transform: ({ status: _status, ...kept }) => kept as WorkerObject }),
+        ],
+        reconcile: () => {},
+      });
+      await at.client.create(Worker, { metadata: { name: 'w' }, spec: { task: 'dig' } });
+      await at.settle();
+      await setBusy(at, 'w');
+      expect(mapped).to.deep.include({ kind: 'PartialObjectMetadata', spec: undefined, busy: undefined });
+      expect(mapped).to.deep.include({ kind: 'Worker', spec: { task: 'dig' }, busy: undefined });
+      expect(mapped).not.to.deep.include({ kind: 'Worker', spec: { task: 'dig' }, busy: true });
+      await at.stop();
+    });
+
+    it('leave out the updates that the controller itself wrote, if asked, and nothing else', async () => {
+      let runs = 0;
+      const at = await runTeam(transport, {
+        owns: [owned(Worker, { ignoreOwnWrites: true })],
+        async reconcile({ object, ensure }: TeamRun) {
+          runs += 1;
+          await ensure(Worker, 'w', { spec: { task: `size ${object.spec.size}` } });
+        },
+      });
+      const afterCreation = runs;
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+      await at.settle();
+      expect(runs).to.equal(afterCreation + 1);
+      await setBusy(at, 'w');
+      expect(runs).to.equal(afterCreation + 2);
+      await at.stop();
+    });
+
+    it('enqueue keys with the priority that the mapping returns', async () => {
+      const order: string[] = [];
+      let letGo = (): void => {};
+      const blocked = new Promise<void>((resolve) => (letGo = resolve));
+      const at = await runTeam(transport, {
+        concurrency: 1,
+        watches: [on(Worker, ({ spec }) => [{ key: spec.task, priority: spec.task === 'urgent' ? 10 : -10 }])],
+        async reconcile({ name }: TeamRun) {
+          order.push(name);
+          if (name === 'block') await blocked;
+        },
+      });
+      order.length = 0;
+      await at.client.create(Team, { metadata: { name: 'block' }, spec: { size: 1 } });
+      await eventually(() => order.includes('block'));
+      for (const task of ['later', 'urgent']) {
+        await at.client.create(Team, { metadata: { name: task }, spec: { size: 1 } });
+        await at.client.create(Worker, { metadata: { name: task }, spec: { task } });
+      }
+      await eventually(() => at.reasonsOf('urgent').includes('mapping'));
+      letGo();
+      await at.settle();
+      expect(order.slice(0, 2)).to.deep.equal(['block', 'urgent']);
+      await at.stop();
+    });
+  });
+}
+
+describe('the kinds that a controller follows', () => {
+  it('are added to a running controller and removed from it', async () => {
+    const runs: string[] = [];
+    const clock = new FakeClock();
+    const server = await startTestServer({ clock, models: [Team, Worker] });
+    const teams = controller(Team, {
+      reconcile: ({ reasons }) => void runs.push(reasons.map(({ type }) => type).join()),
+    });
+    const kit = createTestKit({ server, controllers: [teams], clock });
+    await server.client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });
+    await server.client.create(Worker, { metadata: { name: 'before' }, spec: { task: 'dig' } });
+    await kit.settle();
+    const handle = kit.manager.addWatch(
+      'team',
+      on(Worker, () => ['red'], { fieldSelector: 'spec.task=dig' }),
+    );
+    await eventually(() => handle.hasSynced());
+    await kit.settle();
+    expect(runs).to.deep.equal(['event', 'mapping']);
+    await server.client.create(Worker, { metadata: { name: 'after' }, spec: { task: 'dig' } });
+    await kit.settle();
+    expect(runs).to.have.length(3);
+    handle.remove();
+    await server.client.create(Worker, { metadata: { name: 'late' }, spec: { task: 'dig' } });
+    await kit.settle();
+    expect(runs).to.have.length(3);
+    expect(() =>
+      kit.manager.addWatch(
+        'teem',
+        on(Worker, () => []),
+      ),
+    ).to.throw('there is no controller "teem"');
+    await kit.stop();
+    await server.stop();
+  });
+
+  it('are refused with unknown options, selectors that are none, and unknown indexes', () => {
+    const map = (): MappedKeys => [];
+    const given = (options: object) => (): unknown => on(Worker, map, options);
+    expect(given({ labelSelektor: 'a=b' })).to.throw(
+      'options for Worker: unknown key "labelSelektor". Did you mean "labelSelector"?',
+    );
+    expect(given({ labelSelector: 'a in (b' })).to.throw('options for Worker: ');
+    expect(given({ fieldSelector: 'spec.task in dig' })).to.throw('options for Worker: ');
+    expect(given({ indexes: ['spec.taks'] })).to.throw(
+      'Worker declares no index "spec.taks": did you mean "spec.task"?',
+    );
+    expect(given({ predicates: [1] })).to.throw('options for Worker: predicates[0] is no function');
+    expect(() => controller(Team, { indexes: ['spec.x'], reconcile: () => {} })).to.throw(
+      'Team declares no index "spec.x"',
+    );
+  });
+
+  it('give a run no children of a kind whose cache holds metadata alone', async () => {
+    let message: string | undefined;
+    const at = await runTeam('in process', {
+      owns: [owned(Worker, { metadataOnly: true })],
+      reconcile({ children }: TeamRun) {
+        try {
+          children(Worker);
+        } catch (error) {
+          ({ message } = error as Error);
+        }
+      },
+    });
+    await at.stop();
+    expect(message).to.equal(
+      'controller "team" has no whole Worker in its cache: it follows them by "metadataOnly" or "transform"',
+    );
+  });
+});
+
+/** Runs a controller of one team, of size 1, until it has nothing to do. */
+async function runTeam(transport: Transport, options: ControllerOptions<TeamObject>): Promise<Running> {
+  const at = await runControllers(transport, {
+    models: [Team, Worker],
+    controllers: [controller(Team, options)],
+    before: (client) => client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } }),
+  });
+  await at.settle();
+  return at;
+}
+
+async function setBusy(at: Running, name: string): Promise<void> {
+  await at.client.patch(Worker, name, { type: 'merge', patch: { status: { busy: true } } }, { subresource: 'status' });
+  await at.settle();
+}
