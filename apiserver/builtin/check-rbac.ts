@@ -6,7 +6,7 @@ import {
   deepEqual,
   quoteValue,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, FieldViolation } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldViolation, NamespacedObject } from '@homeostat/controller-runtime/api';
 import type { LabelSelector, PolicyRule, RoleRef, Subject } from './rbac-objects.ts';
 import { rbacGroup } from './rbac-defaults.ts';
 
@@ -23,7 +23,7 @@ interface Binding extends ApiObject {
 }
 
 /** Returns the violations of Kubernetes' rules in a Role, a hundred at most. */
-export function checkRole({ rules }: Role): readonly FieldViolation[] {
+export function checkRole({ rules }: Role & NamespacedObject): readonly FieldViolation[] {
   return take(rulesOf(rules ?? [], true));
 }
 

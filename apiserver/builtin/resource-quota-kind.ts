@@ -1,10 +1,10 @@
 import { defineModel, IndexSpec } from '@homeostat/controller-runtime/api';
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ModelDescriptor, NamespacedObject } from '@homeostat/controller-runtime/api';
 
 type Amounts = Readonly<Record<string, string | number>>;
 
 /** A bound on the number of objects in a namespace. */
-export interface ResourceQuotaObject extends ApiObject {
+export interface ResourceQuotaObject extends NamespacedObject {
   readonly spec?: { readonly hard?: Amounts };
   readonly status?: {
     readonly hard?: Amounts;

@@ -210,6 +210,15 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
+    /** Holds the commit that removes the namespace, after all that the namespace contains. */
+    function holdFinalization(store: ReplicaStore): Gate {
+      const held = gate();
+      store.beforeCommit = async (batch) => {
+        if (batch.some(({ op, key }) => op === 'delete' && key.endsWith('namespaces/short'))) await held.hold();
+      };
+      return held;
+    }
+
     /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);
@@ -288,10 +297,9 @@ describe('controllers of the server and concurrent writers', () => {
     it('may be finalized by several servers at once', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
-      const [here, there] = [holdAfterNextCommit(a.store), gate()];
-      b.store.beforeCommit = there.hold;
+      const [here, there] = [holdFinalization(a.store), holdFinalization(b.store)];
       await a.server.client.delete(Namespace, 'short');
-      await pass(there.isReached);
+      await pass(() => here.isReached() && there.isReached());
       letGo(a.store, here);
       await pass(async () => isGone(a));
       letGo(b.store, there);

@@ -3,6 +3,7 @@ export { formatKey, keyOf, parseKey } from './object/object.ts';
 export type {
   ApiObject,
   ManagedFieldsEntry,
+  NamespacedObject,
   NewObject,
   ObjectKey,
   ObjectMeta,

@@ -135,6 +135,7 @@ export type {
   ModelOptions,
   ModelValidation,
   ModelVersion,
+  NamespacedObject,
   NewCondition,
   NewObject,
   ObjectKey,

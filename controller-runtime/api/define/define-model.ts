@@ -12,7 +12,7 @@ import type { GroupVersionKind, ModelDescriptor } from '../model/model.ts';
 import type { ModelValidation } from '../model/model-validation.ts';
 import { SchemaNormaliser } from '../schema/normalise-schema.ts';
 import { referencedName, referenceTo } from '../schema/schema-reference.ts';
-import type { ApiObject } from '../object/object.ts';
+import type { ApiObject, NamespacedObject } from '../object/object.ts';
 import { pathAttribute } from '../indexes/path-index.ts';
 import { resourceKeys } from '../model/gvk-options.ts';
 import type { KnownKeywords } from '../schema/known-keywords.ts';
@@ -28,21 +28,28 @@ export interface PathIndex<P extends string = string> {
 /** A path, a path with options, or a spec with a function of its own. */
 export type IndexDeclaration<T extends ApiObject> = FieldPath<T> | PathIndex<FieldPath<T>> | IndexSpec<T>;
 
-/** Objects that a schema of `{ spec, status }` describes. */
-export type ObjectOf<S> = ApiObject & FromSchema<S>;
+type Scope = ModelDescriptor['scope'];
+
+/** The fields that every object of a scope has. */
+type Envelope<C extends Scope> = C extends 'Namespaced' ? NamespacedObject : ApiObject;
+
+/** Objects that a schema of `{ spec, status }` describes; those of a Namespaced kind have a namespace. */
+export type ObjectOf<S, C extends Scope = 'Cluster'> = Envelope<C> & FromSchema<S>;
 
 type Names = GroupVersionKind | { readonly gvk: `${string}/${string}` };
 
 const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
 
 /** Options of {@link defineModel}: group, version and kind, or `gvk` as `<group>/<version>/<Kind>`. */
-export type ModelOptions<S> = Names &
-  ResourceOptions & {
+export type ModelOptions<S, C extends Scope = Scope> = Names &
+  Omit<ResourceOptions, 'scope'> & {
+    /** Default `Cluster`. */
+    readonly scope?: C;
     /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
     readonly schema: S & KnownKeywords<S>;
-    readonly indexes?: readonly IndexDeclaration<ObjectOf<S>>[];
+    readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
     /** Rules that the schema cannot express. Default none. */
-    readonly validate?: ModelValidation<ObjectOf<S>>;
+    readonly validate?: ModelValidation<ObjectOf<S, C>>;
   };
 
 /**
@@ -50,15 +57,17 @@ export type ModelOptions<S> = Names &
  * as do `$defs`; `$ref: '#'` and `$ref: '<Kind>'` are the model itself.
  * @throws ModelError that names the field of a schema, or the path of an index, that breaks a rule. The names are checked at registration.
  */
-export function defineModel<const S extends object>(options: ModelOptions<S>): ModelDescriptor<ObjectOf<S>> {
+export function defineModel<const S extends object, const C extends Scope = 'Cluster'>(
+  options: ModelOptions<S, C>,
+): ModelDescriptor<ObjectOf<S, C>> {
   const names = namesOf(options);
   const unknown = unknownKeyOf(options, 'gvk' in options ? keysBesideGvk : keysBesideNames);
   if (unknown !== undefined) throw new ModelError(names.kind, 'options', unknown);
   const components = componentsOf(names.kind, options.schema);
-  const indexes = indexesOf<ObjectOf<S>>(names.kind, components, options.indexes ?? []);
+  const indexes = indexesOf<ObjectOf<S, C>>(names.kind, components, options.indexes ?? []);
   const { validate } = options;
   return noteDeclaration(
-    makeDescriptor<ObjectOf<S>>({ ...options, ...names }, { schemaName: names.kind, components, indexes, validate }),
+    makeDescriptor<ObjectOf<S, C>>({ ...options, ...names }, { schemaName: names.kind, components, indexes, validate }),
   );
 }
 

@@ -76,6 +76,18 @@ describe('types of models', () => {
     expect(plain.components).to.deep.equal(typebox.components);
   });
 
+  it('give objects and runs of Namespaced models a namespace that is a string', () => {
+    const desk = defineModel({
+      gvk: 'people.example.com/v1alpha1/Desk',
+      plural: 'desks',
+      scope: 'Namespaced',
+      schema: { type: 'object', properties: { spec: { type: 'object', properties: {} } } },
+    });
+    expect(isExactly<TypeOf<typeof desk>['metadata']['namespace'], string>(true)).to.equal(true);
+    expect(isExactly<TypeOf<typeof plain>['metadata']['namespace'], string | undefined>(true)).to.equal(true);
+    expect(desk.scope).to.equal('Namespaced');
+  });
+
   it('refuse a gvk without a slash and a keyword that schemas do not have', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;

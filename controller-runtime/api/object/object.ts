@@ -65,6 +65,11 @@ export interface ApiObject {
   readonly metadata: ObjectMeta;
 }
 
+/** The envelope of an object of a Namespaced kind. */
+export interface NamespacedObject extends ApiObject {
+  readonly metadata: ObjectMeta & { readonly namespace: string };
+}
+
 /** An object as an author writes it: apiVersion and kind come from the model, the server's fields from the server. */
 export type NewObject<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & {
   readonly apiVersion?: string;

@@ -16,8 +16,8 @@ export type ReconcileResult =
 export interface ReconcileRequest {
   readonly key: ObjectKey;
   readonly name: string;
-  /** Absent for Cluster-scoped kinds. */
-  readonly namespace?: string;
+  /** Undefined for Cluster-scoped kinds. */
+  readonly namespace: string | undefined;
   /** Bound to the run: its requests end with the run, and the next run sees its writes. */
   readonly client: Client;
   /**
@@ -76,6 +76,8 @@ export interface StateCondition {
 
 /** The context of a run of a `reconcile` or `cleanup` function: the object, and verbs for it. */
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
+  /** A string for Namespaced models; undefined for Cluster-scoped ones. */
+  readonly namespace: T['metadata']['namespace'];
   /** From the cache: frozen and shared. Never older than what this controller wrote. */
   readonly object: T;
   readonly event: ObjectEvents;

@@ -216,9 +216,10 @@ export class ReconcileRun {
     const { clock, events } = this.#parts;
     const stop = this.#stop;
     const key = parseKey(item.key);
-    const request = {
+    return {
       key,
       name: key.name,
+      namespace: key.namespace,
       client: this.#client,
       clock,
       get now() {
@@ -232,7 +233,6 @@ export class ReconcileRun {
       logger,
       reconcileID,
     };
-    return key.namespace === undefined ? request : Object.assign(request, { namespace: key.namespace });
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
