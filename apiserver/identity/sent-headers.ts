@@ -9,7 +9,7 @@ const maxKeptLength = 2048;
 interface Kept {
   /** The header. Node reads headers as latin1, so each character is one byte. */
   readonly header: Buffer;
-  /** As long as the header, at the start of the memory that all connections share for the comparison. */
+  /** The start of the memory that all connections share for the comparison; its length is the header's. */
   readonly other: Buffer;
   readonly token: BearerToken;
 }
@@ -18,7 +18,7 @@ const bearerForm = /^bearer +(\S+) *$/i;
 
 /**
  * Reads the tokens of Authorization headers. The last accepted header of a connection is kept until the connection ends, so
- * that the same header needs no digest again (1 µs of the 27 of a get). Only the digest is kept, never the user: whether the
+ * that the same header needs no digest again (1 µs of the 27 of a get). The token is kept, and never its user: whether the
  * token is valid is decided at each request. A proxy may share a connection among clients, so the time of the comparison
  * depends on the lengths alone, and not on how much of another client's header was guessed.
  */
