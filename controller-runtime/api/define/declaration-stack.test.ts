@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
@@ -34,7 +35,7 @@ describe('the stack of a declaration', () => {
     const collect = runInNewContext('gc') as () => void;
     const { model, held } = declared();
     // A WeakRef keeps its object alive for the turn in which it is made.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     collect();
     expect(held.deref()).to.equal(undefined);
     expect(model.kind).to.equal('Thing');
