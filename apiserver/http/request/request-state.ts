@@ -32,7 +32,7 @@ export interface AuditedRequest {
  * What is known about a request; the functions that read and write a field explain it. All fields exist from the beginning,
  * because each property that is added to an object later changes its hidden class.
  */
-export interface RequestState {
+interface RequestState {
   readonly id: string;
   /** `null`: the path cannot be an object's. undefined: the path has not been parsed yet. */
   path: ResourcePath | null | undefined;
