@@ -124,17 +124,22 @@ describe('checkConvergence with external systems', () => {
     );
   });
 
-  it('finds a swallowed failure, which a fault of a write alone does not show', async () => {
+  it('finds a swallowed failure, which a fault of a write alone does not show [slow]', async () => {
     const error = await failureOf(check(swallowsErrors));
     expect(error.faults).to.have.length(1);
     expect(error.faults[0]).to.match(/^failure of call \d+, close of external system "doors"$/);
     expect(error.message).to.include('external system "doors", cards.bob: expected nothing, found "open"');
   });
 
-  it('passes a controller whose calls may be repeated, and gives each call two faults', async () => {
+  it('passes a controller whose calls may be repeated, and gives each call two faults [slow]', async () => {
     const { faults } = await check(opensByName);
     const doors = createDoors();
-    const without = await checkConvergence({ controllers: [opensByName(doors)], scenario: comeAndGo, seeds: 0, beforeRun: () => doors.reset() });
+    const without = await checkConvergence({
+      controllers: [opensByName(doors)],
+      scenario: comeAndGo,
+      seeds: 0,
+      beforeRun: () => doors.reset(),
+    });
     expect(faults - without.faults).to.be.at.least(6);
   });
 

@@ -32,10 +32,7 @@ export function finalStateOf(objects: readonly ApiObject[], options: StateOption
   const external = options.externalSystems.map(
     (system) => [labelOfSystem(system), plainState(system.state(), (text) => stringOf(text, words))] as const,
   );
-  return new Map([
-    ...kept.map((object) => [labelOf(object, names), comparable(object, words)] as const),
-    ...external,
-  ]);
+  return new Map([...kept.map((object) => [labelOf(object, names), comparable(object, words)] as const), ...external]);
 }
 
 /** A uid is compared as the object that it names, so that a reference to a missing or another object shows. */

@@ -44,7 +44,7 @@ export type CallFault =
 /** A call and its outcome. */
 export interface RecordedCall {
   readonly operation: string;
-  /** As the caller passed them, not copied. */
+  /** The arguments as the caller passed them, not copied. */
   readonly args: readonly unknown[];
   /** `pending` until the call settles. */
   readonly outcome: 'pending' | 'ok' | 'error';
@@ -102,9 +102,11 @@ export function createExternalSystem<S, const F extends OperationFunctions<S>>(
   };
 }
 
-function operationsOf<F extends object>(functions: F, call: Call): Operations<F> {
-  const bound = Object.keys(functions).map((name) => [name, (...args: readonly unknown[]) => call(name, args)]);
-  return Object.fromEntries(bound) as Operations<F>;
+function operationsOf<F extends object>(functions: F, call: Call): Operations<F>;
+function operationsOf(functions: object, call: Call): object {
+  const bound: Record<string, (...args: readonly unknown[]) => Promise<unknown>> = {};
+  for (const name of Object.keys(functions)) bound[name] = (...args) => call(name, args);
+  return bound;
 }
 
 class FakeSystem<S, F extends OperationFunctions<S>> {
@@ -151,7 +153,12 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
   }
 
   async call(operation: string, args: readonly unknown[], reconcileID?: string): Promise<unknown> {
-    const call: Recorded = { operation, args, outcome: 'pending', ...(reconcileID === undefined ? {} : { reconcileID }) };
+    const call: Recorded = {
+      operation,
+      args,
+      outcome: 'pending',
+      ...(reconcileID === undefined ? {} : { reconcileID }),
+    };
     this.#calls.push(call);
     try {
       const answer = await this.#meet(call);
@@ -192,7 +199,9 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
   }
 
   async #carryOut({ operation, args }: RecordedCall, context: OperationContext<S>): Promise<unknown> {
-    return this.#options.operations[operation]?.(context, ...(args as readonly never[]));
+    const carryOut = this.#options.operations[operation];
+    // Operations<F> holds the arguments to the function's own.
+    return carryOut === undefined ? undefined : Reflect.apply(carryOut, undefined, [context, ...args]);
   }
 
   #error({ operation }: RecordedCall, what: string): Error {
