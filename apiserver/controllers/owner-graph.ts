@@ -36,7 +36,7 @@ export class OwnerGraph {
       this.#dependents.set(owner.uid, dependents);
       const id = idOf({ resource, key });
       const known = dependents.get(id);
-      // Either of two references to one owner may block.
+      // An object may refer to one owner twice. It blocks the deletion of the owner if one of these references does.
       const blocks = owner.blocks || (known?.resource === resource && known.blocks);
       dependents.set(id, { resource, key, uid, blocks });
     }
