@@ -1,8 +1,11 @@
 import type { ApiObject, ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
+import type { EffectMemory } from '../effects/effect-memory.ts';
+import { RunEffects } from '../effects/run-effects.ts';
 import type { EventType } from '../../events/event-recorder.ts';
 import type { ObjectEvents, ReconcileContext, ReconcileRequest, StateCondition } from '../definition/reconciler.ts';
 import type { OwnOptions, OwnResult, Wish } from '../definition/wish.ts';
+import type { Once } from '../definition/external-effects.ts';
 import type { CacheView } from './cache-view.ts';
 import { ensureDependent } from './ensure-dependent.ts';
 import { ownWishes } from './own-wishes.ts';
@@ -11,6 +14,8 @@ import { RunConditions } from './run-conditions.ts';
 import { writeStatus } from './write-status.ts';
 
 export interface RunVerbsParts {
+  /** Made when a run of the controller first asks for an external effect. */
+  readonly effects: () => EffectMemory;
   readonly client: Client;
   readonly view: CacheView;
   readonly related: RelatedObjects;
@@ -27,6 +32,7 @@ type Verbs = Omit<ReconcileContext, keyof ReconcileRequest>;
 export class RunVerbs {
   readonly #parts: RunVerbsParts;
   #conditions: RunConditions | undefined;
+  #effects: RunEffects | undefined;
   #hasOwned = false;
 
   constructor(parts: RunVerbsParts) {
@@ -47,6 +53,11 @@ export class RunVerbs {
         (type, status, reason) => this.#stated().state(type, status, reason),
         'summary',
         (type, of) => this.#stated().summarise(type, of),
+      ),
+      once: withMethod<Once, 'last'>(
+        (name, effect, options) => this.#recorded().once(name, effect, options) as Promise<never>,
+        'last',
+        (name, options) => this.#recorded().last(name, options) as Promise<never>,
       ),
       children: (model) => related.children(model, object),
       related: (model, index, value) => related.related(model, index, value),
@@ -71,6 +82,11 @@ export class RunVerbs {
 
   #writeStatus(partial: unknown): Promise<ApiObject> {
     return writeStatus({ ...this.#parts, conditions: this.#conditions }, partial);
+  }
+
+  #recorded(): RunEffects {
+    const { client, effects, object: owner, request } = this.#parts;
+    return (this.#effects ??= new RunEffects({ client, memory: effects(), owner, signal: request.signal }));
   }
 
   #stated(): RunConditions {
