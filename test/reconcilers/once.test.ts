@@ -5,21 +5,9 @@ import { checkConvergence, eventually } from 'homeostat/testing';
 import { expect } from 'chai';
 import { runControllers, transports } from './both-clients.ts';
 import type { Running, Transport } from './both-clients.ts';
+import { ExternalEffect, Machine } from './effect-models.ts';
 import { FakeProvider } from './fake-provider.ts';
 import type { FromModel } from './from-model.ts';
-
-const Machine = defineModel({
-  gvk: 'work.example.com/v1/Machine',
-  plural: 'machines',
-  scope: 'Namespaced',
-  schema: {
-    type: 'object',
-    properties: {
-      spec: { type: 'object', properties: { size: { type: 'string' } } },
-      status: { type: 'object', properties: { id: { type: 'string' } } },
-    },
-  } as const,
-});
 
 /** A kind without namespaces. */
 const Region = defineModel({
@@ -28,30 +16,11 @@ const Region = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'string' } } } } } as const,
 });
 
-/** The records, as an administrator sees them. */
-const ExternalEffect = defineModel({
-  gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',
-  plural: 'externaleffects',
+const ConfigMap = defineModel({
+  gvk: 'v1/ConfigMap',
+  plural: 'configmaps',
   scope: 'Namespaced',
-  schema: {
-    type: 'object',
-    properties: {
-      spec: {
-        type: 'object',
-        required: ['controller', 'effect', 'key'],
-        properties: { controller: { type: 'string' }, effect: { type: 'string' }, key: { type: 'string' } },
-      },
-      status: {
-        type: 'object',
-        properties: {
-          completionTime: { type: 'string' },
-          expirationTime: { type: 'string' },
-          result: { type: 'string' },
-        },
-      },
-    },
-    required: ['spec'],
-  } as const,
+  schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
 type MachineRun = ReconcileContext<FromModel<typeof Machine>>;
@@ -118,7 +87,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('has a record that its object owns, with the key and the result, and goes with the object', async () => {
+    it('has a record that the object owns, with the key and the result, and that is deleted with the object', async () => {
       const at = await runMachine(transport, { reconcile });
       const machine = await at.client.get(Machine, 'a', { namespace });
       const [record] = await recordsOf(at.client);
@@ -287,7 +256,16 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
+        // The server decides about this dependent after the record.
+        const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
+        const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
+        await at.client.create(ConfigMap, { metadata: { name: 'witness', namespace, ownerReferences } });
         await at.client.delete(Machine, 'a', { namespace, propagationPolicy });
+        await eventually(async () => {
+          const witness = (await at.client.list(ConfigMap)).items.find(({ metadata }) => metadata.name === 'witness');
+          const isOwned = witness?.metadata.ownerReferences !== undefined;
+          return isOwned === (propagationPolicy === 'Background');
+        });
         await at.restart();
         await at.settle();
         expect(last).to.deep.equal([thing, undefined]);
