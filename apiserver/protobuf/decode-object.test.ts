@@ -111,7 +111,7 @@ describe('decodeProtobufObject', () => {
     });
   });
 
-  it('keeps the empty holder of a released lease, which is a value', () => {
+  it('keeps the empty holder of a released lease', () => {
     const spec = Buffer.concat([field(1, ''), Buffer.from([2 * 8, 1])]);
     expect(decode(lease, envelope(field(2, spec)))['spec']).to.deep.equal({
       holderIdentity: '',
@@ -119,7 +119,7 @@ describe('decodeProtobufObject', () => {
     });
   });
 
-  it('reads negative numbers as the complement of two', () => {
+  it('reads negative numbers in two’s complement', () => {
     const minusOne = Buffer.from([7 * 8, ...Array.from({ length: 9 }, () => 0xff), 1]);
     expect(decode(namespace, envelope(field(1, minusOne)))['metadata']).to.deep.equal({ generation: -1 });
   });
@@ -159,7 +159,7 @@ describe('decodeProtobufObject', () => {
     });
   }
 
-  it('refuses with 400, or reads, whatever a recorded body is cut or changed to', () => {
+  it('reads a truncated or changed recorded body, or refuses it with 400', () => {
     for (const client of Object.keys(expected)) {
       const [gvk] = expected[client] as (typeof expected)[string];
       const body = bodyOf(client);
