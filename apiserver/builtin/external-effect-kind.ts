@@ -32,7 +32,12 @@ export const externalEffectKind: ModelDescriptor = defineModel({
         required: ['controller', 'effect', 'key'],
         properties: {
           controller: { type: 'string', maxLength: 400, description: 'The controller, as its finalizer names it.' },
-          effect: { type: 'string', minLength: 1, maxLength: 63, description: 'The name that the controller gives it.' },
+          effect: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 63,
+            description: 'The name that the controller gives it.',
+          },
           key: { type: 'string', minLength: 1, maxLength: 64, description: 'The idempotency key, a random UUID.' },
         },
       },

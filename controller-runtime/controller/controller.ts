@@ -157,7 +157,13 @@ export class Controller {
   isIdle(): boolean {
     const { length, processing } = this.#queue;
     const waiting = length + processing + this.#waits.size;
-    return this.#workers.isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle() && this.#effects?.isIdle() !== false;
+    return (
+      this.#workers.isWorking &&
+      waiting === 0 &&
+      this.#events.isIdle() &&
+      this.#recorder.isIdle() &&
+      this.#effects?.isIdle() !== false
+    );
   }
 
   /** Why keys can no longer be reconciled; undefined when they can. */

@@ -63,7 +63,8 @@ for (const transport of transports) {
       expect((await at.client.list(ExternalEffect)).items).to.have.length(1);
       ready.open();
       await eventually(
-        async () => (await at.client.list(Namespace)).items.find(({ metadata }) => metadata.name === 'team') === undefined,
+        async () =>
+          (await at.client.list(Namespace)).items.find(({ metadata }) => metadata.name === 'team') === undefined,
       );
       expect(last).to.deep.equal([...provider.things.values()]);
       expect((await at.client.list(ExternalEffect)).items).to.deep.equal([]);

@@ -13,7 +13,10 @@ import type { FromModel } from './from-model.ts';
 const Region = defineModel({
   gvk: 'work.example.com/v1/Region',
   plural: 'regions',
-  schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'string' } } } } } as const,
+  schema: {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { size: { type: 'string' } } } },
+  } as const,
 });
 
 const ConfigMap = defineModel({
@@ -198,7 +201,7 @@ for (const transport of transports) {
       const find = (): undefined => undefined;
       const errors: string[] = [];
       const attempt = async (call: () => Promise<unknown>): Promise<void> => {
-        await call().catch((error: Error) => errors.push(`${error.name}: ${error.message}`));
+        await call().catch((error: unknown) => errors.push(String(error)));
       };
       const at = await runMachine(transport, {
         reconcile: async ({ once }) => {
@@ -361,7 +364,7 @@ describe('an external effect under faults [slow]', () => {
     );
     const failure = await checkConvergence(without).then(
       () => undefined,
-      (error: Error) => error.message,
+      (error: unknown) => String(error),
     );
     expect(failure).to.include('the invariant "an effect happens once for each key" was broken');
   });

@@ -52,7 +52,7 @@ export const effectRecordModel: ModelDescriptor<EffectRecord> = defineModel({
 
 type Names = Pick<ControllerDefinition, 'name' | 'finalizer'>;
 
-/** Of 256; enough against two effects of one name. */
+/** The part of the hash that a name has: 160 bits, enough that no two effects share a name. */
 const hashCharacters = 40;
 
 /**

@@ -55,7 +55,7 @@ export class RunVerbs {
         (type, of) => this.#stated().summarise(type, of),
       ),
       once: withMethod<Once, 'last'>(
-        (name, effect, options) => this.#recorded().once(name, effect, options) as Promise<never>,
+        (name, effect, options) => this.#recorded().once(name, effect, options),
         'last',
         (name, options) => this.#recorded().last(name, options) as Promise<never>,
       ),
