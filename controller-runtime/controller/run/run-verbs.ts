@@ -2,7 +2,6 @@ import type { ApiObject, ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { EffectMemory } from '../effects/effect-memory.ts';
 import { RunEffects } from '../effects/run-effects.ts';
-import type { EventType } from '../../events/event-recorder.ts';
 import type { ObjectEvents, ReconcileContext, ReconcileRequest, StateCondition } from '../definition/reconciler.ts';
 import type { OwnOptions, OwnResult, Wish } from '../definition/wish.ts';
 import type { Once } from '../definition/external-effects.ts';
@@ -42,23 +41,18 @@ export class RunVerbs {
   /** Returns the verbs as functions that need no `this`. */
   bound(): Verbs {
     const { client, view, related, object, request } = this.#parts;
-    const event = (type: EventType, reason: string, message: string): void =>
-      request.recorder.event(object, type, reason, message);
+    // Methods are set as properties: Object.assign on a function costs a run 130 ns each.
+    const event: ObjectEvents = (type, reason, message) => request.recorder.event(object, type, reason, message);
+    event.onTransition = (type, condition) => this.#stated().recordTransition(type, condition);
+    const condition: StateCondition = (type, status, reason) => this.#stated().state(type, status, reason);
+    condition.summary = (type, of) => this.#stated().summarise(type, of);
+    const once: Once = (name, effect, options) => this.#recorded().once(name, effect, options) as Promise<never>;
+    once.last = (name, options) => this.#recorded().last(name, options) as Promise<never>;
     return {
       object,
-      event: withMethod<ObjectEvents, 'onTransition'>(event, 'onTransition', (type, condition) =>
-        this.#stated().recordTransition(type, condition),
-      ),
-      condition: withMethod<StateCondition, 'summary'>(
-        (type, status, reason) => this.#stated().state(type, status, reason),
-        'summary',
-        (type, of) => this.#stated().summarise(type, of),
-      ),
-      once: withMethod<Once, 'last'>(
-        (name, effect, options) => this.#recorded().once(name, effect, options),
-        'last',
-        (name, options) => this.#recorded().last(name, options) as Promise<never>,
-      ),
+      event,
+      condition,
+      once,
       children: (model) => related.children(model, object),
       related: (model, index, value) => related.related(model, index, value),
       ensure: (model, key, desired) => ensureDependent({ client, view, owner: object }, { model, key }, desired),
@@ -94,13 +88,4 @@ export class RunVerbs {
     const { recorder } = request;
     return (this.#conditions ??= new RunConditions({ model, object, recorder, now: () => request.now }));
   }
-}
-
-/** A function that has one method. */
-function withMethod<F extends (...given: never[]) => unknown, K extends keyof F>(
-  call: (...given: Parameters<F>) => ReturnType<F>,
-  name: K,
-  method: F[K],
-): F {
-  return Object.assign(call, { [name]: method }) as unknown as F;
 }
