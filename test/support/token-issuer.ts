@@ -67,8 +67,11 @@ export class TokenIssuer {
     await exited;
   }
 
-  /** Signs with another key from now on; the keys before stay published. */
-  async rotate(kid: string, alg = 'RS256'): Promise<void> {
+  /**
+   * Signs with another key from now on; the keys before stay published. A key of ES256 takes 0.1 ms to generate, one of
+   * RS256 takes 100 ms.
+   */
+  async rotate(kid: string, alg = 'ES256'): Promise<void> {
     await this.#order({ do: 'rotate', kid, alg });
   }
 
