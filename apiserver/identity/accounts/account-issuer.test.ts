@@ -95,12 +95,12 @@ describe('tokens that are signed by the key of service accounts', () => {
     });
   }
 
-  it('are refused when another key has signed them under the same id', async () => {
+  it('are refused when another key with the same id has signed them', async () => {
     const { privateKey } = await generateKeyPair('ES256');
     expect(await userOf(await sign(claims(), privateKey))).to.equal(undefined);
   });
 
-  it('are void at once when they expire, or when the account or the object is deleted or made again', async () => {
+  it('become invalid at once when they expire, or when the account or the object is deleted or created again', async () => {
     const ends: readonly (() => unknown)[] = [
       async () => clock.advance(3600_000),
       () => (uids.account = undefined),
@@ -121,7 +121,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     }
   });
 
-  it('of the key before are valid until they expire, beside those of the next key', async () => {
+  it('of the previous key are valid until they expire, beside those of the next key', async () => {
     await keys.current();
     await clock.advance(rotationMs - 1000);
     const order = { account, bound, audiences: [], seconds: maxBoundSeconds };
