@@ -13,7 +13,10 @@ describe('a file of tokens', () => {
   it('lists users with groups and uid, by the SHA-256 of their token', () => {
     const text = `tokens:\n- user: ci\n  uid: "7"\n  groups: [deployers]\n  sha256: ${digest.toUpperCase()}\n`;
     const tokens = new ListedTokens(parse(text));
-    const { isValid, ...user } = tokens.ofToken(new BearerToken('correct-horse-battery')) ?? { username: '', groups: [] };
+    const { isValid, ...user } = tokens.ofToken(new BearerToken('correct-horse-battery')) ?? {
+      username: '',
+      groups: [],
+    };
     expect(user).to.deep.equal({
       username: 'ci',
       uid: '7',
