@@ -270,7 +270,7 @@ describe('People who log in with a browser at an issuer', () => {
   it('get in right after the issuer has changed its key, and not while it does not respond, which delays no other user', async () => {
     await login.start();
     expect((await login.browser().logIn('staff')).status).to.equal(200);
-    await login.issuer.rotate('next', 'ES256');
+    await login.issuer.rotate('next', 'RS256');
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     const browser = login.browser();
     const { href } = await browser.atIssuer(await browser.begin('staff'));

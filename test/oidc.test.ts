@@ -44,13 +44,13 @@ ${indented(of.ca)}
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-oidc-'));
     certificate = await issuerCertificate(folder);
+    second = await TokenIssuer.start(certificate);
   });
 
   beforeEach(async () => {
     clock = new FakeClock();
     logged.length = 0;
     issuer = await TokenIssuer.start(certificate);
-    second = await TokenIssuer.start(certificate);
     authenticationConfig = join(folder, 'authentication.yaml');
     await writeFile(authenticationConfig, configOf(entry(issuer), entry(second)), { mode: 0o600 });
     server = await TestServer.start({ token: admin, authenticationConfig, clock, logger });
@@ -59,10 +59,12 @@ ${indented(of.ca)}
   afterEach(async () => {
     await server.stop();
     await issuer.stop();
-    await second.stop();
   });
 
-  after(() => rm(folder, { recursive: true }));
+  after(async () => {
+    await second.stop();
+    await rm(folder, { recursive: true });
+  });
 
   const seconds = (): number => Math.floor(clock.now() / 1000);
   const claims = (): object => ({ sub: 'ann', aud: 'homeostat', hd: 'example.com', exp: seconds() + 3600 });
@@ -133,7 +135,7 @@ ${indented(of.ca)}
   it('finds a new key of the issuer, asking no more than once in ten seconds', async () => {
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     await clock.advance(10_000);
-    await issuer.rotate('next', 'ES256');
+    await issuer.rotate('next', 'RS256');
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     const { length } = await issuer.asked();
     for (let sent = 0; sent < 5; sent += 1)

@@ -14,7 +14,7 @@ import { TestServer } from './support/test-server.ts';
 const MiB = 1024 * 1024;
 
 /** Together more than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
-const objects = 20;
+const objects = 14;
 
 /** The permitted memory of the sockets, pieces and entries of some tens of responses. */
 const allowance = 64 * MiB;

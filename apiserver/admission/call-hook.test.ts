@@ -9,7 +9,7 @@ describe('callHook', () => {
   const mounted = (hooks: AdmissionHooks): MountedHooks =>
     ({ plugin: 'people', hooks, timeoutMs: 1000, signal: stopping.signal }) as Partial<MountedHooks> as MountedHooks;
 
-  it('calls no hook of a plugin that was stopped while the write waited for another', async () => {
+  it('does not call a hook of a plugin that was stopped while the write waited for another hook', async () => {
     stopping.abort();
     const clock = new FakeClock();
     const hooks = mounted({ onCreate: () => expect.fail('called') });

@@ -132,7 +132,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('owns nothing that is not there', () => {
+  it('assigns no ownership of absent fields', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const { content, managedFields } = stateAfter(history);
@@ -170,7 +170,7 @@ describe('server-side apply', () => {
     expect(ownedBy(dropped, 'B')).to.deep.equal({ 'f:spec': { 'f:a': {} } });
   });
 
-  it('names the fields of others that should have another value', () => {
+  it('reports the fields that other managers own and that would get another value', () => {
     const state = apply(nothing, 'A', { a: '1', b: '1', items: [{ k: 'i', x: '1' }] });
     const { conflicts = [] } = attempt(state, 'B', { a: '2', b: '1', items: [{ k: 'i', x: '2' }, { k: 'j' }] });
     expect(conflicts.map(({ entry, fields }) => [entry.manager, texts(fields)])).to.deep.equal([

@@ -45,7 +45,7 @@ describe('the parts of a set of fields', () => {
 describe('an operation on sets of fields in steps', () => {
   const [a, b] = [largeSet(2), largeSet(3)];
 
-  it('has the result of the operation at once, in several steps', () => {
+  it('has the same result as the operation without steps, in several steps', () => {
     for (const [steps, expected] of [
       [differenceSteps(a, b), difference(a, b)],
       [unionSteps(a, b), union(a, b)],

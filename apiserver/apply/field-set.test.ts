@@ -51,7 +51,7 @@ describe('a set of fields', () => {
     expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
   });
 
-  it('marks a member that holds members with a dot', () => {
+  it('marks a member with a dot when it contains other members', () => {
     expect(setOf([['f:a'], ['f:a', 'f:b']])).to.deep.equal({ 'f:a': { '.': {}, 'f:b': {} } });
     expect(difference(setOf([['f:a'], ['f:a', 'f:b']]), setOf([['f:a', 'f:b']]))).to.deep.equal({ 'f:a': {} });
   });
@@ -72,14 +72,14 @@ describe('a path element', () => {
     );
   });
 
-  it('is read into one form however it was written, and refused when it is malformed', () => {
+  it('has one form for every spelling, and is refused when malformed', () => {
     expect(parseElement('k:{ "b": 1, "a": 2 }')).to.equal('k:{"a":2,"b":1}');
     expect(parseElement('v: "x"')).to.equal('v:"x"');
     for (const wrong of ['a', 'k:1', 'k:{', 'v:', 'i:x', 'x:a', ''])
       expect(parseElement(wrong), wrong).to.equal(undefined);
   });
 
-  it('is shown as Kubernetes shows it', () => {
+  it('is formatted as in Kubernetes', () => {
     const shown = formatFieldPath(['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}', 'f:tags', 'v:"x"']);
     expect(shown).to.equal('.spec.ports[port=80,protocol="TCP"].tags[="x"]');
   });

@@ -42,14 +42,14 @@ describe('an audit log file', () => {
     await again.close();
   });
 
-  it('keeps every rotated file of one moment', async () => {
+  it('keeps every file that was rotated at the same moment', async () => {
     const file = new LogFile({ path, maxBytes: 10, maxBackups: 10 });
     for (let index = 0; index < 4; index += 1) await file.append(Buffer.from('a line here\n'), 5);
     expect((await rotatedFiles(path)).map(({ rotatedMs }) => rotatedMs)).to.deep.equal([5, 6, 7]);
     await file.close();
   });
 
-  it('gets entries in batches, all of them before it is closed', async () => {
+  it('receives entries in batches, and all of them before it is closed', async () => {
     const clock = new FakeClock();
     const file = new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 });
     const metrics = new Metrics();
@@ -62,7 +62,7 @@ describe('an audit log file', () => {
     expect(metrics.text()).to.include('apiserver_audit_event_total 1000\n');
   });
 
-  it('loses entries, and counts them, rather than fill the memory', async () => {
+  it('drops and counts entries when its memory is full', async () => {
     const lines: string[] = [];
     const note = (_fields: object, message: string): void => void lines.push(message);
     const logger = { ...silentLogger, error: note, info: note };

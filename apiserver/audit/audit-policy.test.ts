@@ -64,7 +64,7 @@ describe('an audit policy', () => {
     });
   }
 
-  it('knows no user where the credential was refused', () => {
+  it('has no user for a request whose credential was refused', () => {
     const rules = new AuditRules(parse('rules: [{ level: None, users: [ann] }, { level: Metadata }]'));
     expect(rules.decide(undefined, resource()).level).to.equal('Metadata');
   });

@@ -27,7 +27,7 @@ const noObjects = { objects: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e
 const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
-  it('gives back each byte, key and revision, in order, however it is cut into pieces', async () => {
+  it('returns each byte, key and revision in order, for any size of the pieces', async () => {
     const store = await openDatabase();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);
@@ -43,7 +43,7 @@ describe('an export', () => {
     }
   });
 
-  it('of one line and one byte a piece is read as well', async () => {
+  it('of one line can be read one byte at a time', async () => {
     const store = await openDatabase();
     await written(store, create('a', '{}'), create('b', 'ß'));
     const data = bytes(await exported(store));
@@ -51,7 +51,7 @@ describe('an export', () => {
     expect(readWhole(data, 1).proved.objects).to.equal(2);
   });
 
-  it('has a digest of the objects alone: other revisions, another epoch, the same digest', async () => {
+  it('has the same digest for the same objects with other revisions or another epoch', async () => {
     const [first, second] = [await openDatabase(), await openDatabase()];
     await written(first, create('a', '1'), create('b', '2'));
     await second.startHistory(5_000_000);
@@ -80,7 +80,7 @@ describe('a damaged export', () => {
 
   const joined = (some: readonly string[]): Uint8Array => bytes(some.map((line) => `${line}\n`).join(''));
 
-  it('is refused for any bit that is not what it was, naming the line or the one after it', () => {
+  it('is refused for any changed bit, with the number of that line or the next', () => {
     let line = 1;
     for (let at = 0; at < data.byteLength; at += 1) {
       for (const bit of [1, 4, 128]) {
@@ -94,7 +94,7 @@ describe('a damaged export', () => {
     expect(line).to.equal(lines.length + 1);
   });
 
-  it('is refused where a line is missing, doubled or out of its place', () => {
+  it('is refused when a line is missing, repeated or out of order', () => {
     for (const [at] of lines.entries()) {
       const dropped = failureOf(() => readWhole(joined(lines.toSpliced(at, 1))));
       if (at === 0) expect(dropped).to.equal('line 1: it is not the first line of an export of homeostat');
@@ -109,7 +109,7 @@ describe('a damaged export', () => {
     expect(failureOf(() => readWhole(joined(swapped)))).to.match(/^line 4: it is damaged/);
   });
 
-  it('is refused wherever it is cut off', () => {
+  it('is refused when it is truncated anywhere', () => {
     for (let end = 0; end < data.byteLength; end += 1) {
       expect(failureOf(() => readWhole(data.subarray(0, end)))).to.match(
         end === 0 ? /^it is empty/ : /^line \d+: it is cut off/,
@@ -117,7 +117,7 @@ describe('a damaged export', () => {
     }
   });
 
-  it('is refused when something follows its last line', () => {
+  it('is refused when anything follows its last line', () => {
     expect(failureOf(() => readWhole(joined([...lines, ''])))).to.equal(
       'line 11: it follows the last line of the export',
     );
@@ -125,7 +125,7 @@ describe('a damaged export', () => {
   });
 });
 
-describe('what is no export of this format', () => {
+describe('a file that is not an export of this format', () => {
   for (const [name, data, message] of [
     ['another format', sealed({ ...manifest, format: 2 }), 'line 1: the format is 2; this program knows 1'],
     ['no format', sealed({ homeostat: 'export' }), 'line 1: the format is undefined; this program knows 1'],
@@ -164,11 +164,11 @@ describe('what is no export of this format', () => {
     });
   }
 
-  it('is read where all is right', () => {
+  it('is read when it is correct', () => {
     expect(readWhole(sealed(manifest, noObjects)).proved).to.deep.include({ revision: 9, ...noObjects });
   });
 
-  it('is refused for a line without end, before it fills the memory', () => {
+  it('is refused for an endless line before it fills the memory', () => {
     const reader = new ExportReader();
     const piece = new Uint8Array(1024 * 1024).fill(97);
     for (let sent = 0; sent < maxLineBytes; sent += piece.byteLength) reader.push(piece);

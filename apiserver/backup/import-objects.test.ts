@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('makes the same objects, under the numbers of their kinds, with a history of its own', async () => {
+  it('creates the same objects with the same numbers of kinds, and starts its own history', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);
@@ -57,20 +57,20 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('keeps no log: the newest state is all that there is to resume from', async () => {
+  it('keeps no log, so watchers can resume only from the newest state', async () => {
     await importOf(store, await exportOf(...many(2500)));
     const revision = await store.currentRevision();
     expect(await store.changes(revision, 10)).to.deep.equal([]);
     expect(await rejectionOf(store.changes(revision - 10, 10))).to.have.property('name', 'CompactedError');
   });
 
-  it('of no objects is an import as well', async () => {
+  it('may contain no objects', async () => {
     await importOf(store, await exportOf());
     expect(await scanned(store)).to.deep.equal([]);
     await refuseUnfinishedImport(store);
   });
 
-  it('begins after all revisions that the database has had, however few the export has', async () => {
+  it('starts after every revision that the database has had, even if the export has fewer', async () => {
     await store.startHistory(70_000_000);
     const [revision = 0] = await written(store, create('old', ''));
     await written(store, { op: 'delete', key: key('old'), kind: 1, expect: revision });
@@ -78,7 +78,7 @@ describe('an import', () => {
     expect((await scanned(store))[0]?.revision).to.be.above(71_000_000);
   });
 
-  it('is refused where an object is, which stays as it was', async () => {
+  it('is refused when the database has an object, and leaves that object unchanged', async () => {
     await written(store, create('mine', '1'));
     const refusal = await rejectionOf(importOf(store, await exportOf(create('a', '1'))));
     expect(refusal).to.include({ name: 'StoreError', code: 'refused' });
@@ -86,7 +86,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('that ended at any commit is marked, and finished by the next one', async () => {
+  it('that was interrupted after any commit is marked, and the next import finishes it', async () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {
@@ -121,7 +121,7 @@ describe('an import', () => {
     ]);
   });
 
-  it('of one file is not finished by another', async () => {
+  it('of one file cannot be finished with another file', async () => {
     const full = changed(store, { compact: () => Promise.reject(new Error('the disk is full')) });
     expect(await rejectionOf(importOf(full, await exportOf(create('a', '1'))))).to.have.property(
       'message',
@@ -133,7 +133,7 @@ describe('an import', () => {
     expect(((await rejectionOf(refuseUnfinishedImport(store))) as Error).message).to.contain('was not finished');
   });
 
-  it('that a database stores differently is no success, and stays marked', async () => {
+  it('fails and stays marked when the database stores something else', async () => {
     const source = await exportOf(create('a', '1'), create('b', '2'));
     const spoiling: Store['commit'] = (batch) =>
       store.commit(batch.map((each) => (text(each.data) === '2' ? { ...each, data: bytes('3') } : each)));

@@ -55,11 +55,11 @@ function describeSnapshots(open: () => Promise<Store>): void {
   });
   afterEach(() => store.close());
 
-  it('is nothing of an empty store', async () => {
+  it('of an empty store is empty', async () => {
     expect(await collected(await Snapshot.of(store), async () => undefined)).to.deep.equal([]);
   });
 
-  it('has the objects of its revision, whatever is created, changed and deleted while it is read', async () => {
+  it('contains the objects of its revision while others are created, changed and deleted', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const expected = await stateAt(store, snapshot.revision);
@@ -86,7 +86,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     expect(rows.map(readable)).to.deep.equal(expected);
   });
 
-  it('has objects of a kind that is removed before it is read', async () => {
+  it('contains objects of a kind that is removed before they are read', async () => {
     const created = await store.commit([creation('only', 2, 10), creation('other', 3, 10)]);
     const [only = 0, other = 0] = created.outcomes.map(revisionOf);
     const snapshot = await Snapshot.of(store);
@@ -99,7 +99,7 @@ function describeSnapshots(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('is of one revision, though writers never stop', async () => {
+  it('has a single revision while writers continue', async () => {
     await fill(store);
     let stopped = false;
     const writer = async (seed: number): Promise<void> => {

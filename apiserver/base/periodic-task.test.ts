@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { PeriodicTask } from './periodic-task.ts';
 
 describe('PeriodicTask', () => {
-  it('runs an interval after the start, and an interval after the end of each run', async () => {
+  it('runs one interval after the start, and one interval after the end of each run', async () => {
     const clock = new FakeClock();
     const runs: (() => void)[] = [];
     const task = new PeriodicTask({ clock, intervalMs: 100, run: () => new Promise((resolve) => runs.push(resolve)) });
@@ -21,7 +21,7 @@ describe('PeriodicTask', () => {
     await task.stop();
   });
 
-  it('starts no run after a stop, and stop waits for the present one', async () => {
+  it('starts no run after stop, and stop waits for the current run', async () => {
     const clock = new FakeClock();
     let end = (): void => undefined;
     const task = new PeriodicTask({ clock, intervalMs: 100, run: () => new Promise((resolve) => (end = resolve)) });

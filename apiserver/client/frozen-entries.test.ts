@@ -52,7 +52,7 @@ describe('FrozenEntries', () => {
     expect(frozen.entries().map(({ revision }) => revision)).to.deep.equal(Array.from({ length: count }, () => 1));
   }
 
-  it('copy the objects in several turns, as they were', async () => {
+  it('copies the objects as they were, in several turns', async () => {
     let frozen: FrozenEntries | undefined;
     const turns = await turnsOf(() => {
       frozen = freeze();
@@ -65,7 +65,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('find an object before that: at once while the kind has not changed, and from a complete copy afterwards', () => {
+  it('finds an object before the copy is complete: at once while the kind is unchanged, otherwise when the copy is complete', () => {
     const frozen = freeze();
     expect(frozen.find('p0007')?.revision).to.equal(1);
     expect(examined).to.equal(1);
@@ -73,7 +73,7 @@ describe('FrozenEntries', () => {
     expectFormer(frozen);
   });
 
-  it('take the objects once for all copies of one state', () => {
+  it('takes the objects once for all copies of one state', () => {
     const entries = cache.entries.bind(cache);
     let passes = 0;
     cache.entries = () => {

@@ -11,7 +11,7 @@ describe('a local watch of a kind that is being indexed', () => {
   };
   const over = { done: true, value: undefined };
 
-  it('ends with its signal, and follows nothing when the kind is served after that', async () => {
+  it('ends when its signal aborts, and receives nothing when the kind is served later', async () => {
     const stop = new AbortController();
     const next = new LocalWatch(parts(), { signal: stop.signal }).next();
     stop.abort();
@@ -21,7 +21,7 @@ describe('a local watch of a kind that is being indexed', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('ends when the loop is left', async () => {
+  it('ends when its loop is left', async () => {
     const watch = new LocalWatch(parts(), {});
     const next = watch.next();
     expect(await watch.return()).to.deep.equal(over);

@@ -27,7 +27,7 @@ function graphOf(...entries: readonly Entry[]): OwnerGraph {
 }
 
 describe('OwnerGraph', () => {
-  it('does not hold back objects that wait for each other when several are deleted at the same time', () => {
+  it('does not block the deletion of objects that wait for each other', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'a', 'b'));
     expect(['a', 'b', 'c'].map((uid) => graph.holds(uid))).to.deep.equal([true, false, false]);
     graph.remove(resource, going('b', 'a', 'c'));
@@ -36,14 +36,14 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(false);
   });
 
-  it('waits, in a circle, for objects outside of it', () => {
+  it('makes a cycle of objects wait for objects outside it', () => {
     const held: Entry = { ...going('c', 'a'), deletion: 'Background' };
     const graph = graphOf(going('a', 'b'), going('b', 'a'), held);
     expect(graph.holds('a')).to.equal(true);
     expect(graph.holds('b')).to.equal(false);
   });
 
-  it('passes through circles of other objects', () => {
+  it('follows references through cycles of other objects', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
     expect(graph.holds('a')).to.equal(true);
   });

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 
 describe('dependents of kinds that are not served', () => {
-  it('fail only for the caller when the database cannot be read while a kind is removed', async () => {
+  it('fail only for the caller when the database cannot be read while a kind is being removed', async () => {
     const closed: ((resource: Resource) => void)[] = [];
     const table = { on: (_event: string, listener: (resource: Resource) => void) => closed.push(listener) };
     let fail = (_error: Error): void => {};
@@ -36,7 +36,7 @@ describe('dependents of kinds that are not served', () => {
     expect(unhandled).to.deep.equal([]);
   });
 
-  it('are searched once for all callers that wait, and again for a later caller', async () => {
+  it('are searched once for all waiting callers, and again for a later caller', async () => {
     const dependent = { metadata: { ownerReferences: [{ uid: 'owner-7' }] } };
     const data = Buffer.from(JSON.stringify(dependent));
     let scans = 0;

@@ -16,7 +16,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 describe('WorkLoop', () => {
   oneStepPerTurn();
 
-  it('handles each item once, however often it is added, and some at a time', async () => {
+  it('handles each item once, however often it is added, and a limited number at a time', async () => {
     const handled: string[] = [];
     let [running, most] = [0, 0];
     const queue = new WorkLoop(
@@ -40,7 +40,7 @@ describe('WorkLoop', () => {
     expect(most).to.equal(100);
   });
 
-  it('works on many at a time, even when they arrive while one is under way', async () => {
+  it('handles many items at a time, also when they are added during another', async () => {
     const running = new Set<string>();
     const { open, opened } = gate();
     const queue = new WorkLoop(
@@ -61,7 +61,7 @@ describe('WorkLoop', () => {
     await eventually(() => queue.isIdle());
   });
 
-  it('yields to other turns of the event loop while it has much to do', async () => {
+  it('yields to the event loop while many items are waiting', async () => {
     let turns = 0;
     const queue = new WorkLoop(
       {
@@ -80,7 +80,7 @@ describe('WorkLoop', () => {
     expect(turns).to.be.at.least(20);
   });
 
-  it('retries a failed item, each time after twice the wait', async () => {
+  it('retries a failed item, and doubles the delay each time', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const failures: unknown[] = [];
@@ -104,7 +104,7 @@ describe('WorkLoop', () => {
     expect(failures).to.have.length(3);
   });
 
-  it('waits longer after each failure of an item, though others succeed meanwhile', async () => {
+  it('waits longer after each failure of an item, even when others succeed in between', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const queue = new WorkLoop({
@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('delays no other item while one fails for good, and an item that fails once for a second', async () => {
+  it('delays no other item when one keeps failing, and an item that fails once by one second', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();
@@ -154,7 +154,7 @@ describe('WorkLoop', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('runs an item that is added while it is under way once more, and never twice at a time', async () => {
+  it('runs an item again when it is added during its run, and never twice at the same time', async () => {
     const { open, opened } = gate();
     let [running, most, runs] = [0, 0, 0];
     const queue = new WorkLoop(
@@ -180,7 +180,7 @@ describe('WorkLoop', () => {
     expect([runs, most]).to.deep.equal([2, 1]);
   });
 
-  it('finishes items under way when it is stopped, and begins no others', async () => {
+  it('finishes running items when it is stopped, and starts no others', async () => {
     const begun: string[] = [];
     const { open, opened } = gate();
     const queue = new WorkLoop(

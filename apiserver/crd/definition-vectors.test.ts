@@ -99,7 +99,7 @@ describe('definition vectors', () => {
   const updates = load<Update>('crd-validation-update');
   const selectable = load<Case>('selectable-fields').filter(({ crd }) => crd !== undefined);
 
-  it('lists as deviating only cases that exist', () => {
+  it('names only existing cases as deviations', () => {
     expect([...creations, ...updates, ...selectable].map(({ name }) => name)).to.include.members(
       Object.keys(deviations),
     );
@@ -142,7 +142,7 @@ describe('definition vectors', () => {
     }
   });
 
-  describe('structural-schema: fields in branches are specified outside of them', () => {
+  describe('structural-schema: fields in branches are also specified outside them', () => {
     interface Structural {
       readonly name: string;
       readonly schema: DefinitionSchema;

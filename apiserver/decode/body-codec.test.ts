@@ -46,7 +46,7 @@ describe('BodyCodec', () => {
     return body();
   }
 
-  it('drops requests that wait for the worker when their reader disconnects, and does not begin for a reader that is gone', async () => {
+  it('drops waiting requests when their client disconnects, and does not start one whose client has disconnected', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
     const first = decoder.decode(bytes, 'yaml');
@@ -62,7 +62,7 @@ describe('BodyCodec', () => {
   });
 
   for (const bytes of [1_000, 100_000, 600_000]) {
-    it(`gives the value of a body of ${bytes} bytes, a fresh one at each call`, async () => {
+    it(`returns the value of a body of ${bytes} bytes, a new one for each call`, async () => {
       const value = objectOf(bytes);
       const text = JSON.stringify(value);
       for (const format of ['json', 'yaml', 'applied'] as const) {
@@ -98,7 +98,7 @@ describe('BodyCodec', () => {
     );
   });
 
-  it('continues after a body that takes more memory than the worker has', async () => {
+  it('continues after a body that needs more memory than the worker has', async () => {
     const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));
@@ -110,7 +110,7 @@ describe('BodyCodec', () => {
     }
   });
 
-  it('ends its worker when there was nothing to do for ten seconds', async () => {
+  it('ends its worker after ten idle seconds', async () => {
     const clock = new FakeClock();
     const idle = new BodyCodec(clock);
     await idle.decode(Buffer.from(JSON.stringify(objectOf(300_000))), 'json');

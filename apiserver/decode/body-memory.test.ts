@@ -24,7 +24,7 @@ describe('BodyMemory', () => {
     }
   }
 
-  it('refuses bodies that exceed the bound, until enough is released', () => {
+  it('refuses bodies above the limit until enough memory is released', () => {
     const memory = new BodyMemory(100 * KiB);
     const first = request(chunked);
     memory.hold(first, 60 * KiB);
@@ -36,7 +36,7 @@ describe('BodyMemory', () => {
     expect(isRefused(memory, 20 * KiB)).to.equal(true);
   });
 
-  it('gives one client at most half of it', () => {
+  it('gives one client at most half of the limit', () => {
     const memory = new BodyMemory(100 * KiB);
     const isRefusedTo = (client: string, bytes: number): boolean => {
       const next = request(chunked);

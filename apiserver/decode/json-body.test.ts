@@ -19,7 +19,7 @@ function refusal(text: string, within: BodyLimits = limits): string {
 }
 
 describe('parseJson', () => {
-  it('gives back every JSON value', () => {
+  it('returns every JSON value', () => {
     // JSON has no -0: it is written as 0.
     const values = fc
       .jsonValue({ stringUnit: 'binary', depthSize: 'medium' })
@@ -33,7 +33,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('is not misled by quotes, brackets, colons and backslashes in strings', () => {
+  it('handles quotes, brackets, colons and backslashes inside strings', () => {
     const texts = fc.string({ unit: fc.constantFrom('"', '\\', ':', '{', '}', '[', ']', ',', 'a', '\n') });
     fc.assert(
       fc.property(fc.dictionary(texts, fc.array(texts), { noNullPrototype: true }), (value) => {
@@ -43,7 +43,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses all that JSON.parse refuses, and names the place', () => {
+  it('refuses everything that JSON.parse refuses, and names the position', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -77,7 +77,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('names line and column of a mistake, and does not repeat the body', () => {
+  it('names line and column of a mistake, and does not quote the body', () => {
     const secret = '{\n  "password": "hunter2",\n  "a": }';
     expect(refusal(secret)).to.equal('the body is not valid JSON: expected a value at line 3, column 8, found "}"');
     expect(refusal('{"a":1')).to.equal(
@@ -86,7 +86,7 @@ describe('parseJson', () => {
     expect(refusal('')).to.equal('the body is not valid JSON: expected a value at line 1, column 1, found the end');
   });
 
-  it('names the first duplicate field, however it is written', () => {
+  it('names the first duplicate field, in any spelling', () => {
     expect(refusal('{"spec":{"name":"a","name":"b"}}')).to.equal('duplicate field "spec.name"');
     expect(refusal('{"spec":[{},{"a":1,"\\u0061":1}]}')).to.equal('duplicate field "spec[1].a"');
     expect(parseJson('{"a":{"name":1},"b":{"name":"a:b"}}', limits)).to.deep.equal({
@@ -95,13 +95,13 @@ describe('parseJson', () => {
     });
   });
 
-  it('refuses fields named __proto__, however they are written', () => {
+  it('refuses fields named __proto__, in any spelling', () => {
     expect(refusal('{"spec":{"__proto__":{}}}')).to.equal('the field "spec.__proto__" has a name that is not allowed');
     expect(refusal('{"\\u005f_proto__":1}')).to.equal('the field "__proto__" has a name that is not allowed');
     expect(parseJson('{"a":"__proto__"}', limits)).to.deep.equal({ a: '__proto__' });
   });
 
-  it('refuses halves of surrogate pairs, in values and in names', () => {
+  it('refuses unpaired surrogates in values and names', () => {
     expect(refusal('{"a":["\\ud83d"]}')).to.equal(
       'the field "a[0]" holds half of a surrogate pair, which UTF-8 cannot hold',
     );
@@ -109,12 +109,12 @@ describe('parseJson', () => {
     expect(parseJson('"\\ud83d\\udca9"', limits)).to.equal('💩');
   });
 
-  it('refuses numbers that are beyond a double', () => {
+  it('refuses numbers outside the range of a double', () => {
     expect(refusal('{"a":{"b":1e999}}')).to.equal('the field "a.b" holds a number that is too large');
     expect(refusal('-1e999')).to.equal('the body holds a number that is too large');
   });
 
-  it('refuses a text that nests too deep before it is parsed', () => {
+  it('refuses a text that is nested too deeply before it parses it', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(parseJson(nested(64), limits)).to.be.an('array');
     expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');
@@ -122,7 +122,7 @@ describe('parseJson', () => {
     expect(parseJson(JSON.stringify('['.repeat(100)), limits)).to.equal('['.repeat(100));
   });
 
-  it('counts fields and items of a text that may have too many, before it is parsed', () => {
+  it('counts fields and items before it parses a text that may have too many', () => {
     const padding = ' '.repeat(uncountedLength);
     const refusalOf = (text: string): string =>
       refusal(`${padding}${text}`, { maxDepth: 64, maxFields: 3, maxNodes: 8 });

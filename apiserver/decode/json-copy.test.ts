@@ -4,7 +4,7 @@ import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from './json-copy.ts';
 
 describe('copyAsJsonObject', () => {
-  it('makes the same value as a way through JSON text, and shares nothing with the original', () => {
+  it('returns the same value as a round trip through JSON text, and shares nothing with the original', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
@@ -17,12 +17,12 @@ describe('copyAsJsonObject', () => {
     );
   });
 
-  it('leaves out the values that JSON leaves out', () => {
+  it('omits the values that JSON omits', () => {
     const value = { a: undefined, b: () => 1, c: [undefined, Number.NaN, Infinity], d: new Date(0), e: Symbol('e') };
     expect(copyAsJsonObject(value, objectLimits)).to.deep.equal(JSON.parse(JSON.stringify(value)));
   });
 
-  it('refuses values that a body may not hold', () => {
+  it('refuses values that a body must not contain', () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     const hostile = JSON.parse('{"__proto__": {"polluted": true}}') as object;
@@ -33,7 +33,7 @@ describe('copyAsJsonObject', () => {
     }
   });
 
-  it('counts levels as bodies do', () => {
+  it('counts nesting levels in the same way as for bodies', () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
     expect(() => copyAsJsonObject(nested(64), objectLimits)).not.to.throw();
     expect(() => copyAsJsonObject(nested(65), objectLimits)).to.throw(/nests too deeply/);

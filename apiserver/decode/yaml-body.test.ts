@@ -18,7 +18,7 @@ function refusal(text: string): string {
 }
 
 describe('parseYaml', () => {
-  it('gives back every JSON value, from YAML and from JSON', () => {
+  it('returns every JSON value, from YAML and from JSON', () => {
     const values = fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     fc.assert(
       fc.property(values, (value) => {
@@ -30,7 +30,7 @@ describe('parseYaml', () => {
     );
   });
 
-  it('reads the core schema of YAML 1.2: no dates, and only true and false are booleans', () => {
+  it('uses the core schema of YAML 1.2, in which only true and false are booleans and no text is a date', () => {
     expect(parseYaml('a: 2024-01-01\nb: yes\nc: Y\nd: true\ne: 0o17\nf: 1.5', limits)).to.deep.equal({
       a: '2024-01-01',
       b: 'yes',
@@ -48,7 +48,7 @@ describe('parseYaml', () => {
     expect(refusal('a: !!timestamp 2024-01-01')).to.contain('at line 1, column 4');
   });
 
-  it('refuses names that are no strings, duplicate names and __proto__', () => {
+  it('refuses field names that are not strings, duplicate names and __proto__', () => {
     expect(refusal('1: a')).to.contain('names of fields must be strings');
     expect(refusal('null: a')).to.contain('names of fields must be strings');
     expect(refusal('? [a]\n: b')).to.contain('names of fields must be strings');
@@ -56,25 +56,25 @@ describe('parseYaml', () => {
     expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
   });
 
-  it('does not repeat the body in its messages', () => {
+  it('does not quote the body in its messages', () => {
     expect(refusal('password: hunter2\na: [1'))
       .to.match(/^not valid YAML: [^\n]+ at line 2, column \d+$/)
       .and.not.contain('hunter2');
   });
 
-  it('refuses several documents, and none', () => {
+  it('refuses several documents, and an empty text', () => {
     expect(refusal('a: 1\n---\nb: 2')).to.equal('the body holds 2 YAML documents; send one');
     expect(refusal('# nothing')).to.equal('the body holds no YAML document');
     expect(parseYaml('---\na: 1\n---\n', limits)).to.deep.equal({ a: 1 });
   });
 
-  it('gives each alias a copy of its own', () => {
+  it('gives each alias its own copy', () => {
     const value = parseYaml('a: &x {b: 1}\nc: *x', limits) as Record<string, object>;
     expect(value).to.deep.equal({ a: { b: 1 }, c: { b: 1 } });
     expect(value['a']).not.to.equal(value['c']);
   });
 
-  it('refuses cycles, many aliases, and aliases that make a small text large', () => {
+  it('refuses cycles, many aliases, and aliases that expand a small text into a large value', () => {
     expect(refusal('a: &x [*x]')).to.equal('the field "a[0]" is an alias of a value that contains it');
     expect(refusal(`a: &x 1\nb: [${Array.from({ length: 101 }, () => '*x').join()}]`)).to.contain('alias');
     const levels = Array.from({ length: 30 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`);
@@ -86,7 +86,7 @@ describe('parseYaml', () => {
     );
   });
 
-  it('refuses a document that nests too deep, also by aliases', () => {
+  it('refuses a document that is nested too deeply, also through aliases', () => {
     expect(refusal('['.repeat(65) + ']'.repeat(65))).to.match(/^not valid YAML: .*(depth|nest)/i);
     const chain = Array.from({ length: 70 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
     expect(refusal(['l0: &l0 []', ...chain].join('\n'))).to.contain('nests deeper than 64 levels');
@@ -94,7 +94,7 @@ describe('parseYaml', () => {
 });
 
 describe('parseYamlDocuments', () => {
-  it('gives number, line and value of each document, and leaves empty ones out', () => {
+  it('returns number, line and value of each document, and skips empty ones', () => {
     const text = '# first\n\na: 1\n---\n# nothing here\n---\n\nb:\n  - 2\n---\nnull\n---\n';
     expect(parseYamlDocuments(text, limits)).to.deep.equal([
       { document: 1, line: 3, value: { a: 1 } },
@@ -108,7 +108,7 @@ describe('parseYamlDocuments', () => {
     expect(parseYamlDocuments('---\n', limits)).to.deep.equal([]);
   });
 
-  it('counts lines whatever ends them', () => {
+  it('counts lines with any line ending', () => {
     expect(parseYamlDocuments('a: 1\r\n---\r\nb: 2', limits).map(({ line }) => line)).to.deep.equal([1, 3]);
   });
 });

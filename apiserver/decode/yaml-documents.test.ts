@@ -64,12 +64,12 @@ spec:
     ['spec.empty.x', 20],
     ['missing', 2],
   ] as const) {
-    it(`takes the nearest field around "${field}", which is absent`, () => {
+    it(`returns the nearest existing parent of "${field}", which is absent`, () => {
       expect(one(yaml).lineOf(field)).to.equal(line);
     });
   }
 
-  it('counts lines over all documents, whatever ends them', () => {
+  it('counts lines over all documents, with any line ending', () => {
     const read = readYamlDocuments('a: 1\r\n---\r\n# x\r\nb:\r\n  c: 2\r\n', limits) as readonly LocatedYamlDocument[];
     expect(read.map(({ document, line }) => [document, line])).to.deep.equal([
       [1, 1],
@@ -78,7 +78,7 @@ spec:
     expect(read[1]?.lineOf('b.c')).to.equal(5);
   });
 
-  it('reads each document by itself, so that a mistake hides no other', () => {
+  it('reads each document separately, so that a mistake in one does not hide another', () => {
     const text = [
       '# nothing\n',
       'a: 1\n',
@@ -102,7 +102,7 @@ spec:
     ]);
   });
 
-  it('names the place of a mistake in a broken document', () => {
+  it('names the position of a mistake in a malformed document', () => {
     expect(readYamlDocuments('---\n---\na: b: c\n', limits)).to.deep.equal([
       { document: 2, line: 3, message: 'not valid YAML: bad indentation of a mapping entry, at column 5' },
     ]);
@@ -114,7 +114,7 @@ spec:
 });
 
 describe('LineIndex', () => {
-  it('returns the lines of offsets, counted from the number of the first', () => {
+  it('returns line numbers of offsets, starting at the number of the first line', () => {
     const lines = new LineIndex('ab\r\nc\rd\n\ne', 10);
     const expected = [10, 10, 10, 10, 11, 11, 12, 12, 13, 14];
     expect(expected.map((_, offset) => lines.lineAt(offset))).to.deep.equal(expected);

@@ -53,14 +53,14 @@ function settled(): Promise<void> {
 }
 
 describe('a priority level', () => {
-  it('lets one identity alone have all seats, and then queues it behind itself', async () => {
+  it('gives all seats to the only identity, and then queues its requests', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 }, { inAll: 8, ofOne: 8 });
     await bench.send('a', 20);
     expect([bench.names(), bench.level.queued]).to.deep.equal(['aaaaaaaa', 12]);
     expect(await bench.end()).to.equal('a');
   });
 
-  it('gives the next free seats to an identity that has fewer, though another one sent 2,000 requests before', async () => {
+  it('gives the next free seats to an identity with fewer seats, even after another one sent 2,000 requests', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 });
     await bench.send('a', 2000);
     await bench.send('b', 4);
@@ -83,7 +83,7 @@ describe('a priority level', () => {
     for (const identity of ['a', 'b', 'c']) expect(served.get(identity), identity).to.be.within(28, 32);
   });
 
-  it('makes a request that needs more seats wait, and others behind it, so that it is not starved', async () => {
+  it('keeps requests behind a request that needs more seats waiting, so that it is not starved', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     await bench.send('a', 4);
     await bench.send('b', 1, { cost: 3 });
@@ -97,7 +97,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('shares for ten seconds after the last request of another identity', async () => {
+  it('continues to share for ten seconds after the last request of another identity', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 }, { inAll: 8, ofOne: 8 });
     await bench.send('b', 1);
     await bench.send('a', 4);
@@ -107,7 +107,7 @@ describe('a priority level', () => {
     expect(bench.names()).to.equal('aaaa');
   });
 
-  it('refuses a request whose identity has a full queue, and no request of others', async () => {
+  it('refuses a request whose identity has a full queue, and accepts those of other identities', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 });
     await bench.send('b', 1);
     await bench.send('a', 4098);
@@ -117,7 +117,7 @@ describe('a priority level', () => {
     expect(bench.level.refused).to.equal(1);
   });
 
-  it('takes the place of a newcomer from the longest queue, when all queues are full together', async () => {
+  it('makes room for a new request by dropping one from the longest queue when all queues together are full', async () => {
     const bench = new Bench({ inAll: 1, ofOne: 1 });
     await bench.send('x', 1);
     await bench.send('a', 4096);
@@ -129,7 +129,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('refuses a request that has waited for 15 s, and forgets one whose client has gone', async () => {
+  it('refuses a request that has waited for 15 s, and drops one whose client has disconnected', async () => {
     const bench = new Bench({ inAll: 1, ofOne: 1 });
     await bench.send('a', 2);
     await bench.send('b', 1, { reader: { closed: true } });
@@ -142,7 +142,7 @@ describe('a priority level', () => {
     expect(bench.level.queued).to.equal(0);
   });
 
-  it('keeps nothing of thousands of identities that have nothing to do', async () => {
+  it('keeps no memory of thousands of idle identities', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     for (let index = 0; index < 2000; index += 1) {
       await bench.send(`user ${index}`, 1);

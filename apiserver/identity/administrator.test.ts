@@ -2,6 +2,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { Vault } from '../vault/vault.ts';
 import { Administrator } from './administrator.ts';
+import { BearerToken } from './bearer-token.ts';
 import type { AdministratorFile } from './administrator.ts';
 
 /** A vault in memory, which replicas share. */
@@ -56,18 +57,18 @@ describe('the administrator', () => {
   }
 
   const isIn = (administrator: Administrator, { token = '' }: FileInMemory): boolean =>
-    administrator.ofToken(token)?.username === 'admin';
+    administrator.ofToken(new BearerToken(token))?.username === 'admin';
 
-  it('gets a token of 256 random bits, of which the vault has the digest alone', async () => {
+  it('gets a token of 256 random bits, of which the vault stores only the digest', async () => {
     const file = new FileInMemory();
     const administrator = await open(file);
     expect(file.token).to.match(/^[\w-]{43}$/);
     expect(isIn(administrator, file)).to.equal(true);
-    expect(administrator.ofToken('another-token-here')).to.equal(undefined);
+    expect(administrator.ofToken(new BearerToken('another-token-here'))).to.equal(undefined);
     expect(JSON.stringify([...vault.entries('')])).to.not.include(file.token);
   });
 
-  it('gets a new token when the file is gone, and the one before is void', async () => {
+  it('gets a new token when the file is deleted, and the previous token becomes invalid', async () => {
     const before = new FileInMemory();
     await open(before);
     const after = new FileInMemory();
@@ -75,7 +76,7 @@ describe('the administrator', () => {
     expect([isIn(administrator, before), isIn(administrator, after)]).to.deep.equal([false, true]);
   });
 
-  it('has the token that was put into the file, at once on all replicas', async () => {
+  it('has the token that is written into the file, at once on all replicas', async () => {
     const one = new FileInMemory();
     const first = await open(one, true);
     const two = new FileInMemory('another-token-of-mine');
@@ -84,7 +85,7 @@ describe('the administrator', () => {
       expect([isIn(replica, one), isIn(replica, two)]).to.deep.equal([false, true]);
   });
 
-  it('is the same on a replica without the file, which makes none', async () => {
+  it('is the same on a replica without the file, which creates no token', async () => {
     const one = new FileInMemory();
     await open(one, true);
     const two = new FileInMemory();
@@ -100,7 +101,7 @@ describe('the administrator', () => {
     for (const replica of replicas) expect(isIn(replica, made ?? new FileInMemory())).to.equal(true);
   });
 
-  it('never has a former token again: a file that holds one is refused', async () => {
+  it('cannot have a former token again: a file that contains one is refused', async () => {
     const old = new FileInMemory();
     await open(old, true);
     await open(new FileInMemory('another-token-of-mine'), true);

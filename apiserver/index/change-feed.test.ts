@@ -20,7 +20,7 @@ const revisions = (changes: readonly FeedChange[]): number[] => changes.map((cha
 describe('ChangeFeed', () => {
   oneStepPerTurn();
 
-  it('returns what came after a revision, across gaps', () => {
+  it('returns the changes after a revision, across gaps', () => {
     const feed = createFeed();
     for (const revision of [12, 15, 20]) feed.append(added(revision));
     expect(revisions(feed.since(10))).to.deep.equal([12, 15, 20]);
@@ -31,7 +31,7 @@ describe('ChangeFeed', () => {
     expect(feed.revision).to.equal(20);
   });
 
-  it('says Expired for a revision whose successors are gone', () => {
+  it('throws Expired for a revision whose next changes are dropped', () => {
     const feed = createFeed();
     for (const revision of [12, 15, 20]) feed.append(added(revision));
     feed.trim(15);
@@ -43,7 +43,7 @@ describe('ChangeFeed', () => {
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
   });
 
-  it('lets a reader that has seen the last change continue, however far the window has moved', () => {
+  it('lets a reader that has seen the last change continue after any number of dropped changes', () => {
     const feed = createFeed();
     for (const revision of [12, 15]) feed.append(added(revision));
     feed.trim(500);
@@ -78,7 +78,7 @@ describe('ChangeFeed', () => {
     expect(() => feed.append(added(5))).to.throw(RangeError);
   });
 
-  it('tells subscribers in order until they unsubscribe', () => {
+  it('calls subscribers in order until they unsubscribe', () => {
     const feed = createFeed();
     const seen: string[] = [];
     const unsubscribe = feed.subscribe((change) => seen.push(`first ${change.revision}`));
@@ -89,7 +89,7 @@ describe('ChangeFeed', () => {
     expect(seen).to.deep.equal(['first 11', 'second 11', 'second 12']);
   });
 
-  it('reports a listener that throws and goes on with the others, and with it', () => {
+  it('reports a listener that throws, and continues to call it and the others', () => {
     const errors: unknown[] = [];
     const feed = createFeed(errors);
     const seen: number[] = [];
@@ -103,7 +103,7 @@ describe('ChangeFeed', () => {
     expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
   });
 
-  it('keeps one order for all when a listener causes a change, and tells a newcomer nothing twice', () => {
+  it('keeps one order for all when a listener causes a change, and calls a new subscriber once per change', () => {
     const feed = createFeed();
     const late: number[] = [];
     const seen: number[] = [];
@@ -120,7 +120,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('tells many differences in several turns, before the changes that follow', async () => {
+  it('reports many differences in several turns, before the changes that follow', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

@@ -19,7 +19,7 @@ function refusal(text: string, of = scope): [string | undefined, string] {
 }
 
 describe('continue token', () => {
-  it('comes back as it went, URL-safe', () => {
+  it('survives a round trip, and is URL-safe', () => {
     const text = formatContinueToken(position, scope);
     expect(text).to.match(/^[\w-]{1,200}$/);
     expect(parseContinueToken(text, scope)).to.deep.equal(position);
@@ -33,7 +33,7 @@ describe('continue token', () => {
     expect(message).to.contain('too old to display a consistent list result');
   });
 
-  it('is bound to its query', () => {
+  it('is valid only for its query', () => {
     const query = compileQuery(cache, { sort: [{ field: 'spec.age', direction: 'desc' }] });
     expect(refusal(formatContinueToken(position, scope), { ...scope, query })).to.deep.equal([
       'BadRequest',

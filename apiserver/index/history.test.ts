@@ -53,7 +53,7 @@ function createCrowd(options?: HistoryOptions): Kind {
 }
 
 describe('History', () => {
-  it('returns every earlier revision as it was recorded then', () => {
+  it('returns every earlier revision as recorded at that time', () => {
     const step = fc.record({
       name: fc.integer({ min: 0, max: 6 }).map((n) => `p${n}`),
       age: fc.integer({ min: -4, max: 9 }),
@@ -81,7 +81,7 @@ describe('History', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), run), { numRuns: 500 });
   });
 
-  it('serves all chunks of a list from the revision of the first, each at the cost of its length', () => {
+  it('serves all chunks of a list at the revision of the first, each at a cost proportional to its length', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     const { revision } = kind;
@@ -100,7 +100,7 @@ describe('History', () => {
     expect(costs).to.deep.equal([10, 60, 10, 10, 10]);
   });
 
-  it('keeps a bounded number of snapshots, of bounded length, and undoes again what it dropped', () => {
+  it('keeps a limited number of snapshots of limited length, and reconstructs dropped ones', () => {
     const kind = createCrowd({ maxSnapshots: 2, maxEntries: 60 });
     kind.put('p1', 40);
     const ask = (options: typeof byAge | typeof ofRed, revision: number) =>
@@ -113,12 +113,12 @@ describe('History', () => {
     expect(kind.history.snapshots).to.equal(1);
   });
 
-  it('takes a revision beyond the last change for the present', () => {
+  it('treats a revision after the last change as the present', () => {
     const kind = createCrowd();
     expect(kind.history.selectAt(compileQuery(kind.cache, byAge), 1000).total).to.equal(50);
   });
 
-  it('says Expired below the floor, snapshot or not, and lets go of such snapshots', () => {
+  it('throws Expired for revisions below the floor, with or without a snapshot, and drops such snapshots', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     kind.put('p1', 7);

@@ -48,14 +48,14 @@ describe('KindCache', () => {
       .that.includes({ index: 'spec.x', cause });
   });
 
-  it('refuses a result that is no list of strings, and a second value of an index that may have one', () => {
+  it('refuses a result that is not a list of strings, and a second value of a single-valued index', () => {
     const wrong = (values: unknown) => cacheWith({ multiValued: false, valuesOf: () => values as readonly string[] });
     for (const values of [[1], 'text', undefined, [null], ['a', 'b']]) {
       expect(() => wrong(values).draft(createPerson({ name: 'ann' })), String(values)).to.throw(IndexValueError);
     }
   });
 
-  it('finds the holder of a unique value, but not the object itself', () => {
+  it('finds another holder of a unique value, and ignores the object itself', () => {
     const cache = createPersonCache();
     cache.put(entryOf(cache, createPerson({ name: 'ann' }, { slug: 's' })));
     const values = cache.draft(createPerson({ name: 'bob' }, { slug: 's' }));
@@ -64,7 +64,7 @@ describe('KindCache', () => {
     expect(cache.uniqueHolder(cache.draft(createPerson({ name: 'ann' })), 'bob')).to.equal(undefined);
   });
 
-  it('claims values of unique indexes, except the name', () => {
+  it('claims the values of unique indexes other than the name', () => {
     const cache = createPersonCache();
     const [none, s, t] = [undefined, 's', 't'].map((slug) =>
       cache.draft(createPerson({ name: 'ann' }, slug === undefined ? {} : { slug })),

@@ -53,7 +53,7 @@ describe('prepareQuery', () => {
   oneStepPerTurn();
 
   for (const [name, options] of Object.entries(queries)) {
-    it(`makes in several turns what ${name} needs, with all writes between them`, async () => {
+    it(`prepares in several turns what ${name} needs, including all writes in between`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
       const query = compileQuery(cache, options);
@@ -81,7 +81,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('leaves an index to a reader that cannot wait, and starts again where all objects were replaced', async () => {
+  it('leaves an index to a reader that cannot wait, and starts again when all objects are replaced', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;
@@ -104,14 +104,14 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('leaves a small kind to its first reader', () => {
+  it('leaves the index of a small kind to its first reader', () => {
     const cache = createPersonCache();
     for (let number = 0; number < 2000; number += 1) put(cache, `p${number}`, seededRandom(number));
     const missing = Object.values(queries).map((options) => prepareQuery(cache, compileQuery(cache, options)));
     expect(missing.every((each) => each === undefined)).to.equal(true);
   });
 
-  it('is kept by other contents of the cache: what was made is made of them', () => {
+  it('keeps the prepared indexes when the contents of the cache are replaced, and updates them', () => {
     const cache = crowd(seededRandom(2));
     for (const options of Object.values(queries)) select(cache, compileQuery(cache, options));
     allSteps(cache.loadSteps([...cache.entries()].slice(0, 4000)));

@@ -19,7 +19,7 @@ function refusal(options: QueryOptions): string {
 const requirement = (key: string, ...values: string[]): Selector => [{ key, operator: 'in', values }];
 
 describe('compileQuery', () => {
-  it('names a field that is not indexed, and lists those that are [spec 1-indexed-only]', () => {
+  it('names a field that is not indexed, and lists the indexed fields [spec 1-indexed-only]', () => {
     const indexed =
       'metadata.name, metadata.labels, metadata.creationTimestamp, metadata.deletionTimestamp, ' +
       'spec.name, spec.age, spec.tags, spec.slug, spec.team';
@@ -29,18 +29,18 @@ describe('compileQuery', () => {
     expect(refusal({ sort: [{ field: 'spec.x' }] })).to.equal(`sort field not supported: spec.x (indexed: ${indexed})`);
   });
 
-  it('refuses a literal that the index cannot hold', () => {
+  it('refuses a literal that is not valid for the index', () => {
     expect(refusal({ fieldSelector: requirement('spec.age', 'old') })).to.equal(
       'field selector: bad value for "spec.age": NaN is no age',
     );
   });
 
-  it('refuses > and < on fields, and a limit that is no number on labels', () => {
+  it('refuses > and < on fields, and a limit that is not a number on labels', () => {
     expect(refusal({ fieldSelector: [{ key: 'spec.age', operator: 'gt', values: ['1'] }] })).to.contain('labels only');
     expect(refusal({ labelSelector: [{ key: 'a', operator: 'lt', values: ['x'] }] })).to.contain('not a whole number');
   });
 
-  it('takes name and creationTimestamp for the metadata fields, unless an index has that name', () => {
+  it('reads name and creationTimestamp as the metadata fields, unless an index has that name', () => {
     const fieldOf = (cache: KindCache, field: string) =>
       compileQuery(cache, { sort: [{ field }] }).order[0]?.index.spec.name;
     const own = new IndexSpec({ name: 'name', indexFunc: { multiValued: false, valuesOf: () => [] } });
@@ -63,7 +63,7 @@ describe('compileQuery', () => {
     ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
   });
 
-  it('selects metadata.namespace in a cluster-scoped kind: no object has one', () => {
+  it('treats metadata.namespace as absent in a cluster-scoped kind', () => {
     const cache = createPersonCache();
     const ann = entryOf(cache, createPerson({ name: 'ann' }));
     const isSelected = (operator: 'in' | 'notin' | 'exists' | 'absent') => {
@@ -95,7 +95,7 @@ describe('compileQuery', () => {
 });
 
 describe('matches', () => {
-  it('finds the same in an object of many labels and values as in one of few', () => {
+  it('gives the same result for objects with many labels and values as for objects with few', () => {
     const cache = createPersonCache();
     const few = { a: '5', app: 'x', zone: '' };
     const filling = Array.from({ length: 100 }, (_, at) => [`l${at}`, 'v'] as const);

@@ -64,25 +64,25 @@ describe('selectLong', () => {
     }
   }
 
-  it('selects what select does, for a page', () => expectSame([{ offset: 100, count: 7 }]));
+  it('returns the same as select for a page', () => expectSame([{ offset: 100, count: 7 }]));
 
-  it('selects what select does, for all, the first, the last and no objects [slow]', () =>
+  it('returns the same as select for all, the first, the last and no objects [slow]', () =>
     expectSame([{}, { count: 20 }, { offset: size }, { count: 0 }]));
 
-  it('ends at the end of the page where the total is known', async () => {
+  it('ends at the end of the page when the total is known', async () => {
     const { visited, total } = await selectLong(cache, compileQuery(cache, notRed), { offset: 20, count: 20 });
     expect(total).to.equal((size / 3) * 2);
     expect(visited).to.be.within(40, 100);
   });
 
-  it('looks at no more than the candidates of a requirement that selects little', async () => {
+  it('visits only the candidates of a selective requirement', async () => {
     const { visited } = await selectLong(cache, compileQuery(cache, { ...others, ...ofOld }));
     expect(visited).to.equal(size / 50);
   });
 });
 
 describe('isLongSelection', () => {
-  it('judges by the page, the conditions and the sort keys', () => {
+  it('depends on the page, the conditions and the sort keys', () => {
     const cache = createCrowd();
     const isLong = (options: QueryOptions, count?: number): boolean =>
       isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });
@@ -101,7 +101,7 @@ describe('isLongSelection', () => {
 });
 
 describe('History, of queries that take long', () => {
-  it('keeps all objects once for one sort key, and the matches of each query for its next pages', async () => {
+  it('keeps the order of all objects once per sort key, and the matches of each query for its next pages', async () => {
     const cache = createCrowd();
     const feed = new ChangeFeed({ floor: 1, onError: (error) => expect.fail(String(error)) });
     const history = new History(cache, feed);

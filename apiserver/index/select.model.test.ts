@@ -188,7 +188,7 @@ describe('select, against filtering and sorting all objects [spec 1-own-indexes]
     [50, ''],
     [500, ' [slow]'],
   ] as const) {
-    it(`agrees on a kind so large that sets are walked, not collected${tier}`, () => {
+    it(`agrees on a kind so large that sets are iterated, not collected${tier}`, () => {
       const name = fc.integer({ min: 0, max: 1_000_000 }).map((n) => `p${n}`);
       const persons = new Map(
         fc.sample(personNamed(name), { numRuns: 1800, seed: 11 }).map((person) => [formatKey(keyOf(person)), person]),

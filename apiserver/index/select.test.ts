@@ -31,7 +31,7 @@ function createCrowd(): KindCache {
   return cache;
 }
 
-describe('select, by what it visits', () => {
+describe('the objects that select visits', () => {
   let cache: KindCache;
   before(() => {
     cache = createCrowd();
@@ -43,32 +43,32 @@ describe('select, by what it visits', () => {
   });
   const half = { offset: size / 2, count: 20 };
 
-  it('visits only the page when there is no selector, however deep', () => {
+  it('are those of the page when there is no selector, at any offset', () => {
     for (const sort of [[], [{ field: 'spec.name', direction: 'desc' as const }], [{ field: 'name' }]]) {
       const { entries, total, visited } = run({ sort }, half);
       expect([entries.length, total, visited]).to.deep.equal([20, size, 20]);
     }
   });
 
-  it('pages by rank through a multi-valued index, those without a value last', () => {
+  it('are found by rank through a multi-valued index, with objects without a value last', () => {
     const sort = [{ field: 'spec.tags', direction: 'desc' as const }];
     const { entries, visited } = run({ sort }, { offset: 498, count: 4 });
     expect(entries.map((entry) => entry.name)).to.deep.equal(['p19920', 'p19960', 'p00001', 'p00002']);
     expect(visited).to.equal(4);
   });
 
-  it('visits one group of the first key when there are several', () => {
+  it('are one group of the first key when there are several keys', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
   });
 
-  it('visits nothing but the matches when a selector is selective', () => {
+  it('are the matches alone when a selector is selective', () => {
     const { total, visited } = run(field('spec.age', '42'), { count: 20 });
     expect([total, visited]).to.deep.equal([200, 200]);
   });
 
-  it('takes the most selective of several requirements', () => {
+  it('are those of the most selective of several requirements', () => {
     const selected = run({
       labelSelector: [{ key: 'app', operator: 'in', values: ['a2'] }],
       fieldSelector: [
@@ -79,7 +79,7 @@ describe('select, by what it visits', () => {
     expect([selected.total, selected.visited]).to.deep.equal([100, 200]);
   });
 
-  it('visits nothing when one requirement selects nothing', () => {
+  it('are none when one requirement has no matches', () => {
     expect(
       run({ ...field('spec.team', 'blue'), labelSelector: [{ key: 'app', operator: 'exists', values: [] }] }),
     ).to.deep.equal({
@@ -89,7 +89,7 @@ describe('select, by what it visits', () => {
     });
   });
 
-  it('counts a single requirement by rank, and stops at the end of the page', () => {
+  it('are counted by rank for a single requirement, and end with the page', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);
@@ -98,14 +98,14 @@ describe('select, by what it visits', () => {
     expect(complement.visited).to.be.at.most(40);
   });
 
-  it('enumerates what has another value, or none, when that is little', () => {
+  it('are those with another value or without one when these are few', () => {
     const others = run({ fieldSelector: [{ key: 'spec.team', operator: 'notin', values: ['red', 'green'] }] });
     expect([others.total, others.visited]).to.deep.equal([0, 0]);
     const tagged = run({ fieldSelector: [{ key: 'spec.tags', operator: 'exists', values: [] }] });
     expect([tagged.total, tagged.visited]).to.deep.equal([500, 500]);
   });
 
-  it('never passes the whole kind to complete a small set that stands last in the order', () => {
+  it('are never the whole kind when a small set stands last in the order', () => {
     const { entries, visited } = run(
       { ...field('spec.age', '0'), sort: [{ field: 'name', direction: 'desc' }] },
       { offset: 190, count: 10 },

@@ -33,7 +33,7 @@ function descending(index: SortedIndex, offset = 0): string[] {
 }
 
 describe('SortedIndex', () => {
-  it('orders by code point, also where UTF-16 units order otherwise', () => {
+  it('sorts by code point, also where the order of UTF-16 units differs', () => {
     const index = new SortedIndex();
     const values = ['\u{1F600}', '\uFF5E', 'z', '\uE000', 'a', '\u{10000}'];
     values.forEach((value, i) => index.insert(value, slotNamed(`n${i}`)));
@@ -54,7 +54,7 @@ describe('SortedIndex', () => {
     expect(contents(index)).to.deep.equal(['v:x/a', 'v:y/a', 'v:x/b']);
   });
 
-  it('goes down by value and still up by name among equal values, from any offset', () => {
+  it('sorts descending by value and ascending by name among equal values, from any offset', () => {
     const index = new SortedIndex();
     for (const item of ['a:2', 'a:1', 'b:9', 'c:5', 'c:4', 'c:6'])
       index.insert(item.slice(0, 1), slotNamed(item.slice(2)));
@@ -62,7 +62,7 @@ describe('SortedIndex', () => {
     for (let offset = 0; offset <= 7; offset++) expect(descending(index, offset)).to.deep.equal(all.slice(offset));
   });
 
-  it('returns the present entry of a slot', () => {
+  it('returns the current entry of a slot', () => {
     const index = new SortedIndex();
     const slot = slotNamed('a');
     index.insert('v', slot);
@@ -71,7 +71,7 @@ describe('SortedIndex', () => {
     expect(index.entryAt(0)).to.equal(newer);
   });
 
-  it('does not remove what is not there', () => {
+  it('ignores the removal of an absent entry', () => {
     const index = new SortedIndex();
     const slot = slotNamed('a');
     index.insert('v', slot);
@@ -114,7 +114,7 @@ describe('SortedIndex', () => {
     expect(contents(index)).to.deep.equal(['again:a']);
   });
 
-  it('takes sorted items in bulk, as if each had been inserted', () => {
+  it('inserts sorted items in bulk with the same result as one by one', () => {
     const values = fc.array(fc.string({ unit: 'binary', maxLength: 2 }), { maxLength: 40 });
     const check = (list: string[]): void => {
       const one = new SortedIndex();

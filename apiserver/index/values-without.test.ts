@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { valuesWithout } from './values-without.ts';
 
 describe('valuesWithout', () => {
-  it('returns the values that are not among the others', () => {
+  it('returns the values that are not in the other list', () => {
     const cases = [
       [[], [], []],
       [['a'], [], ['a']],
@@ -19,7 +19,7 @@ describe('valuesWithout', () => {
     for (const [values, others, expected] of cases) expect(valuesWithout(values, others)).to.deep.equal(expected);
   });
 
-  it('passes each of the others once, however many there are', () => {
+  it('visits each of the other values once', () => {
     const count = 1_000;
     const values = Array.from({ length: count }, (_, i) => `value-${i}`).sort();
     let reads = 0;

@@ -17,7 +17,7 @@ function judgingSchema(_key: string, value: unknown): unknown {
   return nullable === true && !('type' in value) ? { anyOf: [{ type: 'null' }, rest] } : value;
 }
 
-describe('What the documents say of responses', () => {
+describe('The responses in the API documents', () => {
   let server: ApiServer;
   let ajv: Ajv;
 
@@ -50,7 +50,7 @@ describe('What the documents say of responses', () => {
     expect(validate(value), JSON.stringify([validate.errors, value])).to.equal(true);
   }
 
-  it('holds for objects, lists, errors and deletions', async () => {
+  it('match those of objects, lists, errors and deletions', async () => {
     const person = {
       apiVersion: 'people.example.com/v1alpha1',
       kind: 'Person',

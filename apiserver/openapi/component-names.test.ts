@@ -11,20 +11,20 @@ const model = (kind: string, ...components: string[]) => ({
 const prefix = 'com.example.people.v1alpha1';
 
 describe('ComponentNames', () => {
-  it('turns the domain around, and tells the core group from all others', () => {
+  it('reverses the domain, and distinguishes the core group from all others', () => {
     const person = model('Person');
     expect(new ComponentNames([person]).of(person, 'Person')).to.equal(`${prefix}.Person`);
     expect(new ComponentNames([person]).of({ ...person, group: '' }, 'Person')).to.equal('core.v1alpha1.Person');
   });
 
-  it('names what begins with the kind beside it, and everything else below it', () => {
+  it('places names that start with the kind beside it, and all others below it', () => {
     const person = model('Person', 'PersonSpec', 'Address');
     const names = new ComponentNames([person]);
     expect(names.of(person, 'PersonSpec')).to.equal(`${prefix}.PersonSpec`);
     expect(names.of(person, 'Address')).to.equal(`${prefix}.Person.Address`);
   });
 
-  it('never gives two schemas of a group version one name, whatever they are called', () => {
+  it('never gives two schemas of a group version the same name', () => {
     const odd = ['Person', 'PersonGroup', 'PersonGroupSpec', 'PersonSpec', 'PersonList', 'Person-4c', 'Person.Spec'];
     const components = [...odd, 'Spec', 'List', 'Person.Person', '-List', 'a b', 'a_b', 'L', '.L', 'Person-List'];
     const models = ['Person', 'PersonGroup', 'PersonList', 'Group'].map((kind) => model(kind, ...components));
@@ -38,7 +38,7 @@ describe('ComponentNames', () => {
     expect(all.filter((name) => !/^[A-Za-z0-9._-]+$/.test(name))).to.deep.equal([]);
   });
 
-  it('names a model by its kind, also when its schema has another name', () => {
+  it('names a model by its kind, even if its schema has another name', () => {
     const person = { ...model('Person', 'Human'), schemaName: 'Human' };
     const names = new ComponentNames([person]);
     expect(names.of(person, 'Human')).to.equal(`${prefix}.Person`);

@@ -29,7 +29,7 @@ function parameterNames(operation: OpenApiOperation | undefined): readonly strin
 }
 
 describe('OpenAPI documents', () => {
-  it('are one for each group version of models and of endpoints', () => {
+  it('exist for each group version of models and of endpoints', () => {
     expect([...parts.keys()]).to.deep.equal([
       'api/v1',
       'apis/api.people.example.com/v1alpha1',
@@ -49,7 +49,7 @@ describe('OpenAPI documents', () => {
         expect(result.valid).to.equal(true);
       });
 
-      it('refers to nothing that it does not hold', () => {
+      it('contains everything that it refers to', () => {
         const held = [
           ...Object.keys(document.components.schemas).map((each) => `#/components/schemas/${each}`),
           ...Object.keys(document.components.responses).map((each) => `#/components/responses/${each}`),
@@ -58,7 +58,7 @@ describe('OpenAPI documents', () => {
         expect(referencesIn(document).filter((reference) => !held.includes(reference))).to.deep.equal([]);
       });
 
-      it('has operation ids that are unique, and a parameter for each variable of a path', () => {
+      it('has unique operation ids, and a parameter for each variable of a path', () => {
         const ids = operationsOf(document).map(([, { operationId }]) => operationId);
         expect(ids.filter((id, index) => ids.indexOf(id) !== index || !/^[A-Za-z0-9_]+$/.test(id))).to.deep.equal([]);
         for (const [path, { parameters = [] }] of Object.entries(document.paths)) {
@@ -69,7 +69,7 @@ describe('OpenAPI documents', () => {
     });
   }
 
-  it('are the same for the same models and endpoints, in whatever order they came', async () => {
+  it('are the same for the same models and endpoints in any order', async () => {
     const turned = { models: [...surface.models].reverse(), routes: [...routes].reverse() };
     const others = await documentsOf(turned);
     expect(JSON.stringify(others.whole)).to.equal(JSON.stringify(whole));
@@ -89,7 +89,7 @@ describe('OpenAPI documents', () => {
       .that.deep.equals({ description: 'Another person', nullable: true, allOf: [{ $ref: `${prefix}.Person` }] });
   });
 
-  it('name the kind of a schema, as kubectl explain looks for it', () => {
+  it('name the kind of each schema, which kubectl explain looks up', () => {
     expect(whole.components.schemas['com.example.people.v1alpha1.Person']).to.deep.include({
       'x-kubernetes-group-version-kind': [{ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' }],
     });
@@ -115,7 +115,7 @@ describe('OpenAPI documents', () => {
     expect(whole.paths[`${people}/persons/{name}`]?.patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
   });
 
-  it('have the list of a Namespaced kind in all namespaces, and everything else in one', () => {
+  it('have the list of a Namespaced kind in all namespaces, and every other operation in one', () => {
     expect(Object.keys(whole.paths).filter((path) => path.endsWith('/machines'))).to.deep.equal([
       `${people}/machines`,
       `${people}/namespaces/{namespace}/machines`,
@@ -123,7 +123,7 @@ describe('OpenAPI documents', () => {
     expect(whole.paths[`${people}/machines`]).to.have.all.keys('get');
   });
 
-  it('have every parameter of a list, and say which fields are indexed', () => {
+  it('have every parameter of a list, and name the indexed fields', () => {
     const list = whole.paths[`${people}/machines`]?.get;
     const selection = ['labelSelector', 'fieldSelector', 'sort', 'page', 'size', 'limit', 'continue'];
     const freshness = ['resourceVersion', 'resourceVersionMatch'];
@@ -135,7 +135,7 @@ describe('OpenAPI documents', () => {
     }
   });
 
-  it('offer PATCH with the parameters without which kubectl refuses to write, and with every kind of patch', () => {
+  it('have PATCH with the parameters that kubectl requires before it writes, and with every kind of patch', () => {
     const patch = whole.paths[`${people}/persons/{name}`]?.patch;
     expect(parameterNames(patch)).to.include.members(['dryRun', 'fieldValidation', 'fieldManager', 'force']);
     expect(patch?.requestBody?.content).to.have.all.keys(
@@ -146,7 +146,7 @@ describe('OpenAPI documents', () => {
     );
   });
 
-  it('have the Scale of a kind that has one, read, replaced and patched as a Scale', () => {
+  it('have the Scale of a kind with the subresource, with GET, PUT and PATCH', () => {
     const scales = Object.keys(whole.paths).filter((path) => path.endsWith('/scale'));
     expect(scales).to.deep.equal([`${people}/namespaces/{namespace}/machines/{name}/scale`]);
     const item = whole.paths[scales[0]!];
@@ -172,7 +172,7 @@ describe('OpenAPI documents', () => {
       .that.deep.equals({ $ref: '#/components/schemas/meta.v1.Status' });
   });
 
-  it('keep apart the schemas of two models that have one name', () => {
+  it('distinguish the schemas of two models with one name', () => {
     const { schemas } = whole.components;
     const gv = 'com.example.people.v1alpha1';
     expect(schemas[`${gv}.Machine.Address`]).to.have.nested.property('properties.city');

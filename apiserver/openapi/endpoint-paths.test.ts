@@ -20,7 +20,7 @@ describe('endpointFragment', () => {
     expect(paths[greeting]?.post?.requestBody?.content['application/json']?.schema).to.have.property('required');
   });
 
-  it('is one path for routes that differ in the names of variables', () => {
+  it('has one path for routes that differ only in the names of variables', () => {
     const { paths } = endpointFragment(routes);
     expect(Object.keys(paths).filter((path) => path.endsWith('/greeting'))).to.deep.equal([greeting]);
     expect(paths[greeting]).to.have.all.keys('get', 'post', 'parameters');
@@ -36,11 +36,11 @@ describe('endpointFragment', () => {
     expect(paths['/apis/a.b/v1/x']?.get?.summary).to.equal('first');
   });
 
-  it('leaves out methods that OpenAPI has no place for', () => {
+  it('omits methods that OpenAPI does not support', () => {
     expect(endpointFragment([{ method: 'PROPFIND', path: '/apis/a.b/v1/x', owner: 'p' }]).paths).to.deep.equal({});
   });
 
-  it('survives a schema that is no JSON', () => {
+  it('ignores a schema that is not JSON', () => {
     const cycle: { items?: JsonSchema } = {};
     cycle.items = cycle;
     const broken: readonly JsonSchema[] = [cycle, { default: 1n }];
@@ -50,7 +50,7 @@ describe('endpointFragment', () => {
     }
   });
 
-  it('survives a route that says of itself what is no JSON', () => {
+  it('ignores a description of a route that is not JSON', () => {
     const throwing = new Proxy({}, { ownKeys: () => expect.fail('asked for its keys') });
     const broken = [
       { summary: 1n },

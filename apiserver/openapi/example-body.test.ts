@@ -51,7 +51,7 @@ describe('The example body of a model that refers to itself', () => {
 
   const cyclic = ['Person', 'FlatPerson', 'Tree'];
   for (const [index, model] of [...servedModels().slice(0, 2), tree].entries()) {
-    it(`is one that the server takes, of ${cyclic[index]}`, async () => {
+    it(`is accepted by the server, for ${cyclic[index]}`, async () => {
       const { descriptor } = server.schemeManager.register(model);
       await server.whenReady(descriptor);
       const path = `/apis/${descriptor.group}/${descriptor.version}/${descriptor.plural}`;
@@ -68,7 +68,7 @@ describe('The example body of a model that refers to itself', () => {
     });
   }
 
-  it('has what can be said of each field, and leaves out what begins again', () => {
+  it('has a value for each field, and stops where a schema repeats', () => {
     const { descriptor } = server.schemeManager.register(tree);
     expect(exampleBody(descriptor)).to.deep.equal({
       apiVersion: 'trees.example.com/v1',
@@ -89,12 +89,12 @@ describe('The example body of a model that refers to itself', () => {
     });
   });
 
-  it('is not there for other models: tools make theirs by themselves', () => {
+  it('is absent for other models, for which tools generate their own', () => {
     const [, , machine] = servedModels();
     expect(machine && exampleBody(machine)).to.equal(undefined);
   });
 
-  it('is bounded, however large the schema is', () => {
+  it('is bounded for schemas of any size', () => {
     const names = Array.from({ length: 2000 }, (_, number) => `field${number}`);
     const fields = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]));
     const wide = defineModel({

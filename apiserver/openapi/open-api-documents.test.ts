@@ -42,7 +42,7 @@ describe('OpenApiDocuments', () => {
   const hashAt = async (path: string): Promise<string | undefined> => (await documents.find(path))?.hash;
   const bytesAt = async (path: string): Promise<Buffer | undefined> => (await documents.find(path))?.bytes();
 
-  it('have an index whose addresses lead to documents, and bear their hashes', async () => {
+  it('have an index whose URLs lead to documents and contain their hashes', async () => {
     const index = JSON.parse(String(await bytesAt('/openapi/v3'))) as {
       paths: Record<string, { serverRelativeURL: string }>;
     };
@@ -54,7 +54,7 @@ describe('OpenApiDocuments', () => {
     }
   });
 
-  it('are made once, however many ask at the same time, and again when another kind or endpoint is served', async () => {
+  it('are made once for all simultaneous requests, and again when another kind or endpoint is served', async () => {
     const [first, same] = await Promise.all([bytesAt('/openapi.json'), bytesAt('/openapi.json')]);
     expect(same).to.equal(first);
     surface = { models: [...models], routes: routes.map((route) => ({ ...route })) };
@@ -67,7 +67,7 @@ describe('OpenApiDocuments', () => {
     expect(new Set(hashes)).to.have.property('size', 3);
   });
 
-  it('have the hash that they had when the same is served again', async () => {
+  it('have the former hash when the former kinds are served again', async () => {
     const first = await hashAt('/openapi.json');
     surface = { models: [], routes: [] };
     expect(await hashAt('/openapi.json')).not.to.equal(first);
@@ -81,7 +81,7 @@ describe('OpenApiDocuments', () => {
       expect((await newer.find(path))?.hash, path).not.to.equal(await hashAt(path));
   });
 
-  it('are there for what is served alone', async () => {
+  it('exist for served kinds only', async () => {
     const path = '/openapi/v3/apis/people.example.com/v1alpha1';
     expect(await documents.find(path)).not.to.equal(undefined);
     surface = { models: [], routes };
@@ -90,7 +90,7 @@ describe('OpenApiDocuments', () => {
       expect(await documents.find(none), none).to.equal(undefined);
   });
 
-  it('of one group version are made without the schemas of others; the index and a hash without any', async () => {
+  it('of one group version are made without the schemas of others, and the index and a hash without any', async () => {
     const read: string[] = [];
     const other = watchedModel('Other', () => read.push('Other'));
     const one = { ...watchedModel('One', () => read.push('One')), group: 'one.example.com' };
@@ -103,7 +103,7 @@ describe('OpenApiDocuments', () => {
     expect(new Set(read)).to.deep.equal(new Set(['One']));
   });
 
-  it('are made of what has changed, and of what was made before', async () => {
+  it('are made of changed parts, and reuse the unchanged ones', async () => {
     const read: string[] = [];
     const stays = watchedModel('Stays', () => read.push('Stays'));
     surface = { models: [stays, watchedModel('Changes', () => undefined)], routes: [] };

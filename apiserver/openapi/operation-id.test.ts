@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { operationId, OperationIds } from './operation-id.ts';
 
 describe('operationId', () => {
-  it('joins words with capitals, and parts words at what is no letter or digit', () => {
+  it('joins words in camel case, and splits words at every character that is not a letter or digit', () => {
     expect(operationId('list', 'a-b.example.com', 'v1alpha1', '', 'Person')).to.equal('listABExampleComV1alpha1Person');
   });
 });
 
 describe('OperationIds', () => {
-  it('numbers what comes a second time, also where that number is taken', () => {
+  it('numbers repeated ids, also when the numbered id is taken', () => {
     const get = (id: string) => ({ get: { operationId: id, tags: [], responses: {} } });
     const paths = new OperationIds().unique({ '/a': get('x'), '/b': get('x_2'), '/c': get('x'), '/d': get('x') });
     const ids = Object.values(paths).map((item) => item.get?.operationId);

@@ -8,7 +8,7 @@ const convert = (schema: JsonSchema): unknown =>
 const reference = { $ref: '#/components/schemas/a.Known' };
 
 describe('portableSchema', () => {
-  it('keeps what OpenAPI 3.0 knows, at every depth', () => {
+  it('keeps the keywords of OpenAPI 3.0 at every depth', () => {
     const schema: JsonSchema = {
       type: 'object',
       description: 'd',
@@ -23,7 +23,7 @@ describe('portableSchema', () => {
     expect(convert(schema)).to.deep.equal(schema);
   });
 
-  it('leaves a reference alone as it is, and puts one with siblings into allOf, where they count', () => {
+  it('keeps a reference without siblings, and puts one with siblings into allOf, where they have an effect', () => {
     const $ref = '#/components/schemas/Known';
     expect(convert({ $ref })).to.deep.equal(reference);
     expect(convert({ $ref, nullable: true, allOf: [{ type: 'string' }] })).to.deep.equal({
@@ -32,12 +32,12 @@ describe('portableSchema', () => {
     });
   });
 
-  it('makes a reference that leads nowhere admit anything', () => {
+  it('makes an unresolved reference accept any value', () => {
     expect(convert({ $ref: '#/elsewhere' })).to.deep.equal({});
     expect(convert({ $ref: '#/elsewhere', title: 't' })).to.deep.equal({ title: 't' });
   });
 
-  it('writes const as an enum, and lists the null of a nullable one', () => {
+  it('writes const as an enum, and adds null to the enum of a nullable one', () => {
     expect(convert({ const: 3 })).to.deep.equal({ enum: [3] });
     expect(convert({ type: 'string', enum: ['a'], nullable: true })).to.deep.equal({
       type: 'string',
@@ -47,7 +47,7 @@ describe('portableSchema', () => {
     expect(convert({ enum: ['a', null], nullable: true })).to.deep.equal({ enum: ['a', null], nullable: true });
   });
 
-  it('writes exclusive bounds as flags, and of two bounds the tighter one', () => {
+  it('writes exclusive bounds as flags, and keeps the tighter of two bounds', () => {
     expect(convert({ exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
     expect(convert({ minimum: 1, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
     expect(convert({ minimum: 3, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 3 });
@@ -56,18 +56,18 @@ describe('portableSchema', () => {
     expect(convert({ exclusiveMaximum: true })).to.deep.equal({});
   });
 
-  it('says of int-or-string that it is either', () => {
+  it('writes int-or-string as either type', () => {
     const flag = { 'x-kubernetes-int-or-string': true } as const;
     const either = [{ type: 'integer' }, { type: 'string' }] as const;
     expect(convert({ ...flag, type: 'string' })).to.deep.equal({ ...flag, anyOf: either });
     expect(convert({ ...flag, anyOf: either })).to.deep.equal({ ...flag, anyOf: either });
   });
 
-  it('leaves out a pattern that JavaScript does not have', () => {
+  it('omits a pattern that JavaScript does not support', () => {
     expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
   });
 
-  it('takes a step every 500 schemas, wherever they stand', () => {
+  it('takes a step every 500 schemas, at any place in the document', () => {
     const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
     const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
     const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };

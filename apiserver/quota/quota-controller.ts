@@ -102,7 +102,7 @@ export class QuotaController {
     const { status = {} } = object;
     const texts = Object.fromEntries(Object.entries(hard).map(([name, amount]) => [name, String(amount)]));
     if (deepEqual(status.hard, texts) && deepEqual(status.used, used)) return;
-    const { name, namespace = '', resourceVersion } = object.metadata;
+    const { name, namespace, resourceVersion } = object.metadata;
     const patch = {
       metadata: { resourceVersion },
       status: { hard: exactly(texts, status.hard), used: exactly(used, status.used) },

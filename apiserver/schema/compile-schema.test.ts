@@ -57,7 +57,7 @@ function nest(levels: number): object {
 }
 
 describe('compileSchema', () => {
-  it('returns the same empty lists whenever there is nothing to report', () => {
+  it('returns the same empty lists when there is nothing to report', () => {
     const object = { apiVersion: 'a/v1', kind: 'Person', metadata: { name: 'a' }, spec: { name: 'A' } };
     expect(people.prune(object)).to.equal(people.prune({ spec: { age: 1 } }));
     expect(people.validate(object)).to.equal(people.validate({ spec: { name: 'B' } }));
@@ -94,7 +94,7 @@ describe('compileSchema', () => {
     ]);
   });
 
-  it('defaults, prunes and validates a nested object by the same schema', () => {
+  it('uses one schema to set defaults in, prune and validate a nested object', () => {
     const object = { spec: { name: 'A', otherPerson: { spec: { name: 'B', bogus: 1, age: -1 } } } };
     people.applyDefaults(object);
     expect(people.prune(object)).to.deep.equal(['spec.otherPerson.spec.bogus']);
@@ -102,13 +102,13 @@ describe('compileSchema', () => {
     expect(people.validate(object).map((cause) => cause.field)).to.deep.equal(['spec.otherPerson.spec.age']);
   });
 
-  it('keeps the known fields of metadata and of its owner references only', () => {
+  it('keeps only the known fields of metadata and of its owner references', () => {
     const metadata = { name: 'a', version: 3, foo: 1, ownerReferences: [{ uid: 'u', bar: 2 }] };
     expect(people.prune({ metadata, spec: {} })).to.deep.equal(['metadata.foo', 'metadata.ownerReferences[0].bar']);
     expect(metadata).to.deep.equal({ name: 'a', version: 3, ownerReferences: [{ uid: 'u' }] });
   });
 
-  it('does not let a closed schema, or one for all other fields, touch the envelope', () => {
+  it('does not apply a closed schema, or one for all other fields, to the envelope', () => {
     const object = { apiVersion: 'a/v1', kind: 'K', metadata: { name: 'a' }, other: { x: 1 } };
     const open = compile({ type: 'object', additionalProperties: { type: 'object', properties: {} } });
     expect(open.prune(structuredClone(object))).to.deep.equal(['other.x']);
@@ -130,7 +130,7 @@ describe('compileSchema', () => {
     expect(object).to.deep.equal({ v: { a: 'x', b: '1' } });
   });
 
-  it('gives each object a default of its own', () => {
+  it('gives each object its own copy of a default', () => {
     const schema = field({ type: 'object', default: { list: [] }, 'x-kubernetes-preserve-unknown-fields': true });
     const [first, second]: { v?: { list: number[] } }[] = [{}, {}];
     schema.applyDefaults(first ?? {});
@@ -146,7 +146,7 @@ describe('compileSchema', () => {
     );
   });
 
-  it('refuses integers that a double holds no longer exactly, whatever bounds there are', () => {
+  it('refuses integers that a double cannot represent exactly, with any bounds', () => {
     const largest = Number.MAX_SAFE_INTEGER;
     const schemas: JsonSchema[] = [
       { type: 'integer' },
@@ -168,14 +168,14 @@ describe('compileSchema', () => {
     expect(field({ type: 'number' }).validate({ v: 1e300 })).to.deep.equal([]);
   });
 
-  it('allows null where the schema says nullable, whatever else it says', () => {
+  it('allows null for a nullable schema, whatever its other keywords', () => {
     for (const rule of [{ enum: ['a'] }, { pattern: 'a' }, { allOf: [{ minLength: 1 }] }] as const) {
       expect(field({ type: 'string', nullable: true, ...rule }).validate({ v: null })).to.deep.equal([]);
       expect(field({ type: 'string', ...rule }).validate({ v: null })).not.to.deep.equal([]);
     }
   });
 
-  it('takes exclusive bounds as booleans and as numbers', () => {
+  it('accepts exclusive bounds as booleans and as numbers', () => {
     const booleans = field({ type: 'number', minimum: 1, exclusiveMinimum: true, maximum: 3, exclusiveMaximum: false });
     const numbers = field({ type: 'number', exclusiveMinimum: 1, maximum: 3 });
     for (const schema of [booleans, numbers]) {
@@ -205,20 +205,20 @@ describe('compileSchema', () => {
     ]);
   });
 
-  it('words unknown fields for warnings as Kubernetes does', () => {
+  it('reports unknown fields as warnings with the text of Kubernetes', () => {
     expect(unknownFieldMessage('spec.bogus')).to.equal('unknown field "spec.bogus"');
   });
 });
 
 describe('compileSchema refuses at registration', () => {
-  it('patterns that RE2 cannot hold', () => {
+  it('patterns that RE2 does not support', () => {
     expect(() => field({ type: 'string', pattern: '(?=a)b' })).to.throw(
       SyntaxError,
       "the pattern '(?=a)b' is not supported by RE2",
     );
   });
 
-  it('references to nothing, and a missing schema of the object', () => {
+  it('unresolved references, and a missing schema of the object', () => {
     expect(() => field({ $ref: '#/components/schemas/Nobody' })).to.throw(ReferenceError, 'Nobody');
     expect(() => compileSchema({ schemaName: 'toString', components: {} })).to.throw(ReferenceError, 'toString');
   });
@@ -232,7 +232,7 @@ describe('compileSchema refuses at registration', () => {
     ).to.throw('__proto__');
   });
 
-  it('endless defaults, even those that only a null in a list would start', () => {
+  it('endless defaults, even those that start only with a null in a list', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,
@@ -242,7 +242,7 @@ describe('compileSchema refuses at registration', () => {
     expect(() => field(item, { List: { type: 'array', items: item } })).to.throw(RangeError, 'contains itself');
   });
 
-  it('defaults that unfold into too many values', () => {
+  it('defaults that expand into too many values', () => {
     const levels: Record<string, JsonSchema> = { L0: { type: 'object', properties: {} } };
     for (let level = 1; level <= 40; level += 1) {
       const below: JsonSchema = { $ref: `#/components/schemas/L${level - 1}`, default: {} };
@@ -294,12 +294,12 @@ describe('compileSchema and hostile objects', () => {
     expect(Object.getPrototypeOf(object)).to.equal(Object.prototype);
   });
 
-  it('matches a pattern that burns the CPU elsewhere', () => {
+  it('matches a pattern that takes exponential time in a backtracking engine', () => {
     const causes = field({ type: 'string', pattern: '^(a+)+$' }).validate({ v: `${'a'.repeat(100_000)}!` });
     expect(causes).to.have.length(1);
   });
 
-  it('gives up on a schema that doubles its work with each level', () => {
+  it('stops at a schema that doubles its work with each level', () => {
     const node: JsonSchema = { $ref: '#/components/schemas/Node' };
     const branch = (limit: number): JsonSchema => ({ type: 'object', maxProperties: limit, properties: { v: node } });
     const tree = field(node, { Node: { anyOf: [branch(1), branch(2), { ...branch(3), required: ['never'] }] } });
@@ -347,7 +347,7 @@ describe('formats', () => {
     byte: [['aGVsbG8='], ['aGVsbG8', 'aGVsbG8=\n!!!!']],
   };
   for (const [name, [good, bad]] of Object.entries(examples)) {
-    it(`tells a ${name} from other texts`, () => {
+    it(`distinguishes a ${name} from other texts`, () => {
       const schema = field({ type: 'string', format: name });
       for (const v of good) expect(schema.validate({ v }), v).to.deep.equal([]);
       for (const v of bad) expect(schema.validate({ v }), v).to.have.length(1);

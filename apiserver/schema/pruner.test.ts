@@ -87,7 +87,7 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 describe('Pruner', () => {
-  it('leaves the same fields as Kubernetes, and names those that it removes', () => {
+  it('keeps the same fields as Kubernetes, and names those that it removes', () => {
     let removed = 0;
     let kept = 0;
     const check = (schema: JsonSchema, value: unknown): void => {

@@ -70,7 +70,7 @@ function expectUnless(deviation: Deviation | undefined, check: () => void): void
 
 /** Otherwise a deviation whose case is gone would stay in the list for ever. */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
-  it('lists as deviating only cases that exist', () => {
+  it('names only existing cases as deviations', () => {
     expect(cases).to.include.members(Object.keys(deviations));
   });
 }

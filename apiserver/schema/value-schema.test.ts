@@ -12,7 +12,7 @@ const schema = {
 
 describe('a schema of a value', () => {
   for (const name of ['spec', 'value']) {
-    it(`fills in defaults, prunes and validates a copy, with paths that begin with ${name}`, () => {
+    it(`sets defaults in, prunes and validates a copy, with paths that begin with ${name}`, () => {
       const { judge } = compileValueSchema(name, schema);
       const given = Object.freeze({ port: 0, colour: 'red', tls: Object.freeze({}) });
       const { value, unknownFields, causes } = judge(given);
@@ -22,7 +22,7 @@ describe('a schema of a value', () => {
       expect(given).to.deep.equal({ port: 0, colour: 'red', tls: {} });
     });
 
-    it(`says where the schema itself is wrong, for ${name}`, () => {
+    it(`reports a mistake in the schema itself, for ${name}`, () => {
       const broken: readonly (readonly [unknown, string])[] = [
         [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword of schemas here`],
         [{ port: {} }, `${name}.port: has no type`],
@@ -35,7 +35,7 @@ describe('a schema of a value', () => {
     });
   }
 
-  it('judges no value of more than 25,000 fields and items', () => {
+  it('refuses to validate a value of more than 25,000 fields and items', () => {
     const { judge } = compileValueSchema('spec', {
       type: 'object',
       properties: { list: { type: 'array', items: { type: 'integer' } } },
@@ -53,7 +53,7 @@ describe('a schema of a value', () => {
     ]);
   });
 
-  it('judges no text that would take long to match', () => {
+  it('refuses to validate a text that would take long to match', () => {
     const pattern = '^(a|b)*a(a|b){900}$';
     const { judge, validate } = compileValueSchema('spec', {
       type: 'object',
@@ -66,7 +66,7 @@ describe('a schema of a value', () => {
       ]);
   });
 
-  it('validates a value that is no JSON, and leaves it alone', () => {
+  it('validates a value that is not JSON, and does not change it', () => {
     const { validate } = compileValueSchema('value', schema);
     const run = (): void => undefined;
     const value = { port: 80, run };

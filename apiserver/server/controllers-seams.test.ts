@@ -20,6 +20,7 @@ const modelOf = (
 const Note = modelOf('notes.example.com/v1/Note', 'notes');
 const Page = modelOf('notes.example.com/v1/Page', 'pages', 'Namespaced');
 const Namespace = modelOf('v1/Namespace', 'namespaces');
+const Account = modelOf('v1/ServiceAccount', 'serviceaccounts', 'Namespaced');
 
 interface Replica {
   readonly server: ApiServer;
@@ -191,8 +192,14 @@ describe('controllers of the server and concurrent writers', () => {
       });
     }
 
-    async function createNamespace({ server }: Replica): Promise<void> {
-      await server.client.create(Namespace, { metadata: { name: 'short' } });
+    /** Creates the namespace, and waits until no replica is still creating its account. */
+    async function createNamespace(first: Replica, ...others: readonly Replica[]): Promise<void> {
+      await first.server.client.create(Namespace, { metadata: { name: 'short' } });
+      for (const replica of [first, ...others]) {
+        const { client } = replica.server;
+        await eventually(async () => (await client.list(Account, { namespace: 'short' })).items.length === 1);
+        await idle(replica);
+      }
     }
 
     async function createPage({ server }: Replica, name: string): Promise<ApiObject> {
@@ -203,9 +210,18 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
+    /** Holds the commit that removes the namespace, after all that the namespace contains. */
+    function holdFinalization(store: ReplicaStore): Gate {
+      const held = gate();
+      store.beforeCommit = async (batch) => {
+        if (batch.some(({ op, key }) => op === 'delete' && key.endsWith('namespaces/short'))) await held.hold();
+      };
+      return held;
+    }
+
     /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
-      await createNamespace(a);
+      await createNamespace(a, b);
       await b.server.client.list(Page);
       const commit = gate();
       b.store.beforeCommit = commit.hold;
@@ -231,7 +247,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('refuses an object that a lagging server creates in it while it waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
+      await createNamespace(a, b);
       const finalizers = ['example.com/wait'];
       await a.server.client.create(Page, { metadata: { name: 'slow', namespace: 'short', finalizers } });
       await b.server.client.list(Page);
@@ -262,7 +278,7 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('deletes no objects of the same name in the next namespace of its name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
+      await createNamespace(a, b);
       await createPage(a, 'page');
       await b.server.client.list(Page);
       const [here, there] = [holdAfterNextCommit(a.store), gate()];
@@ -280,11 +296,10 @@ describe('controllers of the server and concurrent writers', () => {
 
     it('may be finalized by several servers at once', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
-      await createNamespace(a);
-      const [here, there] = [holdAfterNextCommit(a.store), gate()];
-      b.store.beforeCommit = there.hold;
+      await createNamespace(a, b);
+      const [here, there] = [holdFinalization(a.store), holdFinalization(b.store)];
       await a.server.client.delete(Namespace, 'short');
-      await pass(there.isReached);
+      await pass(() => here.isReached() && there.isReached());
       letGo(a.store, here);
       await pass(async () => isGone(a));
       letGo(b.store, there);

@@ -58,10 +58,10 @@ describe('a copy of a database', () => {
       const { store } = await postgres.open(url);
       await writeFile(`${folder}/any.ndjson`, await exportOf(source));
       for (const copy of [
-        exportDatabase(url).next(),
-        importDatabase({ database: url, file: `${folder}/any.ndjson` }),
+        () => exportDatabase(url).next(),
+        () => importDatabase({ database: url, file: `${folder}/any.ndjson` }),
       ]) {
-        expect(await rejectionOf(copy)).to.include({ name: 'StoreError', code: 'locked' });
+        expect(await rejectionOf(copy())).to.include({ name: 'StoreError', code: 'locked' });
       }
       await store.close();
     });

@@ -35,7 +35,7 @@ export class ReplicaStore implements Store {
   isDeaf = false;
   /** What the next calls wait for, or fail with. */
   beforeChanges: () => Promise<void> = async () => undefined;
-  beforeCommit: () => Promise<void> = async () => undefined;
+  beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;
   afterCommit: () => Promise<void> = async () => undefined;
   beforeRevision: () => Promise<void> = async () => undefined;
   afterScan: () => Promise<void> = async () => undefined;
@@ -58,7 +58,7 @@ export class ReplicaStore implements Store {
   }
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
-    await this.beforeCommit();
+    await this.beforeCommit(batch);
     const committed = await this.#store.commit(batch);
     this.#announce(await this.#store.currentRevision());
     await this.afterCommit();

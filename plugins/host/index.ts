@@ -7,7 +7,7 @@
  * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and {@link Schema}; its indexes,
  *   {@link IndexSpec} and {@link simpleAttribute}; several versions of it, {@link defineVersions}.
  * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up with
- *   {@link terminal}; {@link createOrUpdate} helps it to write.
+ *   {@link terminal}; {@link wish} declares its dependents, and {@link createOrUpdate} changes other objects.
  * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.
  * - Errors: {@link ApiError} and {@link isNotFound}.
  * - Endpoints: {@link route} and {@link ServerResponse}.
@@ -18,7 +18,6 @@ export { BasePlugin, definePlugin } from './sdk/plugin.ts';
 export {
   AbstractExtension,
   ApiError,
-  conditionsSchema,
   defineModel,
   defineVersions,
   GVK,
@@ -26,10 +25,9 @@ export {
   invalid,
   isNotFound,
   Schema,
-  setCondition,
   simpleAttribute,
 } from '@homeostat/controller-runtime/api';
-export { controller, createOrUpdate, on, terminal } from '@homeostat/controller-runtime';
+export { controller, createOrUpdate, on, terminal, wish } from '@homeostat/controller-runtime';
 export { admit } from './sdk/admit.ts';
 export { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 
@@ -98,6 +96,7 @@ export type {
 } from '@homeostat/apiserver/endpoints';
 export {
   apiVersionOf,
+  conditionsSchema,
   descriptorOf,
   formatKey,
   IndexAttributeFactory,
@@ -111,6 +110,7 @@ export {
   multiValueAttribute,
   parseKey,
   reasonOf,
+  setCondition,
 } from '@homeostat/controller-runtime/api';
 export type {
   ApiErrorOptions,
@@ -172,7 +172,6 @@ export {
   resourceVersionChanged,
   setOwnerReference,
   source,
-  wish,
 } from '@homeostat/controller-runtime';
 export type {
   BackoffOptions,
@@ -183,9 +182,11 @@ export type {
   CreateOrUpdateRequest,
   Desired,
   Duration,
+  EffectContext,
   EventRecorder,
   EventType,
   FieldChange,
+  FindEffect,
   FollowOptions,
   HttpClientOptions,
   Informer,
@@ -195,6 +196,8 @@ export type {
   ListOptions,
   MapFunction,
   MappedKeys,
+  Once,
+  OnceOptions,
   OwnedSource,
   OwnOptions,
   OwnResult,

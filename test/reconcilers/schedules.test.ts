@@ -401,6 +401,10 @@ async function runTeams(
       await at.clock.advance(Date.parse(time) - at.clock.now());
       await at.settle();
     },
-    whileDown: (work) => at.restart(work),
+    whileDown: async (work) => {
+      await at.pause();
+      await work();
+      await at.restart();
+    },
   };
 }

@@ -67,8 +67,11 @@ export class TokenIssuer {
     await exited;
   }
 
-  /** Signs with another key from now on; the keys before stay published. */
-  async rotate(kid: string, alg = 'RS256'): Promise<void> {
+  /**
+   * Signs with another key from now on; the keys before stay published. A key of ES256 takes 0.1 ms to generate, one of
+   * RS256 takes 100 ms.
+   */
+  async rotate(kid: string, alg = 'ES256'): Promise<void> {
     await this.#order({ do: 'rotate', kid, alg });
   }
 
@@ -82,12 +85,12 @@ export class TokenIssuer {
     await this.#order({ do: 'keep keys', from, to });
   }
 
-  /** Publishes this beside the keys. */
+  /** Adds these entries to the published set of keys. */
   async publish(more: readonly unknown[]): Promise<void> {
     await this.#order({ do: 'publish', more });
   }
 
-  /** Fails like this from now on; undefined: no more. */
+  /** Sets how the issuer fails from now on. With undefined, it works again. */
   async fail(fault: IssuerFault | undefined): Promise<void> {
     await this.#order({ do: 'fail', fault });
   }

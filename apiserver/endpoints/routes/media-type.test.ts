@@ -4,7 +4,7 @@ import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 describe('an Accept header', () => {
   const takes = (header: string | undefined): boolean => isAccepted(header, 'application/json');
 
-  it('takes a type by name, by range, or by saying nothing', () => {
+  it('accepts a type by name, by range, or by default when it is empty', () => {
     for (const header of [
       undefined,
       '',
@@ -18,7 +18,7 @@ describe('an Accept header', () => {
       expect(takes(header), header).to.equal(false);
   });
 
-  it('is decided by its most specific range', () => {
+  it('uses the most specific matching range', () => {
     expect(takes('application/json;q=0, */*')).to.equal(false);
     expect(takes('*/*;q=0, application/json')).to.equal(true);
     expect(takes('application/*;q=0, */*')).to.equal(false);
@@ -27,12 +27,12 @@ describe('an Accept header', () => {
 });
 
 describe('a media type', () => {
-  it('is read without its parameters', () => {
+  it('is parsed without its parameters', () => {
     expect(mediaType('Text/HTML; charset=utf-8')).to.equal('text/html');
     expect(mediaType(undefined)).to.equal('');
   });
 
-  it('is refused when it is none', () => {
+  it('is refused when it is malformed', () => {
     expect(checkMediaType('Application/JSON')).to.equal('application/json');
     for (const type of ['json', '*/*', 'text/*', 'a/b/c', ''])
       expect(() => checkMediaType(type), type).to.throw(TypeError);

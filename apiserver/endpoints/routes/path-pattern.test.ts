@@ -10,7 +10,7 @@ const match = (pattern: string, path: string): Readonly<Record<string, string>> 
 };
 
 describe('a path pattern', () => {
-  it('takes one segment a variable, decoded once', () => {
+  it('matches one segment per variable, and decodes it once', () => {
     expect(match('/persons/:name/greeting', '/persons/ann/greeting')).to.deep.equal({ name: 'ann' });
     expect(match('/persons/:name', '/persons/a%2Fb%2520c')).to.deep.equal({ name: 'a/b%20c' });
     expect(match('/persons/:name', '/persons/%C3%A4')).to.deep.equal({ name: 'ä' });
@@ -26,14 +26,14 @@ describe('a path pattern', () => {
     expect(splitPath(`/${'a'.repeat(2048)}`)).to.equal(undefined);
   });
 
-  it('refuses bytes that are no percent-encoded UTF-8', () => {
+  it('refuses bytes that are not percent-encoded UTF-8', () => {
     for (const path of ['/%', '/%zz', '/%ff'])
       expect(() => splitPath(path))
         .to.throw()
         .with.property('reason', 'BadRequest');
   });
 
-  it('holds variables that are frozen and inherit nothing', () => {
+  it('returns variables that are frozen and inherit nothing', () => {
     const variables = match('/:name', '/x');
     expect(Object.isFrozen(variables)).to.equal(true);
     expect(Object.getPrototypeOf(variables)).to.equal(null);
@@ -44,7 +44,7 @@ describe('a path pattern', () => {
     expect(formatPattern(parsePattern('/'))).to.equal('');
   });
 
-  it('is refused with the path when it is none', () => {
+  it('is refused, with the path, when it is malformed', () => {
     for (const path of ['persons', '//', '/a//b', '/a/', '/:', '/a b', '/a%20b', '/a?b', '/{a}', '/*', '/..', '/:a-b'])
       expect(() => parsePattern(path), path).to.throw(TypeError, `"${path}"`);
     expect(() => checkVariables(parsePattern('/:a/:a'))).to.throw(TypeError, 'two variables named "a"');

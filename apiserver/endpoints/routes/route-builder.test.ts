@@ -22,7 +22,7 @@ async function ask(router: RouterFunction, path: string, method = 'GET', headers
 }
 
 describe('a router', () => {
-  it('is a function that returns a handler, or nothing [spec 4.3-no-match, 4.3-router]', async () => {
+  it('is a function that returns a handler or undefined [spec 4.3-no-match, 4.3-router]', async () => {
     const router = route('api.example.com/v1').GET('/a', says('a')).POST('/a', says('posted')).build();
     expect(await ask(router, '/a')).to.equal('a');
     expect(await ask(router, '/a', 'POST')).to.equal('posted');
@@ -45,14 +45,14 @@ describe('a router', () => {
     expect(await ask(router, '/b')).to.equal('variable');
   });
 
-  it('gives its handlers the variables of the path', async () => {
+  it('passes the variables of the path to its handlers', async () => {
     const router = route('api.example.com/v1')
       .GET('/persons/:name/:what', (request) => ServerResponse.ok().text(Object.values(request.pathVariables).join()))
       .build();
     expect(await ask(router, '/persons/ann/greeting')).to.equal('ann,greeting');
   });
 
-  it('is composed of nested routes, other routers and functions of the author', async () => {
+  it('is composed of nested routes, other routers and the author’s functions', async () => {
     const part = route().GET('/part', says('part')).build();
     const own: RouterFunction = (request) => (request.path.endsWith('/own') ? says('own') : undefined);
     const router = route('api.example.com/v1')
@@ -67,7 +67,7 @@ describe('a router', () => {
     expect(() => route('api.example.com/v1').add(route('b.example.com/v1').build())).to.throw('b.example.com/v1');
   });
 
-  it('stays as it was built, and its definition is frozen', () => {
+  it('does not change after it is built, and its definition is frozen', () => {
     const builder = route('api.example.com/v1').GET('/a', says('a'));
     const router = builder.build();
     builder.GET('/b', says('b'));
@@ -78,7 +78,7 @@ describe('a router', () => {
     expect(Object.isFrozen(router)).to.equal(true);
   });
 
-  it('refuses what is no route, naming it', () => {
+  it('refuses a value that is not a route, and names it', () => {
     const builder = route('api.example.com/v1');
     expect(() => builder.GET('a', says('a'))).to.throw(TypeError, '"a"');
     expect(() => builder.GET('/a', undefined as never)).to.throw(TypeError, 'GET /a has no handler');
@@ -98,7 +98,7 @@ describe('the filters of a router', () => {
       return response;
     };
 
-  it('run before all routes of their builder, the first outermost, those of a nested builder inside', async () => {
+  it('run before all routes of their builder, the first one outermost, those of a nested builder inside', async () => {
     const log: string[] = [];
     const router = route('api.example.com/v1')
       .GET('/a', says('a'))
@@ -112,7 +112,7 @@ describe('the filters of a router', () => {
     expect(log).to.deep.equal(['> first', '> second', '> inner', '< inner', '< second', '< first']);
   });
 
-  it('change the request before and the response after', async () => {
+  it('change the request before the handler and the response after it', async () => {
     const router = route('api.example.com/v1')
       .GET('/a', (request) => ServerResponse.ok().text(`hello ${String(request.attributes['user'])}`))
       .before((request) => request.withAttributes({ user: 'ann' }))
@@ -126,7 +126,7 @@ describe('the filters of a router', () => {
     expect(await ask(plain, '/a')).to.equal('hello ann');
   });
 
-  it('return the response for the errors, thrown or rejected, that they select', async () => {
+  it('return the response for the thrown errors and rejections that they select', async () => {
     const failing = (work: HandlerFunction): RouterFunction =>
       route('api.example.com/v1')
         .GET('/a', work)
@@ -158,7 +158,7 @@ describe('predicates', () => {
   const reason = (headers: Readonly<Record<string, string>>, of: typeof json): string | undefined =>
     of.mismatch(fakeRequest({ headers }))?.reason;
 
-  it('say why a route does not match', () => {
+  it('give the reason when a route does not match', () => {
     expect(reason({ accept: 'text/html' }, json)).to.equal('NotAcceptable');
     expect(reason({ accept: '*/*' }, json)).to.equal(undefined);
     expect(reason({ 'content-type': 'text/plain' }, xml)).to.equal('UnsupportedMediaType');
@@ -166,7 +166,7 @@ describe('predicates', () => {
     expect(reason({}, never)).to.equal('NotFound');
   });
 
-  it('are combined by and and or, and inverted by negate', () => {
+  it('are combined with and and or, and inverted with negate', () => {
     expect(reason({}, always.and(json))).to.equal(undefined);
     expect(reason({ accept: 'text/html' }, json.and(always))).to.equal('NotAcceptable');
     expect(reason({ accept: 'text/html' }, json.and(never))).to.equal('NotFound');
@@ -178,7 +178,7 @@ describe('predicates', () => {
     expect(reason({}, json.negate())).to.equal('NotFound');
   });
 
-  it('are refused without a media type, and when they return no boolean', () => {
+  it('are refused without a media type, and when they do not return a boolean', () => {
     expect(() => accept()).to.throw(TypeError);
     expect(() => contentType('json')).to.throw(TypeError, '"json"');
     expect(() => reason({}, predicate((async () => true) as never))).to.throw(TypeError, 'true or false');

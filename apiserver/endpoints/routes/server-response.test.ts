@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isServerResponse, ServerResponse } from './server-response.ts';
 
 describe('ServerResponse', () => {
-  it('is frozen: each method returns another request [spec 4.3-immutable]', () => {
+  it('is frozen: each method returns another response [spec 4.3-immutable]', () => {
     const first = ServerResponse.ok();
     const second = first.header('X-A', '1').json({ a: 1 });
     expect(first.headers).to.deep.equal({});
@@ -21,7 +21,7 @@ describe('ServerResponse', () => {
     expect(second.statusCode).to.equal(200);
   });
 
-  it('copies bytes and lists that it is given', () => {
+  it('copies the bytes and lists passed to it', () => {
     const bytes = Uint8Array.of(1, 2);
     const cookies = ['a=1'];
     const response = ServerResponse.ok().header('Set-Cookie', cookies).bytes(bytes);
@@ -31,7 +31,7 @@ describe('ServerResponse', () => {
     expect(response.headers['set-cookie']).to.deep.equal(['a=1']);
   });
 
-  it('refuses a header that would begin another header or another message', () => {
+  it('refuses a header value that would start another header or another message', () => {
     for (const value of ['a\r\nX-Evil: 1', 'a\nb', 'a\0b', 'ä\u{1F600}'])
       expect(() => ServerResponse.ok().header('X-A', value), JSON.stringify(value)).to.throw(TypeError);
     for (const name of ['X A', 'X:', '', 'X\r\n', 'ä'])
@@ -53,12 +53,12 @@ describe('ServerResponse', () => {
       expect(() => ServerResponse.status(code)).to.throw(RangeError);
   });
 
-  it('keeps a content type that was set before', () => {
+  it('keeps a content type that was set earlier', () => {
     const html = ServerResponse.ok().header('Content-Type', 'text/html').text('<p>');
     expect(html.headers).to.deep.equal({ 'content-type': 'text/html' });
   });
 
-  it('is known whichever copy of the package made it', () => {
+  it('is recognized when another copy of the package created it', () => {
     const foreign = { [Symbol.for('homeostat.serverResponse')]: true };
     expect(isServerResponse(ServerResponse.ok())).to.equal(true);
     expect(isServerResponse(foreign)).to.equal(true);

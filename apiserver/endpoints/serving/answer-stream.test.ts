@@ -83,7 +83,7 @@ describe('a streamed response', () => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('asks for no more pieces than the reader takes', async () => {
+  it('requests only as many pieces as the client reads', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();
@@ -98,7 +98,7 @@ describe('a streamed response', () => {
     expect(aborted).to.deep.equal([]);
   });
 
-  it('accepts sync iterables and ReadableStreams, which wait for the reader, too', async () => {
+  it('accepts sync iterables and ReadableStreams, which also wait for the client', async () => {
     let pulled = 0;
     const readable = new ReadableStream<string>(
       { pull: (controller) => controller.enqueue(`piece ${(pulled += 1)}`) },
@@ -114,7 +114,7 @@ describe('a streamed response', () => {
     expect(connection.written).to.deep.equal(['a', 'b']);
   });
 
-  it('releases the producer when the client hangs up', async () => {
+  it('releases the producer when the client disconnects', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();
@@ -127,7 +127,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('cancels a ReadableStream at once, though a read is under way', async () => {
+  it('cancels a ReadableStream at once, even during a read', async () => {
     let cancelled = false;
     start(
       new ReadableStream<string>({
@@ -140,7 +140,7 @@ describe('a streamed response', () => {
     await eventually(() => cancelled);
   });
 
-  it('cuts the connection when the producer fails, so that the client does not take a part for the whole', async () => {
+  it('closes the connection when the producer fails, so that the client sees that the response is incomplete', async () => {
     const failure = new Error('broken');
     connection.takes = 10;
     start(
@@ -154,7 +154,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('cuts the connection and releases the producer when a piece cannot be written', async () => {
+  it('closes the connection and releases the producer when a piece cannot be written', async () => {
     const producer = counting(3);
     connection.takes = 10;
     start(producer.pieces, {
@@ -167,7 +167,7 @@ describe('a streamed response', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('is cut when it is stopped, or ends when its source allows an early end', async () => {
+  it('is cut off when it is stopped, or ends when its source allows an early end', async () => {
     const cut = counting(100);
     const stream = start(cut.pieces);
     await turns();

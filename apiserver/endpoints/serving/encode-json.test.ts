@@ -11,7 +11,7 @@ describe('the JSON of a response', () => {
   ]);
   const encode = (value: unknown): string => encodeJson(value, (object) => stored.get(object)).toString();
 
-  it('holds the stored bytes of an object, of a list, and of the items of a page', () => {
+  it('contains the stored bytes of an object, of a list and of the items of a page', () => {
     expect(encode(one)).to.equal('{ "a":1}');
     expect(encode([one, two])).to.equal('[{ "a":1},{ "a":2}]');
     expect(encode({ total: 2, items: [one, two], none: undefined, more: false })).to.equal(
@@ -21,7 +21,7 @@ describe('the JSON of a response', () => {
     expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
   });
 
-  it('encodes again what differs from the stored object', () => {
+  it('is encoded again when it differs from the stored object', () => {
     expect(encode({ ...one })).to.equal('{"a":1}');
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });
@@ -44,7 +44,7 @@ describe('the JSON of a response', () => {
     expect(JSON.parse(encode({ toJSON: () => 7, one }))).to.equal(7);
   });
 
-  it('is refused for what JSON cannot hold', () => {
+  it('is refused for values that JSON cannot represent', () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     for (const value of [undefined, () => 1, 1n, circle]) expect(() => encode(value)).to.throw(TypeError);

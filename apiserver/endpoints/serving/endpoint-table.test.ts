@@ -99,7 +99,7 @@ describe('the endpoints of plugins', () => {
       expect(found('/apis/plugin.api.homeostat.internal/v1alpha1/plugins/other/apples/starting')).to.equal(undefined);
     });
 
-    it('as API documents describe them, in a list that is the same until something changes', () => {
+    it('as API documents describe them, in a list that stays the same until something changes', () => {
       const owned = owner('apples');
       owned.add(Apples);
       const routes = table.routes();
@@ -115,7 +115,7 @@ describe('the endpoints of plugins', () => {
       expect(table.routes()).to.deep.equal([]);
     });
 
-    it('until they are removed, and then the name is free', () => {
+    it('until they are removed, which makes the name available again', () => {
       const owned = owner('apples');
       owned.add(Apples);
       expect(() => owner('apples')).to.throw('"apples" has endpoints already');
@@ -156,7 +156,7 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  it('are neither classes nor objects without decorators, nor controllers in part', () => {
+  it('are neither classes nor objects without decorators, nor objects with only some of a controller’s decorators', () => {
     class Plain {}
     @ApiVersion('example.com/v1')
     class Half {
@@ -191,7 +191,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group, options), group).to.throw(`"${group}"`);
     });
 
-    it('that is a domain and not the service’s', () => {
+    it('that is a domain other than the service’s', () => {
       add('example.com');
       for (const group of ['homeostat.internal', 'plugin.api.homeostat.internal'])
         expect(() => add(group)).to.throw('is reserved');
@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('that no other plugin has by its manifest or its kinds', () => {
+    it('that no other plugin has in its manifest or its kinds', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');
@@ -208,7 +208,7 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  describe('share no path', () => {
+  describe('never share a path', () => {
     const add = (name: string, path: string): void => {
       const owned = owner(name, { group: 'example.com' });
       try {
@@ -219,7 +219,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('with a kind that is there, be it by a literal, a variable, or a reserved word [spec 4.3-other-group]', () => {
+    it('with an existing kind, through a literal, a variable, or a reserved word [spec 4.3-other-group]', () => {
       kinds.push(person);
       for (const path of ['/persons', '/persons/:name/greeting', '/:any', '/:any/x', '/namespaces/a', '/watch/persons'])
         expect(() => add('people', path), path).to.throw(
@@ -261,7 +261,7 @@ describe('the endpoints of plugins', () => {
   });
 
   describe('made of a controller', () => {
-    it('name class and method of a mapping that is not valid', () => {
+    it('names class and method of a mapping that is not valid', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -272,7 +272,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('Wrong.wrong: the path "no slash"');
     });
 
-    it('name the route whose schema cannot be used', () => {
+    it('names the route whose schema cannot be used', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -283,7 +283,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('the schema of the body of POST /apis/example.com/v1/a');
     });
 
-    it('inherit the methods of its base class, and may map them again', () => {
+    it('inherits the methods of its base class, and may map them again', () => {
       class Base {
         @GetMapping('/base') one(): string {
           return 'base';
@@ -304,7 +304,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/base', 'DELETE /apis/example.com/v1/two']);
     });
 
-    it('need an instance when the constructor takes arguments', () => {
+    it('needs an instance when the constructor has parameters', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Needy {
@@ -323,7 +323,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/a']);
     });
 
-    it('stand on public instance methods only', () => {
+    it('may have mappings on public instance methods only', () => {
       expect(() => {
         class Static {
           // @ts-expect-error -- what the compiler refuses, plain JavaScript does not

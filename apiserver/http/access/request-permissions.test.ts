@@ -74,7 +74,7 @@ describe('the permissions of open requests', () => {
     return ends;
   }
 
-  it('end a request when one of them is withdrawn, and leave the others', async () => {
+  it('end a request when one of its permissions is withdrawn, and do not affect others', async () => {
     const rights = new Rights('ada list', 'ada get', 'eve list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const [first, second, third] = [contextOf(ada), contextOf(ada), contextOf({ username: 'eve', groups: [] })];
@@ -91,7 +91,7 @@ describe('the permissions of open requests', () => {
     expect(ends[0]).to.have.length(1);
   });
 
-  it('end one that runs as another user when the right to do that is withdrawn', async () => {
+  it('end an impersonating request when its permission to impersonate is withdrawn', async () => {
     const rights = new Rights('ada impersonate', 'eve list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const context = contextOf(ada);
@@ -104,7 +104,7 @@ describe('the permissions of open requests', () => {
     expect(ends[0]).to.include('User "ada" cannot impersonate resource "users"');
   });
 
-  it('refuse what was withdrawn before the request is kept open, and forget what is closed', async () => {
+  it('refuse a request whose permission is withdrawn before it is kept open, and forget closed ones', async () => {
     const rights = new Rights('ada list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const [late, closed] = [contextOf(ada), contextOf(ada)];
@@ -119,7 +119,7 @@ describe('the permissions of open requests', () => {
     expect(ends).to.deep.equal([]);
   });
 
-  it('end within two seconds with the credential that opened the request', async () => {
+  it('end a request within two seconds of the end of its credential', async () => {
     const [rights, ownClock] = [new Rights('ada list'), new FakeClock()];
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock: ownClock });
     let isValid = true;
@@ -136,7 +136,7 @@ describe('the permissions of open requests', () => {
     expect(() => open(permissions, context)).to.throw('Unauthorized');
   });
 
-  it('end when its credential is no longer known, or has other groups, without any word of the authenticator', async () => {
+  it('end a request when its credential is no longer valid or has other groups, without a notice from the authenticator', async () => {
     for (const next of [undefined, { ...ada, groups: ['staff'] }, { username: 'bob', groups: [] }]) {
       const [rights, ownClock] = [new Rights('ada list'), new FakeClock()];
       const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock: ownClock });
@@ -155,7 +155,7 @@ describe('the permissions of open requests', () => {
     }
   });
 
-  it('end for users who are selected, by their own name or as whom they run', () => {
+  it('end the requests of selected users, by their own name or by the name that they impersonate', () => {
     const permissions = new RequestPermissions({
       authenticator,
       authorizer: new Rights('ada list', 'eve list'),

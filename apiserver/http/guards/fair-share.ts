@@ -7,7 +7,7 @@ import { anonymous } from '../../identity/user-info.ts';
 import { withoutTrailingSlash } from '../pages/health.ts';
 import { askedOf } from '../request/request-verb.ts';
 import { callerOf } from '../request/caller.ts';
-import { firstOf } from '../request/query.ts';
+import { firstOf, queryOf } from '../request/query.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
 /** The connections of the server. */
@@ -79,11 +79,12 @@ function workOf(context: Context, { table }: FairShareParts): Work {
   if (verb === 'deletecollection') return { level: 'bulk', cost: workOfReading(size, true).cost };
   if (verb === 'list') return workOfList(context, size);
   if (verb !== 'watch') return light;
-  const from = firstOf(context.query, 'resourceVersion') ?? '0';
+  const from = firstOf(queryOf(context), 'resourceVersion') ?? '0';
   return from === '0' ? workOfReading(size, false) : light;
 }
 
 function workOfList(context: Context, size: number): Work {
-  const limit = Number(firstOf(context.query, 'limit') ?? firstOf(context.query, 'size'));
+  const query = queryOf(context);
+  const limit = Number(firstOf(query, 'limit') ?? firstOf(query, 'size'));
   return limit > 0 ? workOfReading(Math.min(limit, size), true) : workOfReading(size, false);
 }

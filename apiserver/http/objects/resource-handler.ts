@@ -26,7 +26,7 @@ import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
 import { mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
 import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
 import { readPreconditionsHeader } from '../request/own-headers.ts';
-import { firstOf } from '../request/query.ts';
+import { firstOf, queryOf } from '../request/query.ts';
 import { isWatchRequest } from '../request/request-verb.ts';
 import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
@@ -135,7 +135,7 @@ export class ResourceHandler {
     const entry = await this.#parts.registry.get(
       resource,
       key,
-      awaitedVersion(context, firstOf(context.query, 'resourceVersion')),
+      awaitedVersion(context, firstOf(queryOf(context), 'resourceVersion')),
     );
     await this.#sendObject(call, entry.bytes);
   }
@@ -143,7 +143,7 @@ export class ResourceHandler {
   async #list(call: Call): Promise<void> {
     const { context, path, resource } = call;
     setWarnings(context, missingFrom(resource, path.namespace));
-    const asked = readListOptions(context.query);
+    const asked = readListOptions(queryOf(context));
     const resourceVersion = awaitedVersion(context, asked.resourceVersion);
     const request = resourceVersion === undefined ? asked : { ...asked, resourceVersion };
     const list = await this.#parts.lister.list(resource, withNamespace(path, request));
@@ -249,11 +249,13 @@ export class ResourceHandler {
   }
 
   #sendList({ context, format, view }: Call, list: ListPage, check = (): void => list.checkKept()): void {
+    const { entries } = list;
+    if (view === undefined && format !== 'yaml')
+      return sendStoredList(context, { head: list.envelope(), field: 'items', entries, check });
     const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);
-    const text = { ...shown, entries: list.entries, check };
+    const text = { entries, check, ...shown };
     if (format === 'yaml') return sendYamlPieces(context, yamlPieces(text, this.#parts.bodies));
-    if (view === undefined) sendStoredList(context, text);
-    else sendPieces(context, listPieces(text));
+    sendPieces(context, listPieces(text));
   }
 }
 

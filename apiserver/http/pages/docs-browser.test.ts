@@ -69,7 +69,7 @@ describe('/docs in a browser', function () {
 
     after(() => server.stop());
 
-    it('shows a generated operation, and runs it: Try it out, Execute', async () => {
+    it('shows a generated operation, and runs it with Try it out and Execute', async () => {
       await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada Lovelace' } });
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'List or watch');
@@ -94,7 +94,7 @@ describe('/docs in a browser', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('shows the kinds of plugins first and unfolded, those of every server folded, and finds them by a filter', async () => {
+    it('shows the kinds of plugins first and unfolded, those of every server folded, and filters them', async () => {
       await page.goto(`${server.url}/docs`);
       await page.locator('.opblock-tag').first().waitFor();
       const tags = page.locator('.opblock-tag');
@@ -114,7 +114,7 @@ describe('/docs in a browser', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('creates an object: the page may write to its own server', async () => {
+    it('creates an object, because the page may write to its own server', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();
@@ -144,7 +144,7 @@ describe('/docs in a browser', function () {
       await closed;
     });
 
-    it('shows them beside the generated operations of every kind', async () => {
+    it('shows them next to the generated operations of every kind', async () => {
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`);
       await openOperation('/persons/{name}/greeting', 'Greets a person');
       expect(await page.locator('.opblock.is-open .parameter__name').allInnerTexts()).to.include('loud');

@@ -41,12 +41,12 @@ describe('the headers of pages', () => {
     expect(headers.get('strict-transport-security')).to.equal(null);
   });
 
-  it('leave the policy of a route as it is, and JSON alone', async () => {
+  it('do not change the policy of a route, and are not added to JSON', async () => {
     expect((await headersOf('/own')).get('content-security-policy')).to.equal("default-src 'none'");
     expect((await headersOf('/json')).get('content-security-policy')).to.equal(null);
   });
 
-  it('ask for TLS where there is TLS, except on names of this machine', async () => {
+  it('require TLS when the server has TLS, except for names of this machine', async () => {
     const secure = { 'x-forwarded-proto': 'https' };
     expect((await headersOf('/page', secure)).get('strict-transport-security')).to.equal(null);
     const app = new Koa();

@@ -54,7 +54,7 @@ describe('negotiate', () => {
     });
   }
 
-  it('leaves out a value that this response cannot have', () => {
+  it('skips a media type that is not available for this response', () => {
     expect(() => negotiate('text/event-stream', offered))
       .to.throw()
       .with.property('reason', 'NotAcceptable');

@@ -21,14 +21,10 @@ export function readListOptions(query: QueryParameters): ListRequest {
     throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
   }
   const resourceVersion = firstOf(query, 'resourceVersion');
-  return {
-    sort: parseSort(allOf(query, 'sort').filter((term) => term !== '')),
-    ...readSelection(query),
-    ...(page === undefined ? {} : { page }),
-    ...(chunk === undefined ? {} : { chunk }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...readMatch(query, resourceVersion),
-  };
+  const sort = parseSort(allOf(query, 'sort').filter((term) => term !== ''));
+  const { labelSelector, fieldSelector } = readSelection(query);
+  const { exact } = readMatch(query, resourceVersion);
+  return { sort, labelSelector, fieldSelector, page, chunk, resourceVersion, exact };
 }
 
 function readPage(query: QueryParameters): ListRequest['page'] {

@@ -6,6 +6,13 @@ import { invalidOptions } from '../../registry/object/resource-errors.ts';
 /** Parameters as koa parses them: a repeated one becomes an array. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** Returns the parameters of a request, parsed once: koa looks them up by the whole query each time. */
+export function queryOf(context: Context): QueryParameters {
+  const { state } = context;
+  state.query ??= context.query;
+  return state.query;
+}
+
 /** The first value; undefined when absent or empty. */
 export function firstOf(query: QueryParameters, name: string): string | undefined {
   const value = query[name];

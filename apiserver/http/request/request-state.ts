@@ -3,6 +3,7 @@ import type { Attributes } from '../../authorization/attributes.ts';
 import type { Decision } from '../../authorization/authorizer.ts';
 import type { BodySource } from '../../decode/body-codec.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
+import type { QueryParameters } from './query.ts';
 import type { ResourcePath } from './resource-path.ts';
 
 /** Something that a user was allowed to do. */
@@ -31,7 +32,7 @@ export interface AuditedRequest {
  * What is known about a request; the functions that read and write a field explain it. All fields exist from the beginning,
  * because each property that is added to an object later changes its hidden class.
  */
-export interface RequestState {
+interface RequestState {
   readonly id: string;
   /** `null`: the path cannot be an object's. undefined: the path has not been parsed yet. */
   path: ResourcePath | null | undefined;
@@ -41,6 +42,7 @@ export interface RequestState {
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
   grants: readonly RequestGrant[] | undefined;
+  query: QueryParameters | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
 }
@@ -59,6 +61,7 @@ export function beginState(context: Context, id: string): void {
     caller: undefined,
     impersonator: undefined,
     grants: undefined,
+    query: undefined,
     isCurrent: false,
     audited: undefined,
   } satisfies RequestState;

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Attributes } from '../../authorization/attributes.ts';
 import { applyType } from './patch-body.ts';
-import { firstOf } from './query.ts';
+import { firstOf, queryOf } from './query.ts';
 import { parseResourcePath } from './resource-path.ts';
 import type { ResourcePath } from './resource-path.ts';
 
@@ -11,7 +11,7 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;
-  const value = path.name === undefined ? firstOf(context.query, 'watch') : undefined;
+  const value = path.name === undefined ? firstOf(queryOf(context), 'watch') : undefined;
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 

@@ -25,7 +25,7 @@ function deviation({ url }: RequestInfo): string | undefined {
 
 describe('parseResourcePath', () => {
   for (const recorded of cases.filter((each) => each.resource !== undefined && deviation(each) === undefined)) {
-    it(`reads ${recorded.url} as Kubernetes does`, () => {
+    it(`parses ${recorded.url} as Kubernetes does`, () => {
       const path = parseResourcePath(recorded.url.split('?')[0] as string);
       expect(path?.group).to.equal(recorded.group);
       expect(path?.version).to.equal(recorded.version);
@@ -37,7 +37,7 @@ describe('parseResourcePath', () => {
     });
   }
 
-  it('ignores one trailing slash, and no more', () => {
+  it('ignores a single trailing slash', () => {
     expect(parseResourcePath('/apis/g.io/v1/things/')).to.include({ plural: 'things' });
     expect(parseResourcePath('/apis/g.io/v1/things//')).to.equal(undefined);
   });
@@ -47,17 +47,17 @@ describe('parseResourcePath', () => {
     expect(parseResourcePath('//apis/g.io/v1/things')).to.equal(undefined);
   });
 
-  it('decodes segments, so that an encoded slash stays inside its segment', () => {
+  it('decodes each segment, so that an encoded slash stays inside its segment', () => {
     expect(parseResourcePath('/apis/g.io/v1/things/..%2f..')).to.include({ plural: 'things', name: '../..' });
   });
 
-  it('refuses what is not percent-encoded UTF-8 with 400', () => {
+  it('refuses paths that are not percent-encoded UTF-8 with 400', () => {
     expect(() => parseResourcePath('/apis/g.io/v1/things/%ff'))
       .to.throw()
       .with.property('reason', 'BadRequest');
   });
 
-  it('knows the old watch paths', () => {
+  it('parses the old watch paths', () => {
     expect(parseResourcePath('/apis/g.io/v1/watch/things')).to.include({ plural: 'things', watch: true });
     expect(parseResourcePath('/apis/g.io/v1/watch/things/a')).to.include({ plural: 'things', name: 'a', watch: true });
   });

@@ -11,7 +11,7 @@ export interface ListText {
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer }[];
   /** Makes the JSON of an item from the JSON of its object. Default: the object itself. */
-  readonly itemOf?: (object: Buffer) => Buffer;
+  readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
   /** Called before each piece. Throws when the rest can no longer be sent. */
   readonly check?: () => void;
 }

@@ -8,9 +8,9 @@ import type { ResponseFormat } from '../request/accept.ts';
 export function sendBytes(context: Context, json: Buffer, format: ResponseFormat): void {
   if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
   if (context.response.status === 404) context.status = 200;
-  context.set('Cache-Control', 'no-cache, private');
+  context.res.setHeader('Cache-Control', 'no-cache, private');
   // Not context.type: it would add a charset, which JSON does not have.
-  context.set('Content-Type', 'application/json');
+  context.res.setHeader('Content-Type', 'application/json');
   context.body = json;
 }
 

@@ -20,7 +20,7 @@ const broken: FrameFormat = {
 };
 
 describe('WatchStream', () => {
-  it('ends with 500 where an event cannot be written, and the streams beside it go on', async () => {
+  it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
     const cache = createPersonCache();
     const feed = new ChangeFeed({ floor: 10, onError: () => undefined });
     const resource = { feed, apiVersion: 'v1', keyPrefix: '/', model: { kind: 'Person' } } as unknown as Resource;

@@ -4,6 +4,7 @@ import { generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey, JWTPayload } from 'jose';
 import type { KeyObject } from 'node:crypto';
 import { MemoryVault } from '../../vault/memory-vault.fixture.ts';
+import { BearerToken } from '../bearer-token.ts';
 import { JwtAuthenticator } from '../jwt/jwt-authenticator.ts';
 import type { UserInfo } from '../user-info.ts';
 import { writeClaims } from './account-claims.ts';
@@ -50,7 +51,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid }).sign(key ?? privateKey);
   }
 
-  const userOf = async (token: string): Promise<UserInfo | undefined> => authenticator.ofToken(token);
+  const userOf = async (token: string): Promise<UserInfo | undefined> => authenticator.ofToken(new BearerToken(token));
   const secret = { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } };
   const owner = (change: object): JWTPayload => ({
     'kubernetes.io': { namespace: 'default', serviceaccount: { name: 'robot', uid: 'u1' }, ...secret, ...change },
@@ -94,12 +95,12 @@ describe('tokens that are signed by the key of service accounts', () => {
     });
   }
 
-  it('are refused when another key has signed them under the same id', async () => {
+  it('are refused when another key with the same id has signed them', async () => {
     const { privateKey } = await generateKeyPair('ES256');
     expect(await userOf(await sign(claims(), privateKey))).to.equal(undefined);
   });
 
-  it('are void at once when they expire, or when the account or the object is deleted or made again', async () => {
+  it('become invalid at once when they expire, or when the account or the object is deleted or created again', async () => {
     const ends: readonly (() => unknown)[] = [
       async () => clock.advance(3600_000),
       () => (uids.account = undefined),
@@ -120,7 +121,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     }
   });
 
-  it('of the key before are valid until they expire, beside those of the next key', async () => {
+  it('of the previous key are valid until they expire, beside those of the next key', async () => {
     await keys.current();
     await clock.advance(rotationMs - 1000);
     const order = { account, bound, audiences: [], seconds: maxBoundSeconds };

@@ -11,7 +11,7 @@ describe('the signing keys of service accounts', () => {
     return { clock, vault, keys: new SigningKeys({ vault, clock }) };
   };
 
-  it('are the same at all replicas, who make one together', async () => {
+  it('are the same at all replicas, which create them once', async () => {
     const { clock, vault, keys } = setUp();
     const other = new SigningKeys({ vault, clock });
     const made = await Promise.all([keys.current(), keys.current(), other.current(), other.current()]);
@@ -45,7 +45,7 @@ describe('the signing keys of service accounts', () => {
     expect(keys.has(second.kid)).to.equal(true);
   });
 
-  it('are looked for in the database once a second at most, whatever key ids tokens invent', async () => {
+  it('are read from the database at most once a second, even for tokens with unknown key ids', async () => {
     const { clock, vault, keys } = setUp();
     let asked = 0;
     vault.reach = async () => void (asked += 1);
@@ -58,7 +58,7 @@ describe('the signing keys of service accounts', () => {
     expect(asked).to.equal(2);
   });
 
-  it('that are deleted from the vault verify nothing any more', async () => {
+  it('verify no tokens once they are deleted from the vault', async () => {
     const { vault, keys } = setUp();
     const { kid } = await keys.current();
     for (const name of vault.entries('').keys()) await vault.delete(name);

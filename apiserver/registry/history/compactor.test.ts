@@ -48,7 +48,7 @@ describe('Compactor', () => {
     expect(trimmed).to.deep.equal([1]);
   });
 
-  it('keeps a number of changes, however old they are', async () => {
+  it('keeps a number of changes of any age', async () => {
     const { clock, compactor, trimmed } = setup({ minChanges: 300 });
     for (let revision = 1; revision <= 512; revision += 1) compactor.record(revision, 1);
     await clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('Compactor', () => {
     expect(trimmed).to.deep.equal([256]);
   });
 
-  it('applies the bound in bytes before both, at once', async () => {
+  it('applies the limit of bytes before the other two, at once', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
     // One run started when the bound was passed; another one handles what came meanwhile.
@@ -69,7 +69,7 @@ describe('Compactor', () => {
     expect(trimmed.at(-1)).to.be.within(100, 110);
   });
 
-  it('never takes the newest change for its bytes: watchers that keep up have yet to read it', async () => {
+  it('never drops the newest change because of its size: watchers that keep up have yet to read it', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 20; revision += 1) {
       compactor.record(revision, 700);
@@ -87,7 +87,7 @@ describe('Compactor', () => {
     expect(compacted).to.deep.equal([9, 9, 9]);
   });
 
-  it('runs by itself, and not after stop', async () => {
+  it('runs periodically until stop', async () => {
     const { clock, compactor, trimmed } = setup({});
     compactor.start();
     compactor.record(1, 1);

@@ -32,7 +32,7 @@ function thing(more: object = {}): ApiObject & { readonly spec: object } {
 }
 
 describe('convertObject', () => {
-  it('without a function changes apiVersion, fills in defaults, and drops what the schema does not know', () => {
+  it('without a function changes apiVersion, sets defaults, and removes fields that the schema does not have', () => {
     const converted = convertObject(thing({ old: 1 }), rules, undefined);
     expect(converted).to.deep.equal({ ...thing({ unit: 'mm' }), apiVersion: 'things.example.com/v2' });
   });
@@ -47,7 +47,7 @@ describe('convertObject', () => {
     expect(converted).to.deep.include({ spec: { size: 1, unit: 'mm' }, metadata: thing().metadata });
   });
 
-  it('takes labels and annotations of the returned metadata, and nothing else', () => {
+  it('uses only labels and annotations of the returned metadata', () => {
     const metadata = { labels: { team: 'blue' }, annotations: { 'a.b/c': 'd' }, finalizers: [], version: 9 };
     const converted = convertObject(thing(), rules, () => ({ metadata }));
     const { labels, annotations } = metadata;

@@ -36,7 +36,7 @@ describe('a kind that is unregistered and registered again', () => {
   const create = async (number: number): Promise<unknown> =>
     server.client.create(Thing, { metadata: { name: `t-${number}` } });
 
-  it('has every write that was acknowledged meanwhile, and no other', async () => {
+  it('has exactly the writes that were acknowledged meanwhile', async () => {
     const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
     // The first batch is stored; the others wait.
     await Promise.race(creations);
@@ -50,7 +50,7 @@ describe('a kind that is unregistered and registered again', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
   });
 
-  it('is not read to the end once it is unregistered', async () => {
+  it('stops reading once it is unregistered', async () => {
     await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
     server.schemeManager.unregister(Thing, serviceOwner);
     let indexed = 0;

@@ -47,7 +47,7 @@ describe('SchemeManager', () => {
     manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   });
 
-  it('refuses the group of the vault, to the service as well', () => {
+  it('refuses the group of the vault, also for the service', () => {
     const inVault = model({ group: 'vault.homeostat.internal' });
     expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no path serves");
     expect(() => new SchemeManager({ serviceDomain: 'other.example' }).register(inVault, undefined, plugin)).to.throw(
@@ -84,7 +84,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.deep.equal([]);
   });
 
-  it('refuses a second registration with other indexes, and accepts one with the same', () => {
+  it('refuses a second registration with other indexes, and accepts one with the same indexes', () => {
     const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(manager.register(Person, undefined, plugin)).to.equal(first);
     expect(manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin)).to.equal(first);
@@ -101,7 +101,7 @@ describe('SchemeManager', () => {
     expect(() => specs?.add(byName)).to.throw(ModelError, 'was added after the callback of register had returned');
   });
 
-  it('replaces nothing when the same owner registers the same kind again', () => {
+  it('changes nothing when the same owner registers the same kind again', () => {
     const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(manager.register(Person, undefined, plugin)).to.equal(first);
     expect(manager.lookup(gvk)?.descriptor.indexes).to.deep.equal([byName]);
@@ -121,7 +121,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(1);
   });
 
-  it('keeps plural and singular distinct from those of other kinds of the group, and of that alone', () => {
+  it('keeps plural and singular distinct from those of other kinds of the same group', () => {
     manager.register(Person, undefined, plugin);
     const taken = [
       { kind: 'Human', plural: 'persons', singular: 'human' },
@@ -160,7 +160,7 @@ describe('SchemeManager', () => {
     expect([manager.lookup(gvk), manager.lookup(v1), manager.list()]).to.deep.equal([undefined, undefined, []]);
   });
 
-  it('checks the rules of names: reserved groups are the service’s own [spec 2.1-group-service]', () => {
+  it('checks the rules for names: reserved groups are the service’s own [spec 2.1-group-service]', () => {
     const reserved = model({ group: 'homeostat.internal' });
     expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
     expect(manager.register(reserved).owner).to.equal('service');
@@ -224,7 +224,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.owner).to.equal('people');
   });
 
-  it('gives a plugin a view of its own that knows what it registered [spec 2.1-group-owned]', () => {
+  it('gives each plugin its own view, which has what it registered [spec 2.1-group-owned]', () => {
     const scheme = manager.forOwner('people', { group: 'people.example.com' });
     manager.register(model({ group: 'other.example.com' }), undefined, { owner: 'other' });
     const registration = scheme.register(Person, (indexSpecs) => {

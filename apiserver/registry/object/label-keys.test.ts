@@ -16,19 +16,19 @@ function refused(
 describe('label keys', () => {
   const all = { plain: 'a', 'example.com/x': 'a', 'svc.example.net/x': 'a', 'sub.svc.example.net/x': 'a' };
 
-  it('without a prefix are not for plugins, those of the service are for the service alone', () => {
+  it('without a prefix are refused for plugins, and those of the service are allowed for the service only', () => {
     expect(refused('service', all)).to.deep.equal([]);
     expect(refused('user', all)).to.deep.equal(['svc.example.net/x', 'sub.svc.example.net/x']);
     expect(refused('plugin', all)).to.deep.equal(['plain', 'svc.example.net/x', 'sub.svc.example.net/x']);
   });
 
-  it('with a prefix that only ends like the service domain are free', () => {
+  it('with a prefix that merely ends like the service domain are allowed', () => {
     expect(
       refused('plugin', { 'mysvc.example.net/x': 'a', 'example.net/x': 'a', 'net/svc.example.net': 'a' }),
     ).to.deep.equal([]);
   });
 
-  it('are checked when they are added or their value changes, and not when they stay or are removed', () => {
+  it('are checked when they are added or their value changes', () => {
     expect(refused('plugin', all, { ...all, gone: 'a' })).to.deep.equal([]);
     expect(refused('plugin', { ...all, plain: 'b' }, all)).to.deep.equal(['plain']);
     expect(refused('user', { ...all, 'svc.example.net/x': 'b', 'svc.example.net/y': 'a' }, all)).to.deep.equal([
@@ -39,7 +39,7 @@ describe('label keys', () => {
     expect(refused('plugin', { toString: 'a' }, {})).to.deep.equal(['toString']);
   });
 
-  it('are all named, up to a hundred, at metadata.labels', () => {
+  it('are all reported at metadata.labels, up to a hundred', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'a']));
     const causes = labelKeyCauses(many, undefined, { writer: 'plugin', serviceDomain });
     expect(causes).to.have.length(100);

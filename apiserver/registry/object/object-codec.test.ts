@@ -15,7 +15,7 @@ function person(spec: object): ApiObject & { spec: object } {
 }
 
 describe('object codec', () => {
-  it('stores no resourceVersion, and serves the one of the commit', () => {
+  it('stores objects without resourceVersion, and serves them with that of the commit', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     expect(stored.toString()).not.to.include('resourceVersion');
     expect(decodeObject(withRevision(stored, 42))).to.deep.equal({
@@ -24,14 +24,14 @@ describe('object codec', () => {
     });
   });
 
-  it('finds the place even when the object holds text that looks like it', () => {
+  it('finds the position even when the object contains similar text', () => {
     const tricky = person({ text: '"metadata":{"resourceVersion":"1"', metadata: { a: 'ü€😀' } });
     const served = decodeObject<typeof tricky>(withRevision(encodeObject(tricky), 9));
     expect(served.metadata.resourceVersion).to.equal('9');
     expect(served.spec).to.deep.equal(tricky.spec);
   });
 
-  it('puts metadata first, whatever the order of the fields was', () => {
+  it('puts metadata first for any order of the fields', () => {
     const { metadata, ...rest } = person({ name: 'Ann' });
     expect(encodeObject({ ...rest, metadata }).toString()).to.match(
       /^\{"apiVersion":"people.example.com\/v1","kind":"Person","metadata":\{/,
@@ -43,7 +43,7 @@ describe('object codec', () => {
     expect(served.buffer.byteLength).to.equal(served.length);
   });
 
-  it('serves an object that is stored in another version in the one of its kind, be it longer or shorter', () => {
+  it('serves an object that is stored in another version in that of its kind, longer or shorter', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     for (const apiVersion of ['people.example.com/v1alpha1', 'v1']) {
       const object = decodeObject(Buffer.from(inVersion(stored, apiVersion)));

@@ -33,14 +33,12 @@ export class ListPage {
   envelope(): Omit<ObjectList, 'items'> {
     const { resource, total, revision, page = 1, size = 0, token, remaining } = this.#parts;
     const totalPages = size === 0 ? 1 : Math.ceil(total / size);
+    const resourceVersion = String(revision);
+    const left = remaining === undefined ? {} : { remainingItemCount: remaining };
     return {
       apiVersion: resource.apiVersion,
       kind: `${resource.model.kind}List`,
-      metadata: {
-        resourceVersion: String(revision),
-        ...(token === undefined ? {} : { continue: token }),
-        ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
-      },
+      metadata: token === undefined ? { resourceVersion } : { resourceVersion, continue: token, ...left },
       page,
       size,
       total,

@@ -26,12 +26,12 @@ export interface SelectionRequest {
 /** All parameters of a list (objects-and-http "Lists"). */
 export interface ListRequest extends SelectionRequest {
   /** Pages from 1; size 0 is everything. */
-  readonly page?: { readonly page: number; readonly size: number };
+  readonly page?: { readonly page: number; readonly size: number } | undefined;
   /** Kubernetes' chunks; limit 0 is everything. */
-  readonly chunk?: { readonly limit: number; readonly token?: string };
-  readonly resourceVersion?: string;
+  readonly chunk?: { readonly limit: number; readonly token?: string } | undefined;
+  readonly resourceVersion?: string | undefined;
   /** True: the list exactly as of resourceVersion, not a later one. */
-  readonly exact?: boolean;
+  readonly exact?: boolean | undefined;
 }
 
 /** A selection that is ready to run. */
@@ -80,7 +80,7 @@ export class Lister {
       const { entries, total } = await resource.history.selectInTurns(query, revision);
       return listPage({ resource, entries, total, revision });
     }
-    return this.#page(resource, query, { revision, ...request.page });
+    return this.#page(resource, query, { revision, page: request.page?.page, size: request.page?.size });
   }
 
   select(resource: Resource, request: SelectionRequest): Selection {
@@ -94,20 +94,16 @@ export class Lister {
     };
   }
 
-  async #page(
+  #page(
     resource: Resource,
     query: Query,
-    { page = 1, size = 0, revision }: { page?: number; size?: number; revision: number },
-  ): Promise<ListPage> {
-    if (size === 0) {
-      const { entries, total } = await selectInTurns(resource.cache, query, page > 1 ? { count: 0 } : {});
-      return listPage({ resource, entries, total, revision, page });
-    }
-    const { entries, total } = await selectInTurns(resource.cache, query, {
-      offset: (page - 1) * size,
-      count: size,
-    });
-    return listPage({ resource, entries, total, revision, page, size });
+    { page = 1, size = 0, revision }: { page: number | undefined; size: number | undefined; revision: number },
+  ): ListPage | Promise<ListPage> {
+    const onePage = { offset: (page - 1) * size, count: size };
+    const everything = page > 1 ? { count: 0 } : {};
+    return afterwards(selectInTurns(resource.cache, query, size === 0 ? everything : onePage), ({ entries, total }) =>
+      listPage({ resource, entries, total, revision, page, size }),
+    );
   }
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
@@ -138,7 +134,9 @@ export class Lister {
   }
 }
 
-/** The entries in the requested version. @throws ApiError InternalError when one cannot be converted. */
-async function listPage(parts: ListPageParts): Promise<ListPage> {
-  return new ListPage({ ...parts, entries: await parts.resource.showAll(parts.entries) });
+/** The entries in the requested version. Throws, or rejects with, ApiError InternalError when one cannot be converted. */
+function listPage(parts: ListPageParts): ListPage | Promise<ListPage> {
+  const { resource, entries } = parts;
+  if (resource.view === undefined) return new ListPage(parts);
+  return resource.showAll(entries).then((shown) => new ListPage({ ...parts, entries: shown }));
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { KeyedMutex } from './keyed-mutex.ts';
 
 describe('KeyedMutex', () => {
-  it('runs the work of one key one at a time, in order, whether it fails or not', async () => {
+  it('runs the work of one key one at a time, in order, also after a failure', async () => {
     const mutex = new KeyedMutex();
     const log: string[] = [];
     let running = 0;

@@ -28,7 +28,7 @@ export interface Written {
 export type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
 
 export function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
-  return { bytes, object, ...(revision === undefined ? {} : { resourceVersion: String(revision) }) };
+  return revision === undefined ? { bytes, object } : { bytes, object, resourceVersion: String(revision) };
 }
 
 /** The stored object, in the version of the request. */

@@ -88,7 +88,7 @@ describe('Explainer', () => {
     [30, ''],
     [150, ' [slow]'],
   ] as const) {
-    it(`and the interpreted check find a violation exactly where the compiled check refuses${tier}`, () => {
+    it(`and the interpreted check find a violation exactly when the compiled check refuses${tier}`, () => {
       let refused = 0;
       fc.assert(
         fc.property(schemas, fc.array(values, { minLength: 4, maxLength: 8 }), (schema, candidates) => {

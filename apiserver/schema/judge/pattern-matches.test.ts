@@ -18,7 +18,7 @@ const text = (rules: JsonSchema): JsonSchema => ({ type: 'string', ...rules });
 
 describe('PatternMatches', () => {
   for (const origin of ['client', 'code'] as const) {
-    it(`judges by patterns in slices, with schemas of ${origin}`, () => {
+    it(`matches patterns in slices, with schemas of ${origin}`, () => {
       const validator = validatorOf(text({ pattern: hostile }), origin);
       const steps = [...validator.judge({ spec: matching })];
       expect(steps[0]).to.equal('long');
@@ -28,13 +28,13 @@ describe('PatternMatches', () => {
     });
   }
 
-  it('judges short texts at once', () => {
+  it('matches short texts at once', () => {
     const validator = validatorOf(text({ pattern: '^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$' }));
     expect(runSteps(validator.judge({ spec: 'a-name' }), false)).to.deep.equal([]);
     expect(runSteps(validator.judge({ spec: 'A-name' }), false)).to.have.length(1);
   });
 
-  it('validates again below not, anyOf and oneOf, when a match that is not known yet decides', () => {
+  it('validates again below not, anyOf and oneOf when a match that is still unknown decides', () => {
     const long = text({ pattern: hostile });
     const cases: readonly (readonly [schema: JsonSchema, accepts: readonly string[]])[] = [
       [text({ not: long }), [other]],
@@ -50,7 +50,7 @@ describe('PatternMatches', () => {
     }
   });
 
-  it('judges many short texts in slices', () => {
+  it('matches many short texts in slices', () => {
     const pattern = '^([0-9]{1,3}\\.){3}[0-9]{1,3}$';
     const validator = validatorOf({ type: 'array', items: text({ pattern }) });
     const list = Array.from({ length: 20_000 }, (_, index) => `10.${index % 200}.${index % 100}.1`);
@@ -59,7 +59,7 @@ describe('PatternMatches', () => {
     expect(causes.map(({ field }) => field)).to.deep.equal(['spec[20000]']);
   });
 
-  it('judges long texts by the patterns of usual definitions', () => {
+  it('matches long texts with the patterns of common definitions', () => {
     const url = text({ pattern: '^https?://[^\\s/$.?#].[^\\s]*$' });
     const base64 = text({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
     const validator = validatorOf({ type: 'object', properties: { url, base64 } });

@@ -27,7 +27,7 @@ describe('a validator', () => {
   oneStepPerTurn();
 
   for (const origin of ['code', 'client'] as const) {
-    it(`judges an object of 5,000 properties by a schema of ${origin}`, () => {
+    it(`validates an object of 5,000 properties by a schema of ${origin}`, () => {
       const validator = validatorOf(wide(5000, { type: 'string' }), origin);
       const all = Object.fromEntries(times(5000, (at) => [`p${at}`, 'x']));
       expect(validator.violations(all)).to.deep.equal([]);
@@ -35,7 +35,7 @@ describe('a validator', () => {
     });
   }
 
-  it('of a small schema of code has nothing to prepare', () => {
+  it('of a small schema from code needs no preparation', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
   });
 
@@ -56,12 +56,12 @@ describe('a validator', () => {
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
   });
 
-  it('validates before its patterns are compiled, too', () => {
+  it('also validates before its patterns are compiled', () => {
     const validator = validatorOf({ type: 'string', pattern: '^a' });
     expect([validator.violations('ab'), validator.violations('b').length]).to.deep.equal([[], 1]);
   });
 
-  it('refuses a value under a pattern that RE2 does not support, and does not fail', async () => {
+  it('refuses a value under a pattern that RE2 does not support, and does not throw', async () => {
     const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
     await validator.whenReady();
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
@@ -89,7 +89,7 @@ describe('a validator', () => {
       expect(validator.violations(value)).to.have.length(1);
   });
 
-  it('gives up when a value takes more work than a write may, and reports it', () => {
+  it('stops at a value that takes more work than a write may, and reports it', () => {
     const branch: JsonSchema = { anyOf: times(100, (at) => ({ const: at })) };
     const validator = validatorOf({ type: 'array', items: branch });
     expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
@@ -97,7 +97,7 @@ describe('a validator', () => {
   });
 
   for (const origin of ['code', 'client'] as const)
-    it(`compares objects in a list of distinct items, up to a bound of work (${origin})`, () => {
+    it(`compares objects in a list of distinct items, up to a limit of work (${origin})`, () => {
       const root: JsonSchema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
       const validator = validatorOf(root, origin);
       const items = (count: number, fields: number): object[] =>
@@ -126,7 +126,7 @@ describe('a validator', () => {
     });
   }
 
-  it('never accepts a value that it gave up on, below not', () => {
+  it('never accepts, below not, a value whose validation it stopped', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
     const validator = validatorOf({ not: list });
     expect(validator.violations(times(50_000, () => 99))).to.have.length(1);

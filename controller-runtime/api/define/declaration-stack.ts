@@ -1,11 +1,11 @@
 import type { Model } from '../model/model.ts';
 
-/** Formatted only when they are read. */
-const declarations = new WeakMap<object, Error>();
+/** Texts, not errors: an error holds the functions on its stack, with everything that their closures can reach. */
+const declarations = new WeakMap<object, string | undefined>();
 
 /** Keeps the calls that lead to a model's declaration. */
 export function noteDeclaration<T extends object>(model: T): T {
-  declarations.set(model, new Error('declared'));
+  declarations.set(model, new Error('declared').stack);
   return model;
 }
 
@@ -14,5 +14,5 @@ export function noteDeclaration<T extends object>(model: T): T {
  * copy of this package.
  */
 export function declarationStackOf(model: Model): string | undefined {
-  return declarations.get(model)?.stack;
+  return declarations.get(model);
 }

@@ -2,6 +2,7 @@ import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '.
 import type { Client } from '../../client/client.ts';
 import type { EventWriter } from '../../events/event-recorder.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { EffectMemory } from '../effects/effect-memory.ts';
 import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
@@ -30,6 +31,8 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly quietWrites: OwnRevisions;
   readonly quietKinds: ReadonlySet<string>;
+  /** The external effects of the controller. */
+  readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
   /** Undefined for a controller with neither interval nor schedule. */
   readonly slots: ObjectSlots | undefined;
@@ -283,10 +286,10 @@ export class ReconcileRun {
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
-    const { definition, view, related } = this.#parts;
+    const { definition, view, related, effects } = this.#parts;
     const client = this.#client;
     const { model, finalizer: manager } = definition;
-    this.#verbs = new RunVerbs({ client, view, related, model, manager, object, request });
+    this.#verbs = new RunVerbs({ client, view, related, effects, model, manager, object, request });
     return Object.assign(request, this.#verbs.bound());
   }
 }

@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import { declarationStackOf } from './declaration-stack.ts';
+import { defineModel } from './define-model.ts';
+import type { ModelDescriptor } from '../model/model.ts';
+
+interface Declared {
+  readonly model: ModelDescriptor;
+  readonly held: WeakRef<object>;
+}
+
+/** A model, and what the function that declares it holds. */
+function declared(): Declared {
+  const held = { plural: 'things' };
+  function declaringFunction(): ModelDescriptor {
+    const spec = { type: 'object', properties: { text: { type: 'string' } } } as const;
+    return defineModel({
+      gvk: 'a.example.com/v1/Thing',
+      plural: held.plural,
+      schema: { type: 'object', properties: { spec } },
+    });
+  }
+  return { model: declaringFunction(), held: new WeakRef(held) };
+}
+
+describe('the stack of a declaration', () => {
+  it('names the function, the file and the line', () => {
+    expect(declarationStackOf(declared().model)).to.match(/declaringFunction.*declaration-stack\.test\.[jt]s:\d+/);
+  });
+
+  it('is all that a model keeps of the function that declared it', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { model, held } = declared();
+    // A WeakRef keeps its object alive for the turn in which it is made.
+    await nextTurn();
+    collect();
+    expect(held.deref()).to.equal(undefined);
+    expect(model.kind).to.equal('Thing');
+  });
+});
