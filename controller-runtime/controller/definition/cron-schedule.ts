@@ -63,7 +63,9 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
     throw new RangeError(`missed must be "skip", "last" or "all", not ${JSON.stringify(missed)}`);
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
-    throw new RangeError(`timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not ${shown(timeZone)}`);
+    throw new RangeError(
+      `timeZone must be the IANA name of a time zone, such as "Europe/Berlin", not ${shown(timeZone)}`,
+    );
   }
   return { cron: cron.trim().replaceAll(/\s+/g, ' '), timeZone, missed };
 }
