@@ -221,4 +221,17 @@ describe('checkConvergence', () => {
     const error = await failureOf({ controllers: remembers, scenario, seeds: 40 });
     expect(error.message).to.include('Badge bob: ought not to be there');
   });
+
+  it('gives controllers the verbs that are methods of others', async () => {
+    const kinds = new Set<string>();
+    const asks = controller(Person, {
+      owns: [Badge],
+      async reconcile({ object, ensure, condition, event }) {
+        kinds.add(`${typeof condition.summary} ${typeof event.onTransition}`);
+        await ensure(Badge, object.metadata.name, { spec: { text: 'seen' } });
+      },
+    });
+    await check({ controllers: [asks], seeds: 0, scenario: async ({ client }) => void (await hire(client, 'ada')) });
+    expect([...kinds]).to.deep.equal(['function function']);
+  });
 });

@@ -38,6 +38,7 @@ describe('discovery [compat discovery]', () => {
         'apiextensions.k8s.io',
         'authentication.k8s.io',
         'authorization.k8s.io',
+        'controllers.homeostat.internal',
         'coordination.k8s.io',
         group,
         'events.k8s.io',
@@ -49,7 +50,7 @@ describe('discovery [compat discovery]', () => {
         groupVersion: `${group}/${version}`,
         version,
       }));
-      const demo = body.groups[4];
+      const demo = body.groups[5];
       expect(demo).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
       const one = await server.get(`/apis/${group}`);
       expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...demo });

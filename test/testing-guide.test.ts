@@ -4,6 +4,7 @@ import { createClient } from 'homeostat';
 import type { Client } from 'homeostat';
 import {
   checkConvergence,
+  createExternalSystem,
   createFaultInjectingFetch,
   createFaultyClient,
   createTestKit,
@@ -90,6 +91,32 @@ describe('docs/testing.md', () => {
     expect(lost).to.be.instanceOf(Error);
     expect((await client.get(Person, 'ada')).spec.name).to.equal('Ada');
     await server.stop();
+  });
+
+  it('shows how to stand in for an external system', async () => {
+    const clock = new FakeClock();
+    const doors = createExternalSystem({
+      name: 'doors',
+      clock,
+      initialState: () => ({ cards: new Map<string, string>() }),
+      operations: {
+        open({ state }, name: string) {
+          state.cards.set(name, 'open');
+          return `card of ${name}`;
+        },
+      },
+    });
+
+    doors.inject({ kind: 'loseAnswer' }, ({ operation }) => operation === 'open');
+    const lost: unknown = await doors.operations.open('ada').catch((error: unknown) => error);
+    expect((lost as Error).message).to.equal('doors: open has lost its answer (injected)');
+    expect(doors.state().cards.get('ada')).to.equal('open');
+
+    expect(await doors.calledBy({ reconcileID: 'run-1' }).open('ada')).to.equal('card of ada');
+    expect(doors.calls.map(({ outcome, reconcileID }) => [outcome, reconcileID])).to.deep.equal([
+      ['error', undefined],
+      ['ok', 'run-1'],
+    ]);
   });
 
   it('shows how to check that a controller converges [slow]', async () => {

@@ -16,6 +16,16 @@ export type { Difference } from './convergence/state-difference.ts';
 export { errorLogger } from './fakes/error-logger.ts';
 export { eventually } from './eventually.ts';
 export type { EventuallyOptions } from './eventually.ts';
+export { createExternalSystem } from './fakes/external-system.ts';
+export type {
+  CallFault,
+  ExternalSystem,
+  ExternalSystemOptions,
+  OperationContext,
+  OperationFunctions,
+  Operations,
+  RecordedCall,
+} from './fakes/external-system.ts';
 export { FakeClock } from './fakes/fake-clock.ts';
 export { createFaultInjectingFetch } from './fault-injecting-fetch.ts';
 export type { Fault, FaultInjectingFetch, RecordedRequest } from './fault-injecting-fetch.ts';

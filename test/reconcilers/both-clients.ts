@@ -14,6 +14,8 @@ export interface Running {
   /** Returns the reasons for which a key of the first controller is queued. */
   reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
+  /** Stops the controllers until {@link restart}. */
+  pause(): Promise<void>;
   /** Starts the controllers again, with new caches and queues. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -48,6 +50,7 @@ export async function runControllers(transport: Transport, options: RunOptions):
     requestsOfRuns: () => faulty.requests.filter(({ reconcileID }) => reconcileID !== undefined).length,
     reasonsOf: (key) => (kit.manager.stateOf(controllers[0]?.name ?? '', key)?.reasons ?? []).map(({ type }) => type),
     settle: () => kit.settle(),
+    pause: () => kit.stop(),
     restart: async () => {
       await kit.stop();
       kit = start();

@@ -172,6 +172,51 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('are not ready by a condition that observed an older generation', async () => {
+      const ready: boolean[] = [];
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const height = 70 + object.spec.size;
+        ready.push((await own([wish(Desk, { metadata: { name: 'red' }, spec: { height } })])).ready);
+      });
+      const condition = { type: 'Ready', status: 'True', reason: 'Why', message: '' };
+      const observe = async (observedGeneration: number): Promise<void> => {
+        const conditions = [{ ...condition, observedGeneration, lastTransitionTime: '2030-01-01T00:00:00Z' }];
+        await at.client.patch(
+          Desk,
+          'red',
+          { type: 'merge', patch: { status: { conditions } } },
+          { subresource: 'status' },
+        );
+        await at.settle();
+      };
+      await observe(1);
+      expect(ready.at(-1)).to.equal(true);
+      await resize(at, 3);
+      expect(ready.at(-1)).to.equal(false);
+      await observe(2);
+      expect(ready.at(-1)).to.equal(true);
+      await at.stop();
+    });
+
+    it('are not ready before they have the condition that the wish names', async () => {
+      const ready: boolean[] = [];
+      const at = await runTeam(transport, async ({ own }) => {
+        ready.push((await own([wish(Desk, { metadata: { name: 'red' } }, { ready: 'Delivered' })])).ready);
+      });
+      expect(ready.at(-1)).to.equal(false);
+      const condition = { reason: 'Why', message: '', lastTransitionTime: '2030-01-01T00:00:00Z', status: 'True' };
+      for (const [type, expected] of [
+        ['Ready', false],
+        ['Delivered', true],
+      ] as const) {
+        const patch = { status: { conditions: [{ ...condition, type }] } };
+        await at.client.patch(Desk, 'red', { type: 'merge', patch }, { subresource: 'status' });
+        await at.settle();
+        expect(ready.at(-1)).to.equal(expected);
+      }
+      await at.stop();
+    });
+
     it('are shown by a dry run, which writes nothing', async () => {
       let dry: OwnResult | undefined;
       const at = await runTeam(transport, async (run) => {

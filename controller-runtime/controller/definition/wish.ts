@@ -13,8 +13,12 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
   readonly id?: string;
   /** Ids of wishes that must be ready before this object is created or changed. Default none. */
   readonly after?: readonly string[];
-  /** True when the object is ready. Default: its condition Ready is True if it has one, otherwise it exists. */
-  ready?(this: void, object: O): boolean;
+  /**
+   * A type of condition, which must be True for the present generation of the object; or a function that returns true when the object
+   * is ready. Default: its condition Ready is True for its present generation if it has one, otherwise it exists. So name
+   * the condition of an object that has none yet when it is created.
+   */
+  readonly ready?: string | ((this: void, object: O) => boolean);
   /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
   readonly adopt?: boolean;
 }
@@ -82,14 +86,25 @@ export function wish<O extends ApiObject>(
   const { name } = object.metadata;
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`wish(${descriptor.kind}): metadata.name is missing`);
-  const { id = `${descriptor.kind}/${name}`, after = [], adopt = false, ready = isReadyByCondition } = options;
+  const { id = `${descriptor.kind}/${name}`, after = [], adopt = false, ready } = options;
   const unknown = unknownKeyOf(options, wishKeys);
   if (unknown !== undefined) throw new TypeError(`wish ${id}: ${unknown}`);
-  return Object.freeze({ id, model: descriptor, object, after, adopt, isReady: ready });
+  return Object.freeze({ id, model: descriptor, object, after, adopt, isReady: readinessOf(ready) });
 }
 
-function isReadyByCondition(object: ApiObject): boolean {
-  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready === undefined || ready.status === 'True';
+function readinessOf<O extends ApiObject>(ready: WishOptions<O>['ready']): Wish<O>['isReady'] {
+  if (typeof ready === 'function') return ready;
+  if (ready !== undefined) return (object) => isTrue(object, ready) === true;
+  return (object) => isTrue(object, 'Ready') ?? true;
+}
+
+/** Undefined without such a condition. One that observed an older generation says nothing about the present spec. */
+function isTrue(object: ApiObject, type: string): boolean | undefined {
+  const { metadata, status } = object as ApiObject & {
+    readonly status?: { readonly conditions?: readonly Condition[] };
+  };
+  const condition = status?.conditions?.find((each) => each.type === type);
+  if (condition === undefined) return undefined;
+  const { observedGeneration = metadata.generation } = condition;
+  return condition.status === 'True' && observedGeneration === metadata.generation;
 }

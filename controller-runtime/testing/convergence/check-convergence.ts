@@ -4,6 +4,7 @@ import type { ConvergenceOptions, ConvergenceReport, StartServer } from './conve
 import { runOnce } from './convergence-run.ts';
 import type { RunOutcome } from './convergence-run.ts';
 import { drawFaults } from './drawn-faults.ts';
+import { checkSystemNames } from './external-state.ts';
 import { noFaults, sweptFaults } from './fault-plan.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import type { FinalState } from './final-state.ts';
@@ -20,13 +21,15 @@ const defaultSeeds = 100;
 
 /**
  * Runs the scenario without faults; then, for each write of the controllers, once with a crash after it, a lost
- * response, a refusal and a conflict; then once for each refused read; and then with drawn faults: crashes, changes
+ * response, a refusal and a conflict; then once for each refused read, and for each call of an external system that fails
+ * or loses its answer; and then with drawn faults: crashes, changes
  * of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has to reach the final state
  * of the first one, without a permanent failure and without a broken invariant. Rejects with ConvergenceError
  * otherwise, which names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError
  * when the controllers write nothing even without faults, since that would prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
+  checkSystemNames(options.externalSystems ?? []);
   const check = new ConvergenceCheck(options);
   const seeds = seedsOf(options);
   const extent = await check.runWithoutFaults();

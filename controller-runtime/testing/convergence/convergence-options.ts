@@ -2,6 +2,7 @@ import type { ApiObject, Model, ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
 import type { Runnable } from '../../manager/runnable.ts';
+import type { ExternalSystem } from '../fakes/external-system.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 
 /** The tools of a scenario. */
@@ -46,6 +47,11 @@ export interface ConvergenceOptions {
    * Called before each run, on the clock of that run: resets what the runs share, such as a fake of an external system.
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
+  /**
+   * Fakes of external systems. Each run resets them, with its clock, and their final states are compared. Each call of the
+   * run without faults is made once with a failure, and once with a lost answer. Default none.
+   */
+  readonly externalSystems?: readonly ExternalSystem[];
   /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
   readonly seeds?: number | readonly number[];
   /**

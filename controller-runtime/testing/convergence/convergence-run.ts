@@ -5,6 +5,7 @@ import { followedModels } from '../../controller/definition/controller-definitio
 import { FakeClock } from '../fakes/fake-clock.ts';
 import type { FailingKey } from './controller-process.ts';
 import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
+import { callsOf, injectCallFaults } from './external-state.ts';
 import { FaultDriver, kindIn } from './fault-driver.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import { finalStateOf } from './final-state.ts';
@@ -48,6 +49,7 @@ export async function runOnce({ options, startServer, plan, seed }: ConvergenceR
   const clock = new FakeClock();
   const uuid = seededUuid(random);
   const models = modelsOf(options);
+  for (const system of options.externalSystems ?? []) system.reset({ clock });
   await options.beforeRun?.({ clock });
   const server = await startServer({ clock, random, uuid, models });
   const recording = new AbortController();
@@ -61,6 +63,7 @@ export async function runOnce({ options, startServer, plan, seed }: ConvergenceR
     const client = invariants.watching(server.controllerClient);
     const { controllers, runnables } = options;
     const driver = new FaultDriver({ client, controllers, runnables, models, clock, random, uuid, plan, histories });
+    injectCallFaults(options.externalSystems ?? [], plan.atCall, (fault) => driver.faults.push(fault));
     const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
     try {
       return await run.run();
@@ -91,12 +94,12 @@ class ConvergenceRun {
   }
 
   async run(): Promise<RunOutcome> {
-    const { driver } = this.#parts;
+    const { driver, options } = this.#parts;
     driver.start();
     const end = await this.#end();
     return {
       end,
-      extent: driver.extent,
+      extent: { ...driver.extent, calls: callsOf(options.externalSystems ?? []) },
       faults: driver.faults,
       failing: driver.process?.failed() ?? [],
       lastError: driver.process?.lastError,
@@ -176,10 +179,10 @@ class ConvergenceRun {
   async #state(): Promise<FinalState> {
     const { options, models, server } = this.#parts;
     const lists = await Promise.all(models.map((model) => listEverything(server.client, model, {})));
-    const { generatedNames = false, normalise = (object) => object } = options;
+    const { generatedNames = false, normalise = (object) => object, externalSystems = [] } = options;
     return finalStateOf(
       lists.flatMap(({ items }) => items),
-      { generatedNames, normalise },
+      { generatedNames, normalise, externalSystems },
     );
   }
 }

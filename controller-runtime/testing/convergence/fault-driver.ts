@@ -66,7 +66,7 @@ export class FaultDriver {
   }
 
   /** The number of the controllers' writes and reads so far, and of the events sent to caches. */
-  get extent(): RunExtent {
+  get extent(): Omit<RunExtent, 'calls'> {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 

@@ -1,4 +1,5 @@
 import type { ClientRequest } from '../fakes/intercepted-client.ts';
+import type { SweptCallFault } from './external-state.ts';
 
 /** The restart of controllers after a crash, or a change of leaders. */
 export interface Restart {
@@ -37,22 +38,29 @@ export type EventFault =
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }
   | { readonly kind: 'hold'; readonly forMs: number };
 
-/** The writes, reads and events of a run that meet a fault, all counted from 1. */
+/** The writes, reads, events and calls of external systems of a run that meet a fault, all counted from 1. */
 export interface FaultPlan {
   readonly atWrite: ReadonlyMap<number, WriteFault>;
   readonly atRead: ReadonlyMap<number, ReadFault>;
   readonly atEvent: ReadonlyMap<number, EventFault>;
+  readonly atCall: ReadonlyMap<number, SweptCallFault>;
 }
 
-/** The number of writes, reads and events of the run without faults. */
+/** The number of writes, reads, events and calls of external systems of the run without faults. */
 export interface RunExtent {
   /** The verb of each. */
   readonly writes: readonly ClientRequest['verb'][];
   readonly reads: number;
   readonly events: number;
+  readonly calls: number;
 }
 
-export const noFaults: FaultPlan = Object.freeze({ atWrite: new Map(), atRead: new Map(), atEvent: new Map() });
+export const noFaults: FaultPlan = Object.freeze({
+  atWrite: new Map(),
+  atRead: new Map(),
+  atEvent: new Map(),
+  atCall: new Map(),
+});
 
 const everyCache = ~0;
 
@@ -62,17 +70,18 @@ export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, beh
  * to timeouts.
  */
 const lateMs = 100;
-/** A controller that polls reads without end. */
-const maxSweptReads = 100;
+/** A controller that polls reads, or calls, without end. */
+const maxSwept = 100;
 /** The fault breaks the watch, too, so that the next attempts use old caches. */
 const behindMs = 500;
 
 /**
  * Each write of the run without faults, with each fault that it may meet alone: a crash before it, and after it; the
  * latter once with caches that are up to date, then one and two changes behind; a lost response, a refusal, a conflict.
- * Then each read with a refusal; of more than a hundred, a hundred that are spread evenly.
+ * Then each read with a refusal, and each call of an external system with a failure and with a lost answer; of more than
+ * a hundred reads or calls, a hundred that are spread evenly.
  */
-export function* sweptFaults({ writes, reads }: RunExtent): Generator<FaultPlan> {
+export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {
     for (const fault of sweptWriteFaults) {
       // A create never conflicts.
@@ -80,10 +89,18 @@ export function* sweptFaults({ writes, reads }: RunExtent): Generator<FaultPlan>
       yield { ...noFaults, atWrite: new Map([[index + 1, fault]]) };
     }
   }
-  const step = Math.max(1, reads / maxSweptReads);
-  for (let read = 1; read < reads + 1; read += step) {
-    yield { ...noFaults, atRead: new Map([[Math.floor(read), { kind: 'refuse', lateMs: 0, behindMs: 0 }]]) };
+  for (const read of spread(reads)) {
+    yield { ...noFaults, atRead: new Map([[read, { kind: 'refuse', lateMs: 0, behindMs: 0 }]]) };
   }
+  for (const call of spread(calls)) {
+    for (const kind of ['fail', 'loseAnswer'] as const) yield { ...noFaults, atCall: new Map([[call, { kind }]]) };
+  }
+}
+
+/** At most a hundred of the numbers from 1, evenly spread. */
+function* spread(count: number): Generator<number> {
+  const step = Math.max(1, count / maxSwept);
+  for (let place = 1; place < count + 1; place += step) yield Math.floor(place);
 }
 
 const sweptWriteFaults: readonly WriteFault[] = [

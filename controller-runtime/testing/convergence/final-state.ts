@@ -1,5 +1,7 @@
 import { compareCodePoints, formatKey } from '../../api/index.ts';
 import type { ApiObject } from '../../api/index.ts';
+import type { ExternalSystem } from '../fakes/external-system.ts';
+import { labelOfSystem, plainState } from './external-state.ts';
 
 /** Objects as they are compared, by kind and key. */
 export type FinalState = ReadonlyMap<string, unknown>;
@@ -9,6 +11,8 @@ export interface StateOptions {
   readonly generatedNames: boolean;
   /** Applied first; undefined leaves the object out. */
   readonly normalise: (object: ApiObject) => ApiObject | undefined;
+  /** Their states are compared, too. */
+  readonly externalSystems: readonly ExternalSystem[];
 }
 
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
@@ -25,7 +29,10 @@ export function finalStateOf(objects: readonly ApiObject[], options: StateOption
   });
   const names = options.generatedNames ? numberedNames(kept) : new Map<string, string>();
   const words = new Map([...names, ...labelsOf(kept, names)]);
-  return new Map(kept.map((object) => [labelOf(object, names), comparable(object, words)]));
+  const external = options.externalSystems.map(
+    (system) => [labelOfSystem(system), plainState(system.state(), (text) => stringOf(text, words))] as const,
+  );
+  return new Map([...kept.map((object) => [labelOf(object, names), comparable(object, words)] as const), ...external]);
 }
 
 /** A uid is compared as the object that it names, so that a reference to a missing or another object shows. */

@@ -3,10 +3,11 @@ import type { FaultPlan, Restart } from './fault-plan.ts';
 
 /** Each plan that has one fault fewer, or one simpler fault: an immediate restart, a response that comes at once. */
 export function* smallerPlans(plan: FaultPlan): Generator<FaultPlan> {
-  const { atWrite, atRead, atEvent } = plan;
+  const { atWrite, atRead, atEvent, atCall } = plan;
   for (const smaller of smallerMaps(atWrite)) yield { ...plan, atWrite: smaller };
   for (const smaller of smallerMaps(atRead)) yield { ...plan, atRead: smaller };
   for (const smaller of smallerMaps(atEvent)) yield { ...plan, atEvent: smaller };
+  for (const smaller of smallerMaps(atCall)) yield { ...plan, atCall: smaller };
 }
 
 interface AnyFault {

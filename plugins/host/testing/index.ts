@@ -5,6 +5,7 @@ export type { TestServer, TestServerOptions } from './test-server.ts';
 export { silentLogger } from '@homeostat/controller-runtime/api';
 export {
   ConvergenceError,
+  createExternalSystem,
   createFaultInjectingFetch,
   createFaultyClient,
   createTestKit,
@@ -13,15 +14,22 @@ export {
   testPatienceMs,
 } from '@homeostat/controller-runtime/testing';
 export type {
+  CallFault,
   ClientFault,
   ClientRequest,
   ConvergenceOptions,
   ConvergenceReport,
   Difference,
   EventuallyOptions,
+  ExternalSystem,
+  ExternalSystemOptions,
   Fault,
   FaultyClient,
   LoggedRequest,
+  OperationContext,
+  OperationFunctions,
+  Operations,
+  RecordedCall,
   RunnableParts,
   ScenarioContext,
   SettleOptions,

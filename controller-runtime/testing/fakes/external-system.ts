@@ -1,0 +1,210 @@
+import type { Clock } from '../../api/index.ts';
+import { systemClock } from '../../clock/system-clock.ts';
+
+/** The first argument of each operation. */
+export interface OperationContext<S> {
+  /** An operation changes it in place. */
+  readonly state: S;
+  readonly clock: Clock;
+}
+
+/** Functions that carry operations out. What they throw is the answer of the system. */
+export type OperationFunctions<S> = Readonly<
+  Record<string, (context: OperationContext<S>, ...args: never[]) => unknown>
+>;
+
+/** The operations as controllers call them: without the context, and always asynchronous. */
+export type Operations<F> = {
+  readonly [N in keyof F]: F[N] extends (context: never, ...args: infer A) => infer R
+    ? (this: void, ...args: A) => Promise<Awaited<R>>
+    : never;
+};
+
+export interface ExternalSystemOptions<S, F> {
+  /** Used in reports of failures. Default `external system`. */
+  readonly name?: string;
+  /** The clock of delays and operations. Default the real time. */
+  readonly clock?: Clock;
+  /** Returns the state at the start and after each reset: data that structuredClone can copy. */
+  readonly initialState: (this: void) => S;
+  readonly operations: F;
+}
+
+/** The fault of one call. Errors without `error` say that they are injected. */
+export type CallFault =
+  /** The operation is not carried out, and the call rejects. */
+  | { readonly kind: 'fail'; readonly error?: Error }
+  /** The operation is carried out, and the call rejects. */
+  | { readonly kind: 'loseAnswer'; readonly error?: Error }
+  /** The operation is carried out when the promise has settled. */
+  | { readonly kind: 'delay'; readonly until: Promise<unknown> }
+  /** The operation is carried out after this time on the system's clock, in milliseconds. */
+  | { readonly kind: 'delay'; readonly forMs: number };
+
+/** A call and its outcome. */
+export interface RecordedCall {
+  readonly operation: string;
+  /** The arguments as the caller passed them, not copied. */
+  readonly args: readonly unknown[];
+  /** `pending` until the call settles. */
+  readonly outcome: 'pending' | 'ok' | 'error';
+  /** The error of the call. */
+  readonly error?: unknown;
+  /** The fault of the call; `down` while the system is down. */
+  readonly fault?: CallFault['kind'] | 'down';
+  /** The id of the run, if the call was made by {@link ExternalSystem.calledBy}. */
+  readonly reconcileID?: string;
+}
+
+/** A fake of a system that controllers change outside of the API. It outlives controllers and their processes. */
+export interface ExternalSystem<S = unknown, F = unknown> {
+  readonly name: string;
+  /** The operations for controllers. */
+  readonly operations: Operations<F>;
+  /** The same operations; their calls are recorded with the reconcileID of the run. */
+  calledBy(run: { readonly reconcileID: string }): Operations<F>;
+  /** Every call since the last reset, in order, including those with a fault. */
+  readonly calls: readonly RecordedCall[];
+  /** A copy of the state. */
+  state(): S;
+  /** The next call that matches (default any) meets the fault, once. Several faults wait in order. */
+  inject(fault: CallFault, matches?: (call: RecordedCall) => boolean): void;
+  /** All calls reject, and no operation is carried out, until the returned function is called. */
+  takeDown(error?: Error): () => void;
+  /**
+   * Returns to the initial state, and forgets calls and faults. Operations that are still delayed change only the former
+   * state. A given clock replaces the clock of the system.
+   */
+  reset(options?: { readonly clock?: Clock }): void;
+}
+
+type Recorded = { -readonly [K in keyof RecordedCall]: RecordedCall[K] };
+type Call = (operation: string, args: readonly unknown[], reconcileID?: string) => Promise<unknown>;
+
+/** Makes a fake of an external system: operations on a state, a record of all calls, and faults. */
+export function createExternalSystem<S, const F extends OperationFunctions<S>>(
+  options: ExternalSystemOptions<S, F>,
+): ExternalSystem<S, F> {
+  const system = new FakeSystem(options);
+  const call: Call = (...given) => system.call(...given);
+  return {
+    name: system.name,
+    operations: operationsOf(options.operations, call),
+    calledBy: ({ reconcileID }) =>
+      operationsOf(options.operations, (operation, args) => call(operation, args, reconcileID)),
+    get calls() {
+      return system.calls;
+    },
+    state: () => system.state(),
+    inject: (fault, matches) => system.inject(fault, matches),
+    takeDown: (error) => system.takeDown(error),
+    reset: (given) => system.reset(given),
+  };
+}
+
+function operationsOf<F extends object>(functions: F, call: Call): Operations<F>;
+function operationsOf(functions: object, call: Call): object {
+  const bound: Record<string, (...args: readonly unknown[]) => Promise<unknown>> = {};
+  for (const name of Object.keys(functions)) bound[name] = (...args) => call(name, args);
+  return bound;
+}
+
+class FakeSystem<S, F extends OperationFunctions<S>> {
+  readonly name: string;
+  readonly #options: ExternalSystemOptions<S, F>;
+  #clock: Clock;
+  #state: S;
+  #calls: Recorded[] = [];
+  #waiting: { readonly fault: CallFault; readonly matches: (call: RecordedCall) => boolean }[] = [];
+  #outages = new Map<symbol, Error | undefined>();
+
+  constructor(options: ExternalSystemOptions<S, F>) {
+    this.#options = options;
+    this.name = options.name ?? 'external system';
+    this.#clock = options.clock ?? systemClock;
+    this.#state = options.initialState();
+  }
+
+  get calls(): readonly RecordedCall[] {
+    return this.#calls;
+  }
+
+  state(): S {
+    return structuredClone(this.#state);
+  }
+
+  inject(fault: CallFault, matches: (call: RecordedCall) => boolean = () => true): void {
+    this.#waiting.push({ fault, matches });
+  }
+
+  takeDown(error?: Error): () => void {
+    const outages = this.#outages;
+    const outage = Symbol('outage');
+    outages.set(outage, error);
+    return () => void outages.delete(outage);
+  }
+
+  reset({ clock = this.#clock }: { readonly clock?: Clock } = {}): void {
+    this.#clock = clock;
+    this.#state = this.#options.initialState();
+    this.#calls = [];
+    this.#waiting = [];
+    this.#outages = new Map();
+  }
+
+  async call(operation: string, args: readonly unknown[], reconcileID?: string): Promise<unknown> {
+    const call: Recorded = {
+      operation,
+      args,
+      outcome: 'pending',
+      ...(reconcileID === undefined ? {} : { reconcileID }),
+    };
+    this.#calls.push(call);
+    try {
+      const answer = await this.#meet(call);
+      call.outcome = 'ok';
+      return answer;
+    } catch (error) {
+      call.outcome = 'error';
+      call.error = error;
+      throw error;
+    }
+  }
+
+  async #meet(call: Recorded): Promise<unknown> {
+    const [outage] = this.#outages;
+    if (outage !== undefined) {
+      call.fault = 'down';
+      throw outage[1] ?? this.#error(call, 'is down');
+    }
+    // A reset during a delay must not let the operation change the new state.
+    const context = { state: this.#state, clock: this.#clock };
+    const fault = this.#takeFault(call);
+    if (fault !== undefined) call.fault = fault.kind;
+    if (fault?.kind === 'fail') throw fault.error ?? this.#error(call, 'fails');
+    if (fault?.kind === 'delay') await this.#delay(fault);
+    const answer = await this.#carryOut(call, context);
+    if (fault?.kind === 'loseAnswer') throw fault.error ?? this.#error(call, 'has lost its answer');
+    return answer;
+  }
+
+  #takeFault(call: RecordedCall): CallFault | undefined {
+    const index = this.#waiting.findIndex(({ matches }) => matches(call));
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0]?.fault;
+  }
+
+  async #delay(fault: CallFault & { readonly kind: 'delay' }): Promise<void> {
+    if ('until' in fault) await Promise.allSettled([fault.until]);
+    else await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, fault.forMs));
+  }
+
+  async #carryOut({ operation, args }: RecordedCall, context: OperationContext<S>): Promise<unknown> {
+    const carryOut = this.#options.operations[operation];
+    // Operations<F> holds the arguments to the function's own.
+    return carryOut === undefined ? undefined : Reflect.apply(carryOut, undefined, [context, ...args]);
+  }
+
+  #error({ operation }: RecordedCall, what: string): Error {
+    return new Error(`${this.name}: ${operation} ${what} (injected)`);
+  }
+}

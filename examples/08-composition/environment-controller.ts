@@ -1,0 +1,43 @@
+import { controller, wish } from 'homeostat';
+import type { Wish } from 'homeostat';
+import { Application, Database, Environment, Network } from './models.ts';
+
+/** Composes an environment: each part is created when the one before it is ready, and deleted before it. */
+export const environmentController = controller(Environment, {
+  owns: [Network, Database, Application],
+  async reconcile({ object, own, condition }) {
+    const { states } = await own(partsOf(object.metadata.name, object.spec));
+    for (const { id, state, ready, waitsFor = [] } of states) {
+      const reason = ready ? 'Provisioned' : state === 'waiting' ? 'Waiting' : 'Provisioning';
+      condition(`${id}Ready`, ready ? 'True' : 'False', { reason, message: waitsFor.join(', ') });
+    }
+    condition.summary(
+      'Ready',
+      states.map(({ id }) => `${id}Ready`),
+    );
+  },
+  async cleanup({ object, own, children }) {
+    const parts = partsOf(object.metadata.name, object.spec);
+    const last = parts.findLastIndex(({ model }) => children(model).length > 0);
+    if (last < 0) return;
+    // own deletes the last part, which is no longer wished. Its end leads to the next run.
+    await own(parts.slice(0, last));
+    return { after: '10m' };
+  },
+});
+
+interface EnvironmentSpec {
+  readonly region: string;
+  readonly image: string;
+  readonly size?: 'small' | 'large';
+}
+
+function partsOf(name: string, { region, image, size = 'small' }: EnvironmentSpec): readonly Wish[] {
+  const metadata = { name };
+  const ready = 'Ready';
+  return [
+    wish(Network, { metadata, spec: { region } }, { id: 'Network', ready }),
+    wish(Database, { metadata, spec: { network: name, size } }, { id: 'Database', ready, after: ['Network'] }),
+    wish(Application, { metadata, spec: { image, database: name } }, { id: 'Application', ready, after: ['Database'] }),
+  ];
+}

@@ -1,0 +1,18 @@
+import { controller, wish } from 'homeostat';
+import { EphemeralVolumeClaim, Volume } from './models.ts';
+
+/** Keeps one volume for each claim: of its name, its labels and its size. */
+export const claimController = controller(EphemeralVolumeClaim, {
+  owns: [Volume],
+  async reconcile({ object, own, condition }) {
+    const { name } = object.metadata;
+    const labels = prefixed(object.metadata.labels);
+    const { ready } = await own([wish(Volume, { metadata: { name, labels }, spec: object.spec }, { ready: 'Ready' })]);
+    condition('Bound', ready ? 'True' : 'False', { reason: ready ? 'Provisioned' : 'Provisioning' });
+  },
+});
+
+/** A plugin may only write labels with a prefix: those without one are for people. */
+function prefixed(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => key.includes('/')));
+}
