@@ -90,6 +90,7 @@ export {
 export type { ObjectChange, Predicate } from './controller/definition/predicates.ts';
 export { wish } from './controller/definition/wish.ts';
 export type { FieldChange, OwnOptions, OwnResult, Wish, WishOptions, WishState } from './controller/definition/wish.ts';
+export type { EffectContext, FindEffect, Once, OnceOptions } from './controller/definition/external-effects.ts';
 export type {
   ConditionReason,
   ObjectEvents,

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { hash } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,6 +74,34 @@ describe('a server with a file of tokens', () => {
     await write(['ci', 'token-of-ci-000000']);
     await clock.advance(60_000);
     await eventually(async () => (await statusOf('token-of-di-000000')) === 401);
+  });
+
+  it('decides about each request of a connection by its own token and by the current file', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    const answerTo = async (token: string): Promise<number | undefined> => {
+      const sent = request(`${server.api.url}/api/v1/namespaces`, { agent, headers: bearing(token) }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      ports.add(response.socket.localPort);
+      response.resume();
+      await once(response, 'end');
+      return response.statusCode;
+    };
+    await write(['ci', 'token-of-ci-000000']);
+    await clock.advance(60_000);
+    await eventually(async () => (await answerTo('token-of-ci-000000')) === 403);
+    for (const other of ['token-of-ci-000001', 'Token-of-ci-000000', 'token-of-ci-00000', 'token-of-ci-0000000']) {
+      expect(await answerTo(other), other).to.equal(401);
+      expect(await answerTo('token-of-ci-000000')).to.equal(403);
+    }
+    expect(await answerTo(admin)).to.equal(200);
+    expect(await answerTo('token-of-ci-000000')).to.equal(403);
+    await write(['di', 'token-of-di-000000']);
+    await clock.advance(60_000);
+    await eventually(async () => (await answerTo('token-of-ci-000000')) === 401);
+    expect(await answerTo('token-of-di-000000')).to.equal(403);
+    expect(ports.size).to.equal(1);
+    agent.destroy();
   });
 
   it('does not start with a file that others can read, that is absent, or that has a mistake', async () => {

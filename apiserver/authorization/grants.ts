@@ -78,16 +78,16 @@ export class Grants {
 
   #ofAnyName(question: ResourceQuestion): Decision | undefined {
     const { resource } = question;
+    const own = this.#byResource.get(resource);
+    const any = this.#byResource.get('*');
     const anyParent = anyParentOf(resource);
-    const lists = [
-      this.#byResource.get(resource),
-      this.#byResource.get('*'),
-      anyParent === undefined ? undefined : this.#byResource.get(anyParent),
-    ];
-    const count = lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
+    const ofParent = anyParent === undefined ? undefined : this.#byResource.get(anyParent);
+    const count = (own?.length ?? 0) + (any?.length ?? 0) + (ofParent?.length ?? 0);
     if (count === 0) return undefined;
-    if (count < fewRules) return search(lists, question);
-    return this.#remember(question, () => search(lists, question));
+    // No list of the lists, since most decisions are made here.
+    const decide = (): Decision | undefined =>
+      search(own, question) ?? search(any, question) ?? search(ofParent, question);
+    return count < fewRules ? decide() : this.#remember(question, decide);
   }
 
   #remember({ verb, group, resource }: ResourceQuestion, decide: () => Decision | undefined): Decision | undefined {
@@ -140,12 +140,8 @@ function withoutStars(url: string): string {
   return url.slice(0, end);
 }
 
-function search(lists: readonly (readonly Grant[] | undefined)[], question: ResourceQuestion): Decision | undefined {
-  for (const list of lists) {
-    const found = list?.find(({ rule }) => rule.hasVerbAndGroup(question.verb, question.group));
-    if (found !== undefined) return found.decision;
-  }
-  return undefined;
+function search(list: readonly Grant[] | undefined, { verb, group }: ResourceQuestion): Decision | undefined {
+  return list?.find(({ rule }) => rule.hasVerbAndGroup(verb, group))?.decision;
 }
 
 function firstWithVerb(grants: readonly Grant[] | undefined, verb: string): Decision | undefined {

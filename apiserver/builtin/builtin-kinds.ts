@@ -1,6 +1,7 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { configMapKind, configMapStrategy } from './config-map-kind.ts';
 import { eventKind, eventsGroupKind } from './event-kinds.ts';
+import { externalEffectKind } from './external-effect-kind.ts';
 import { leaseKind } from './lease-kind.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
@@ -15,7 +16,7 @@ import { userKind } from './user-kind.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
-/** The kinds of Kubernetes that every server has, under Kubernetes' names: stock clients rely on them. */
+/** The kinds that every server has: those of Kubernetes under Kubernetes' names, because stock clients rely on them. */
 export const builtinKinds: readonly ModelDescriptor[] = [
   namespaceKind,
   eventKind,
@@ -27,6 +28,7 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   secretKind,
   configMapKind,
   resourceQuotaKind,
+  externalEffectKind,
 ];
 
 /** Registers the kinds as the service's own, before others can take their names; resolves when they are served. */

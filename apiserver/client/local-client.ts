@@ -131,11 +131,9 @@ export class LocalClient implements PluginClient {
       apiVersion: object.apiVersion ?? resource.apiVersion,
       kind: object.kind ?? resource.model.kind,
     });
+    const written = this.#written(options);
     return this.#answer(
-      await this.#parts.registry.create(resource, body, {
-        ...this.#written(options),
-        ...(namespace === undefined ? {} : { namespace }),
-      }),
+      await this.#parts.registry.create(resource, body, namespace === undefined ? written : { ...written, namespace }),
     );
   }
 
@@ -274,7 +272,7 @@ export class LocalClient implements PluginClient {
     const { writer = 'service', fieldManager: own = 'homeostat', guard } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    return Object.assign({}, options, { fieldManager, writer, user: guard?.user });
+    return { ...options, fieldManager, writer, user: guard?.user };
   }
 
   /**
@@ -317,10 +315,11 @@ export class LocalClient implements PluginClient {
     const { logger, fieldManager } = this.#parts;
     for (const warning of warnings)
       logger.warn({ kind: object.kind, object: name, fieldManager, warning }, 'write with a warning');
-    const { apiVersion, kind, metadata, ...fields } = object;
-    const { resourceVersion: _draft, ...rest } = metadata;
-    const answered = resourceVersion === undefined ? rest : { resourceVersion, ...rest };
-    return freezeDeep({ apiVersion, kind, metadata: answered, ...fields } as ApiObject as T);
+    // Copied by plain spreads: a rest pattern that leaves fields out takes five times as long.
+    const metadata: { resourceVersion?: string } = { ...object.metadata };
+    if (resourceVersion === undefined) delete metadata.resourceVersion;
+    else metadata.resourceVersion = resourceVersion;
+    return freezeDeep({ ...object, metadata } as ApiObject as T);
   }
 }
 

@@ -1,5 +1,6 @@
 import { deepEqual, isConflict, isNotFound, keyOf, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
+import { staysWithOwner } from '../builtin/external-effect-kind.ts';
 import { namespaceKind } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
@@ -216,7 +217,8 @@ export class GarbageCollector {
 
   #decide(node: Node, entry: Entry): Promise<void> | void {
     const { uid, owners, deletion } = entry;
-    if (owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
+    const isReleased = !staysWithOwner(node.resource.model);
+    if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
     if (deletion === undefined && owners !== undefined) return this.#judge(node, decodeObject(entry.bytes));
@@ -240,6 +242,7 @@ export class GarbageCollector {
     }
     const { solid, dangling, waiting } = owners;
     if (dangling.length + waiting.length === 0) return;
+    if (waiting.length > 0 && staysWithOwner(node.resource.model)) return;
     if (solid.length > 0) return this.#strip(node, object, (owner) => solid.includes(owner));
     for (const owner of dangling) this.#warnOfOtherNamespace(node, owner);
     return this.#delete(node, object, waiting.length > 0);

@@ -1,5 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { staysWithOwner } from '../builtin/external-effect-kind.ts';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
@@ -164,10 +165,12 @@ export class NamespaceController {
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
 
-  /** Deletes the objects of a namespace. A refusal does not stop the other kinds. Rejects with the first failure. */
+  /** Deletes the objects of a namespace; those that stay with their owners after all others are gone. A refusal does not stop the other kinds. Rejects with the first failure. */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];
-    for (const [resource, entries] of this.#contents(name)) {
+    const contents = this.#contents(name);
+    const first = contents.filter(([{ model }]) => !staysWithOwner(model));
+    for (const [resource, entries] of first.length > 0 ? first : contents) {
       try {
         await deleteEntries(
           this.#options.registry,

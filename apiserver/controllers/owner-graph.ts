@@ -1,4 +1,5 @@
 import type { Entry } from '../index/entry.ts';
+import { staysWithOwner } from '../builtin/external-effect-kind.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 
 /** An object, by its place. */
@@ -36,7 +37,7 @@ export class OwnerGraph {
       this.#dependents.set(owner.uid, dependents);
       const id = idOf({ resource, key });
       const known = dependents.get(id);
-      // Either of two references to one owner may block.
+      // An object may refer to one owner twice. It blocks the deletion of the owner if one of these references does.
       const blocks = owner.blocks || (known?.resource === resource && known.blocks);
       dependents.set(id, { resource, key, uid, blocks });
     }
@@ -80,6 +81,12 @@ export class OwnerGraph {
     }
   }
 
+  /** True when an object with this UID has dependents that have to lose the reference to it, or be deleted, before it goes. */
+  #hasReleasable(uid: string): boolean {
+    for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;
+    return false;
+  }
+
   /** True when the object with this UID is being deleted without its dependents. */
   isOrphaning(uid: string): boolean {
     return this.#leaving.get(uid)?.policy === 'Orphan';
@@ -88,7 +95,7 @@ export class OwnerGraph {
   /** True when an object that waits for its dependents must still wait. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
-    if (owner?.policy === 'Orphan') return this.hasDependents(uid);
+    if (owner?.policy === 'Orphan') return this.#hasReleasable(uid);
     // Objects that wait for each other would wait for ever, so the first one that is checked is released first.
     for (const blocker of this.#blockersOf(uid)) if (!this.#waitsFor(blocker, uid)) return true;
     return false;

@@ -2,6 +2,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { Vault } from '../vault/vault.ts';
 import { Administrator } from './administrator.ts';
+import { BearerToken } from './bearer-token.ts';
 import type { AdministratorFile } from './administrator.ts';
 
 /** A vault in memory, which replicas share. */
@@ -56,14 +57,14 @@ describe('the administrator', () => {
   }
 
   const isIn = (administrator: Administrator, { token = '' }: FileInMemory): boolean =>
-    administrator.ofToken(token)?.username === 'admin';
+    administrator.ofToken(new BearerToken(token))?.username === 'admin';
 
   it('gets a token of 256 random bits, of which the vault stores only the digest', async () => {
     const file = new FileInMemory();
     const administrator = await open(file);
     expect(file.token).to.match(/^[\w-]{43}$/);
     expect(isIn(administrator, file)).to.equal(true);
-    expect(administrator.ofToken('another-token-here')).to.equal(undefined);
+    expect(administrator.ofToken(new BearerToken('another-token-here'))).to.equal(undefined);
     expect(JSON.stringify([...vault.entries('')])).to.not.include(file.token);
   });
 

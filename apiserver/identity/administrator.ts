@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Vault } from '../vault/vault.ts';
 import type { TokenAuthenticator } from './authenticator.ts';
-import { digestBytes, digestInto } from './digest-of-token.ts';
+import { BearerToken, digestBytes } from './bearer-token.ts';
 import { administrator } from './user-info.ts';
 import type { UserInfo } from './user-info.ts';
 import { readVault } from '../vault/read-vault.ts';
@@ -48,20 +48,18 @@ export class Administrator implements TokenAuthenticator {
   /** The value of the vault whose digest is in {@link #current}. */
   #known: KnownTokens | undefined;
   readonly #current = Buffer.alloc(digestBytes);
-  /** The digest of the token that is being looked up. */
-  readonly #sent = Buffer.alloc(digestBytes);
 
   constructor(parts: AdministratorParts) {
     this.#parts = parts;
   }
 
-  readonly ofToken = (sent: string): UserInfo | undefined => {
+  readonly ofToken = ({ digest }: BearerToken): UserInfo | undefined => {
     const known = readVault<KnownTokens>(this.#parts.vault, entryName);
     if (known === undefined) return undefined;
     if (known !== this.#known) this.#current.write(known.current, 'hex');
     this.#known = known;
     // Digests have equal lengths, so the time of the comparison reveals neither the token nor its length.
-    return timingSafeEqual(digestInto(this.#sent, sent), this.#current) ? administrator : undefined;
+    return timingSafeEqual(digest, this.#current) ? administrator : undefined;
   };
 
   /**
@@ -110,5 +108,5 @@ function next(known: KnownTokens | undefined, current: string): KnownTokens {
 }
 
 function digestOf(token: string): Buffer {
-  return digestInto(Buffer.alloc(digestBytes), token);
+  return new BearerToken(token).digest;
 }

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { BearerToken } from './bearer-token.ts';
+import { SentHeaders } from './sent-headers.ts';
 import type { UserInfo } from './user-info.ts';
 
 /** Returns undefined for unknown and for invalid credentials. Never throws for a bad credential. */
@@ -6,9 +8,9 @@ export type Lookup<Credential> = (credential: Credential) => UserInfo | undefine
 
 /** Finds the user of a bearer token. */
 export interface TokenAuthenticator {
-  readonly ofToken: Lookup<string>;
+  readonly ofToken: Lookup<BearerToken>;
   /** The same for another audience than this server; absent where tokens are for this server alone. */
-  readonly ofTokenFor?: (token: string, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
+  readonly ofTokenFor?: (token: BearerToken, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
 /**
@@ -34,8 +36,6 @@ export interface AuthenticatorParts {
   readonly everybody?: UserInfo;
 }
 
-const bearerForm = /^bearer +(\S+) *$/i;
-
 /**
  * Finds the user of each request. The order is that of Kubernetes: client certificate, bearer token, session. A
  * request with an Authorization header that no authenticator accepts has no user, even if a request without the
@@ -43,6 +43,7 @@ const bearerForm = /^bearer +(\S+) *$/i;
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
+  readonly #headers = new SentHeaders();
 
   constructor(parts: AuthenticatorParts) {
     this.#parts = parts;
@@ -55,9 +56,16 @@ export class Authenticator {
     const { authorization } = request.headers;
     const found = firstOf(requests.length, (index) => requests[index]?.ofRequest(request));
     if (authorization === undefined) return afterwards(found, (user) => user ?? this.#withoutCredential(request));
-    const token = bearerForm.exec(authorization)?.[1];
+    const { socket } = request;
+    const token = this.#headers.tokenOf(socket, authorization);
     if (token === undefined) return undefined;
-    return afterwards(found, (user) => user ?? this.ofToken(token));
+    return afterwards(found, (user) => {
+      if (user !== undefined) return user;
+      return afterwards(this.#ofOwnToken(token), (owner) => {
+        if (owner !== undefined) this.#headers.keep(socket, authorization, token);
+        return owner;
+      });
+    });
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {
@@ -72,11 +80,15 @@ export class Authenticator {
   }
 
   /** Returns undefined for a token that no authenticator accepts, for this server or for another audience. */
-  ofToken(token: string, audience: string = this.#parts.audience): Found {
+  ofToken(text: string, audience: string = this.#parts.audience): Found {
     const { tokens } = this.#parts;
-    if (audience !== this.#parts.audience) {
-      return firstOf(tokens.length, (index) => tokens[index]?.ofTokenFor?.(token, audience));
-    }
+    const token = new BearerToken(text);
+    if (audience === this.#parts.audience) return this.#ofOwnToken(token);
+    return firstOf(tokens.length, (index) => tokens[index]?.ofTokenFor?.(token, audience));
+  }
+
+  #ofOwnToken(token: BearerToken): Found {
+    const { tokens } = this.#parts;
     return firstOf(tokens.length, (index) => tokens[index]?.ofToken(token));
   }
 }

@@ -8,7 +8,7 @@ import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 const keyName = 'login/key';
 const usedPrefix = 'login-used/';
 
-/** A person needs this long at most, to type a password and a second factor. */
+/** How long a login may take: long enough to type a password and a second factor. */
 export const maxLoginMs: number = 10 * 60_000;
 
 /** A login that has begun at an issuer. The browser keeps it, encrypted, until the person comes back. */

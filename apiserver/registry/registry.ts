@@ -224,7 +224,7 @@ export class Registry {
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
       if (typeof written === 'string') continue;
-      return { outcome: outcomes[write.op], warnings, ...storedAnswer(write, written) };
+      return { ...storedAnswer(write, written), outcome: outcomes[write.op], warnings };
     }
     throw conflict(resource.model, name);
   }

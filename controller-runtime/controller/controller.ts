@@ -10,6 +10,7 @@ import type { Reason } from '../queue/reason.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import { Workers } from '../queue/workers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { EffectMemory } from './effects/effect-memory.ts';
 import { CacheView } from './run/cache-view.ts';
 import { childLogger } from './sources/child-logger.ts';
 import { ConflictWaits } from './run/conflict-waits.ts';
@@ -76,6 +77,7 @@ export class Controller {
   readonly #running = new Map<string, ReconcileRun>();
   /** Keys of those that have outlasted their timeout. */
   readonly #overdue = new Set<string>();
+  #effects: EffectMemory | undefined;
   #isAbandoned = false;
 
   /** Asks the client for the informers; {@link run} runs them. */
@@ -115,6 +117,7 @@ export class Controller {
       finalizerWrites: this.#finalizerWrites,
       quietWrites: this.#quietWrites,
       quietKinds: quietKindsOf(definition),
+      effects: () => this.#rememberEffects(),
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
       events: this.#recorder,
       onTimeout: (run, error) => this.#onTimeout(run, error),
@@ -137,6 +140,7 @@ export class Controller {
     } finally {
       await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
       this.#events.stop();
+      await this.#effects?.stop();
       following.abort();
       await Promise.all([...Array.from(this.#caches.values(), ({ done }) => done), ...sources]);
       await this.#recorder.close();
@@ -153,7 +157,13 @@ export class Controller {
   isIdle(): boolean {
     const { length, processing } = this.#queue;
     const waiting = length + processing + this.#waits.size;
-    return this.#workers.isWorking && waiting === 0 && this.#events.isIdle() && this.#recorder.isIdle();
+    return (
+      this.#workers.isWorking &&
+      waiting === 0 &&
+      this.#events.isIdle() &&
+      this.#recorder.isIdle() &&
+      this.#effects?.isIdle() !== false
+    );
   }
 
   /** Why keys can no longer be reconciled; undefined when they can. */
@@ -231,6 +241,13 @@ export class Controller {
       },
       logger: this.#logger,
     });
+  }
+
+  /** A controller without external effects has no memory of them. */
+  #rememberEffects(): EffectMemory {
+    const { client, clock, uuid } = this.#parts;
+    const parts = { client, clock, uuid, logger: this.#logger, definition: this.#definition };
+    return (this.#effects ??= new EffectMemory(parts));
   }
 
   #createMappings(): Mappings {

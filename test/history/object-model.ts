@@ -22,7 +22,7 @@ export const objectModel: SequentialModel<KeyState, Operation> = {
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // No client saw the value of a write that is still unknown.
+  // Without the value, because no client has read the value of a write whose outcome is still unknown.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 

@@ -14,6 +14,8 @@ export interface Running {
   /** Returns the reasons for which a key of the first controller is queued. */
   reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
+  /** Stops the controllers until {@link restart}. */
+  pause(): Promise<void>;
   /** Starts the controllers again, with new caches and queues. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -36,7 +38,7 @@ export async function runControllers(transport: Transport, options: RunOptions):
   const { models, controllers, before } = options;
   const clock = new FakeClock();
   const server = await startTestServer({ clock, models });
-  const client = transport === 'in process' ? server.client : createClient(server.url, { clock });
+  const client = transport === 'in process' ? server.client : createClient(server.url);
   await before?.(server.client);
   const faulty = createFaultyClient(client, { clock });
   const start = (): TestKit => createTestKit({ client: faulty.client, controllers, clock });
@@ -48,6 +50,7 @@ export async function runControllers(transport: Transport, options: RunOptions):
     requestsOfRuns: () => faulty.requests.filter(({ reconcileID }) => reconcileID !== undefined).length,
     reasonsOf: (key) => (kit.manager.stateOf(controllers[0]?.name ?? '', key)?.reasons ?? []).map(({ type }) => type),
     settle: () => kit.settle(),
+    pause: () => kit.stop(),
     restart: async () => {
       await kit.stop();
       kit = start();

@@ -85,12 +85,12 @@ export class TokenIssuer {
     await this.#order({ do: 'keep keys', from, to });
   }
 
-  /** Publishes this beside the keys. */
+  /** Adds these entries to the published set of keys. */
   async publish(more: readonly unknown[]): Promise<void> {
     await this.#order({ do: 'publish', more });
   }
 
-  /** Fails like this from now on; undefined: no more. */
+  /** Sets how the issuer fails from now on. With undefined, it works again. */
   async fail(fault: IssuerFault | undefined): Promise<void> {
     await this.#order({ do: 'fail', fault });
   }

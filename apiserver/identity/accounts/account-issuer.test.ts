@@ -4,6 +4,7 @@ import { generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey, JWTPayload } from 'jose';
 import type { KeyObject } from 'node:crypto';
 import { MemoryVault } from '../../vault/memory-vault.fixture.ts';
+import { BearerToken } from '../bearer-token.ts';
 import { JwtAuthenticator } from '../jwt/jwt-authenticator.ts';
 import type { UserInfo } from '../user-info.ts';
 import { writeClaims } from './account-claims.ts';
@@ -50,7 +51,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid }).sign(key ?? privateKey);
   }
 
-  const userOf = async (token: string): Promise<UserInfo | undefined> => authenticator.ofToken(token);
+  const userOf = async (token: string): Promise<UserInfo | undefined> => authenticator.ofToken(new BearerToken(token));
   const secret = { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } };
   const owner = (change: object): JWTPayload => ({
     'kubernetes.io': { namespace: 'default', serviceaccount: { name: 'robot', uid: 'u1' }, ...secret, ...change },

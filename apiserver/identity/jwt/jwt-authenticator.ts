@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { LRUCache } from 'lru-cache';
 import type { TokenAuthenticator } from '../authenticator.ts';
+import type { BearerToken } from '../bearer-token.ts';
 import type { UserInfo } from '../user-info.ts';
 import { readUnverified } from './sent-token.ts';
 import type { SentToken } from './sent-token.ts';
@@ -50,22 +50,21 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.#verified = newCache();
   }
 
-  ofToken(text: string): Found {
-    return this.ofTokenFor(text);
+  ofToken(token: BearerToken): Found {
+    return this.ofTokenFor(token);
   }
 
-  ofTokenFor(text: string, audience?: string): Found {
+  ofTokenFor({ text, key }: BearerToken, audience?: string): Found {
     // All other tokens are skipped: most tokens of other sorts start differently.
     if (!text.startsWith(beginning)) return undefined;
-    const digest = hash('sha256', text, 'base64');
-    const known = this.#verified.get(digest);
-    if (known === undefined) return this.#verify(text, { digest, audience });
+    const known = this.#verified.get(key);
+    if (known === undefined) return this.#verify(text, { key, audience });
     if (known.expiresMs > this.#clock.now()) return known.userFor(audience);
-    this.#verified.delete(digest);
+    this.#verified.delete(key);
     return undefined;
   }
 
-  #verify(text: string, use: { readonly digest: string; readonly audience: string | undefined }): Found {
+  #verify(text: string, use: { readonly key: string; readonly audience: string | undefined }): Found {
     const sent = readUnverified(text);
     const issuer = this.#issuers.get(sent?.claims.iss ?? '');
     return sent === undefined || issuer === undefined ? undefined : this.#verifyBy(issuer, sent, use);
@@ -74,12 +73,12 @@ export class JwtAuthenticator implements TokenAuthenticator {
   async #verifyBy(
     issuer: JwtIssuer,
     sent: SentToken,
-    { digest, audience }: { readonly digest: string; readonly audience: string | undefined },
+    { key, audience }: { readonly key: string; readonly audience: string | undefined },
   ): Promise<UserInfo | undefined> {
     const verified = await issuer.verify(sent);
     if (verified === undefined) return undefined;
     // The issuer may have been replaced while the token was verified.
-    if (this.#issuers.get(issuer.name) === issuer) this.#verified.set(digest, verified);
+    if (this.#issuers.get(issuer.name) === issuer) this.#verified.set(key, verified);
     return verified.userFor(audience);
   }
 }

@@ -40,7 +40,7 @@ export class OidcIssuer implements JwtIssuer {
 
   async verify(sent: SentToken): Promise<VerifiedToken | undefined> {
     const { config, keys, clock } = this.#options;
-    // Tokens that are not for this server need no key.
+    // A token with another audience is refused here, before its key is looked up.
     if (!algorithms.includes(sent.alg) || !isFor(sent.claims, config.audiences)) return undefined;
     const jwk = await keys.find(sent.kid);
     if (jwk === undefined) return undefined;

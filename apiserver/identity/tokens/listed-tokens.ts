@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { TokenAuthenticator } from '../authenticator.ts';
-import { digestBytes, digestInto } from '../digest-of-token.ts';
+import type { BearerToken } from '../bearer-token.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { TokenOwner } from './token-file.ts';
 
@@ -18,8 +18,6 @@ interface Listed {
  */
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
-  /** The digest of the token that is being looked up. */
-  readonly #sent = Buffer.alloc(digestBytes);
 
   constructor(owners: readonly TokenOwner[]) {
     this.#listed = this.#byPrefix(owners);
@@ -30,8 +28,8 @@ export class ListedTokens implements TokenAuthenticator {
     this.#listed = this.#byPrefix(owners);
   }
 
-  ofToken(token: string): UserInfo | undefined {
-    return this.#listed.size === 0 ? undefined : this.#find(digestInto(this.#sent, token))?.user;
+  ofToken({ digest }: BearerToken): UserInfo | undefined {
+    return this.#find(digest)?.user;
   }
 
   #find(digest: Buffer): Listed | undefined {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { SettingsFileError } from '../../settings/fields.ts';
+import { BearerToken } from '../bearer-token.ts';
 import { ListedTokens } from './listed-tokens.ts';
 import { parseTokenFile } from './token-file.ts';
 
@@ -12,14 +13,17 @@ describe('a file of tokens', () => {
   it('lists users with groups and uid, by the SHA-256 of their token', () => {
     const text = `tokens:\n- user: ci\n  uid: "7"\n  groups: [deployers]\n  sha256: ${digest.toUpperCase()}\n`;
     const tokens = new ListedTokens(parse(text));
-    const { isValid, ...user } = tokens.ofToken('correct-horse-battery') ?? { username: '', groups: [] };
+    const { isValid, ...user } = tokens.ofToken(new BearerToken('correct-horse-battery')) ?? {
+      username: '',
+      groups: [],
+    };
     expect(user).to.deep.equal({
       username: 'ci',
       uid: '7',
       groups: ['deployers', 'system:authenticated'],
     });
     for (const other of ['correct-horse-batterz', '', digest, 'correct-horse-battery ']) {
-      expect(tokens.ofToken(other), other).to.equal(undefined);
+      expect(tokens.ofToken(new BearerToken(other)), other).to.equal(undefined);
     }
     tokens.replace(parse(text));
     expect(isValid?.()).to.equal(true);
@@ -27,7 +31,7 @@ describe('a file of tokens', () => {
     expect(isValid?.()).to.equal(false);
     tokens.replace([]);
     expect(isValid?.()).to.equal(false);
-    expect(tokens.ofToken('correct-horse-battery')).to.equal(undefined);
+    expect(tokens.ofToken(new BearerToken('correct-horse-battery'))).to.equal(undefined);
   });
 
   const mistakes: readonly (readonly [text: string, message: string])[] = [

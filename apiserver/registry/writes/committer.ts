@@ -13,6 +13,8 @@ import type { Written } from './write-result.ts';
 /** The reason why a commit stored nothing: the write has to be planned again. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Makes planned writes durable and then visible. */
 export class Committer {
   readonly #options: RegistryOptions;
@@ -49,16 +51,13 @@ export class Committer {
   #operationOf(storage: Resource, { op, key, data, stored, values, requires, leader }: PreparedWrite): Operation {
     const unique = storage.claimChanges(stored?.values, op === 'delete' ? undefined : values);
     const required = leader === undefined ? requires : [...requires, this.#options.leaders.claimOf(leader)];
-    return {
-      op,
-      key: storage.keyPrefix + key,
-      kind: storage.kindNumber,
-      data,
-      ...(stored === undefined ? {} : { expect: stored.revision }),
-      ...(unique === undefined ? {} : { unique }),
-      ...(storage.generation === undefined ? {} : { generation: storage.generation }),
-      ...(required.length === 0 ? {} : { requires: required }),
-    };
+    const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
+    // Assigned one by one: spreading conditional parts takes twice as long.
+    if (stored !== undefined) operation.expect = stored.revision;
+    if (unique !== undefined) operation.unique = unique;
+    if (storage.generation !== undefined) operation.generation = storage.generation;
+    if (required.length > 0) operation.requires = required;
+    return operation;
   }
 
   /** Called in the order of revisions, between the commit and the response: objects, indexes and watchers follow. */

@@ -6,7 +6,7 @@ import { linkAbort } from '../abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
 
-/** The number of kubectl: 11 attempts in all. */
+/** kubectl uses the same limit: one attempt and ten retries. */
 const maxRetries = 10;
 /** If a server asks for a longer wait than this, its error is passed on instead. */
 const maxRetryAfterSeconds = 60;

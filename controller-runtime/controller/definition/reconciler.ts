@@ -2,6 +2,7 @@ import type { ApiObject, Clock, Condition, Logger, Model, ObjectKey } from '../.
 import type { Client, DeepPartial, Desired, StatusOf } from '../../client/client.ts';
 import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
 import type { Reason } from '../../queue/reason.ts';
+import type { Once } from './external-effects.ts';
 import type { Duration } from './parse-duration.ts';
 import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
@@ -82,6 +83,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   readonly object: T;
   readonly event: ObjectEvents;
   readonly condition: StateCondition;
+  readonly once: Once;
   /**
    * Returns the objects of an owned kind whose controller owner is this object, by uid, sorted by key. From the cache,
    * without a request, and never older than what this controller wrote. Throws TypeError when `owns` does not list the kind.

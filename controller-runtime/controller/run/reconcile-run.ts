@@ -2,6 +2,7 @@ import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '.
 import type { Client } from '../../client/client.ts';
 import type { EventWriter } from '../../events/event-recorder.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
+import type { EffectMemory } from '../effects/effect-memory.ts';
 import type { CacheView, Target } from './cache-view.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import { writeFinalizers } from './finalizer-writes.ts';
@@ -27,6 +28,8 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly quietWrites: OwnRevisions;
   readonly quietKinds: ReadonlySet<string>;
+  /** The external effects of the controller. */
+  readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run outlasts its timeout; the run goes on until it ends. */
@@ -236,10 +239,10 @@ export class ReconcileRun {
   }
 
   #context(request: ReconcileRequest, object: ApiObject): ReconcileContext {
-    const { definition, view, related } = this.#parts;
+    const { definition, view, related, effects } = this.#parts;
     const client = this.#client;
     const { model, finalizer: manager } = definition;
-    this.#verbs = new RunVerbs({ client, view, related, model, manager, object, request });
+    this.#verbs = new RunVerbs({ client, view, related, effects, model, manager, object, request });
     return Object.assign(request, this.#verbs.bound());
   }
 }

@@ -63,7 +63,7 @@ export class ForgottenAwaits {
   }
 }
 
-const verbs: ReadonlySet<string> = new Set(['ensure', 'own', 'status'] satisfies (keyof ReconcileContext)[]);
+const verbs: ReadonlySet<string> = new Set(['ensure', 'once', 'own', 'status'] satisfies (keyof ReconcileContext)[]);
 const reads = ['get', 'list'] as const;
 const writes = ['create', 'update', 'updateStatus', 'patch', 'apply', 'delete', 'ensure'] as const;
 const clientMethods: ReadonlySet<string> = new Set([...reads, ...writes] satisfies (keyof Client)[]);
@@ -82,10 +82,13 @@ function guarded<O extends object>(object: O, methods: ReadonlySet<string>, onCa
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      // Some verbs are functions that have a method, such as `condition.summary`.
-      const method = Object.assign(value.bind(target) as Method, value);
-      if (typeof name !== 'string' || !methods.has(name)) return method;
-      return (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args));
+      const method = value.bind(target) as Method;
+      const called =
+        typeof name === 'string' && methods.has(name)
+          ? (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args))
+          : method;
+      // A verb may have methods of its own, as `condition.summary`.
+      return Object.assign(called, value);
     },
   });
 }

@@ -4,7 +4,7 @@ import { defineModel } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { controller, definePlugin } from '../index.ts';
-import type { Plugin, PluginContext } from '../index.ts';
+import type { Plugin, PluginContext, ReconcileContext } from '../index.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import type { PermissionRule } from '../manifest/permission-rules.ts';
 import { pluginSource } from '../package/plugin-source.ts';
@@ -19,6 +19,12 @@ const lease = defineModel({
   schema: anything,
 });
 const event = defineModel({ gvk: 'v1/Event', plural: 'events', scope: 'Namespaced', schema: anything });
+const effect = defineModel({
+  gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',
+  plural: 'externaleffects',
+  scope: 'Namespaced',
+  schema: anything,
+});
 const rbac = 'rbac.authorization.k8s.io/v1';
 const clusterRole = defineModel({ gvk: `${rbac}/ClusterRole`, plural: 'clusterroles', schema: anything });
 const clusterRoleBinding = defineModel({
@@ -123,6 +129,35 @@ describe('what the client of a plugin may do', () => {
     const client = await clientOf(definePlugin({ models: [Widget], controllers }), {});
     expect((await client.list(Part)).items).to.deep.equal([]);
     expect(await refusal(() => client.create(Part, { metadata: { name: 'p' } }))).to.include('cannot create');
+  });
+
+  it('is writing the records of the external effects of its own controllers, and not listing them', async () => {
+    const done: string[] = [];
+    const reconcile = async ({ once }: ReconcileContext): Promise<void> =>
+      void done.push(await once('make', () => 'made', { find: () => undefined }));
+    const controllers = [controller(Widget, { name: 'widgets', reconcile })];
+    for (const permissions of [undefined, [{ apiGroups: ['*'], resources: ['widgets'], verbs: ['*'] }]]) {
+      const client = await clientOf(definePlugin({ models: [Widget], controllers }), {
+        ...(permissions && { permissions }),
+        group: 'widgets.example.com',
+      });
+      await client.create(Widget, { metadata: { name: 'one' }, spec: { size: 1 } });
+      await eventually(() => done.length === 1);
+      const { items } = await server.client.list(effect);
+      const [{ metadata: record } = { metadata: { name: '' } }] = items;
+      expect(record.name).to.match(/^widgets\./);
+      expect((await client.get(effect, record.name, place)).metadata).to.deep.equal(record);
+      expect(await refusal(() => client.list(effect))).to.include('cannot list resource "externaleffects"');
+      expect(await refusal(() => client.get(effect, 'other.0', place))).to.include('cannot get');
+      expect(await refusal(() => client.create(effect, { metadata: { name: 'widgetsx.0', ...place } }))).to.include(
+        'cannot create',
+      );
+      done.length = 0;
+      await host.stop();
+      await server.stop();
+      server = await startApiServer({ database: 'memory:', port: 0 });
+      host = new PluginHost({ server });
+    }
   });
 
   it('is what its permissions say, and these alone', async () => {

@@ -18,12 +18,13 @@ const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
 /**
  * The permissions of a plugin's client. With `permissions:` in its manifest, these rules apply; without, it may do
  * everything in its own groups, read the kinds of its controllers and the namespaces, and apply its declared objects.
- * In both cases it may write Events, and the Leases with its name, which its controllers need.
+ * In both cases it may write Events, the Leases with its name, and the records of external effects of its controllers.
  */
 export class PluginPermissions implements PluginPermits {
   readonly #parts: PluginPermissionsParts;
   readonly #read = new Set<string>();
   readonly #applied = new Set<string>();
+  readonly #controllers = new Set<string>();
 
   constructor(parts: PluginPermissionsParts) {
     this.#parts = parts;
@@ -34,6 +35,11 @@ export class PluginPermissions implements PluginPermits {
     for (const kind of kinds) this.#read.add(nameOf(kind));
   }
 
+  /** Adds a controller of the plugin, by its name. */
+  addController(name: string): void {
+    this.#controllers.add(name);
+  }
+
   /** Adds kinds of objects that the plugin declares. */
   addApplied(kinds: readonly KindName[]): void {
     for (const kind of kinds) this.#applied.add(nameOf(kind));
@@ -41,7 +47,7 @@ export class PluginPermissions implements PluginPermits {
 
   permits(attributes: ResourceAttributes): boolean {
     const { permissions } = this.#parts.manifest;
-    if (isEvent(attributes) || this.#isOwnLease(attributes)) return true;
+    if (isEvent(attributes) || this.#isOwnLease(attributes) || this.#isOwnEffect(attributes)) return true;
     return permissions === undefined
       ? this.#permitsByDefault(attributes)
       : permissions.some((rule) => covers(rule, attributes));
@@ -86,6 +92,12 @@ export class PluginPermissions implements PluginPermits {
       resource === 'leases' &&
       (name === own || name.startsWith(`${own}.`) || name.startsWith(`${own}-`))
     );
+  }
+
+  /** The names of the records begin with the name of the controller. Controllers do not list them. */
+  #isOwnEffect({ group, resource, name = '' }: ResourceAttributes): boolean {
+    const isRecord = group === 'controllers.homeostat.internal' && resource === 'externaleffects';
+    return isRecord && this.#controllers.has(name.split('.', 1)[0] ?? '');
   }
 }
 

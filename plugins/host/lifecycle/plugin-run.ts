@@ -295,6 +295,7 @@ export class PluginRun {
   #addController(definition: ControllerDefinition): void {
     this.#signal.throwIfAborted();
     this.#permissions.addRead(kindsOf(definition).map(descriptorOf));
+    this.#permissions.addController(definition.name);
     this.#manager.add(definition);
     this.#controllers.push(definition);
     this.#held.add(definition);

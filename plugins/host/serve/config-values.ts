@@ -80,7 +80,7 @@ export class ConfigValues {
     return typeof value === 'string' && value !== '' ? { ...found, value } : this.refuse(found, 'must be a text');
   }
 
-  /** Absolute; in the file, relative to the file. */
+  /** Returns an absolute path. A relative path in the configuration file starts at the folder of that file. */
   path(option: ServeOptionName): string | undefined {
     const found = this.text(option);
     return found === undefined ? undefined : resolve(found.folder, found.value);

@@ -1,0 +1,18 @@
+import { hash } from 'node:crypto';
+
+/** Bytes of a SHA-256. */
+export const digestBytes: number = 32;
+
+/** A bearer token as a client sent it, with its SHA-256: tokens are compared by their digests only. */
+export class BearerToken {
+  readonly text: string;
+  /** The digest as a text of 32 characters, for the key of a map. */
+  readonly key: string;
+  readonly digest: Buffer;
+
+  constructor(text: string) {
+    this.text = text;
+    this.key = hash('sha256', text, 'binary');
+    this.digest = Buffer.from(this.key, 'latin1');
+  }
+}

@@ -1,0 +1,133 @@
+import { LRUCache } from 'lru-cache';
+import { isConflict, isFormerLeader, isNotFound } from '../../api/index.ts';
+import type { Clock, Logger, Timer } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import { effectRecordModel, type EffectRecord } from './effect-record.ts';
+
+export interface EffectMemoryParts {
+  readonly client: Pick<Client, 'delete'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Makes the idempotency keys. */
+  readonly uuid: () => string;
+  readonly definition: Pick<ControllerDefinition, 'name' | 'finalizer'>;
+}
+
+/** An effect that is done. */
+export interface DoneEffect {
+  readonly record: Pick<EffectRecord['metadata'], 'name' | 'namespace' | 'uid'>;
+  /** JSON; undefined for undefined. */
+  readonly result: string | undefined;
+  /** By the clock; Infinity: never. */
+  readonly expiresAtMs: number;
+}
+
+const maxEffects = 10_000;
+/** Characters of results that are held at most, beside some 200 for each effect. */
+const maxCharacters = 16 * 1024 * 1024;
+const charactersOfEffect = 200;
+/** Expired records are deleted together, this much apart. */
+const sweepEveryMs = 1000;
+const sweepAgainMs = 60_000;
+/** The timers of Node take at most 24.8 days. */
+const longestWaitMs = 86_400_000;
+const deletedAtOnce = 50;
+
+/**
+ * The effects of one controller that are known to be done, within bounds. Deletes the records of those that have expired; one
+ * that it has forgotten is deleted when it is asked for again, or with its owner.
+ */
+export class EffectMemory {
+  readonly parts: EffectMemoryParts;
+  readonly #done = new LRUCache<string, DoneEffect>({
+    max: maxEffects,
+    maxSize: maxCharacters,
+    sizeCalculation: ({ result = '' }) => result.length + charactersOfEffect,
+  });
+  #timer: Timer | undefined;
+  #wakeAtMs = Infinity;
+  #sweep: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(parts: EffectMemoryParts) {
+    this.parts = parts;
+  }
+
+  /** Returns an effect that is done and has not expired. */
+  get(id: string): DoneEffect | undefined {
+    const done = this.#done.get(id);
+    return done === undefined || this.isExpired(done) ? undefined : done;
+  }
+
+  /** Remembers the effect of a record that has a result. */
+  remember(id: string, { metadata, status = {} }: EffectRecord): DoneEffect {
+    const { name, namespace, uid } = metadata;
+    const { result, expirationTime } = status;
+    const expiresAtMs = expirationTime === undefined ? Infinity : Date.parse(expirationTime);
+    const place = namespace === undefined ? {} : { namespace };
+    const done: DoneEffect = { record: { name, uid, ...place }, result, expiresAtMs };
+    this.#done.set(id, done);
+    this.#wakeAt(Math.max(expiresAtMs, this.parts.clock.now() + sweepEveryMs));
+    return done;
+  }
+
+  isExpired({ expiresAtMs }: DoneEffect): boolean {
+    return expiresAtMs <= this.parts.clock.now();
+  }
+
+  /** Deletes the record of an effect, unless another one has replaced it. Afterwards the effect may happen again. */
+  async delete(id: string, done: DoneEffect, client: Pick<Client, 'delete'>): Promise<void> {
+    const { name, namespace, uid } = done.record;
+    const place = namespace === undefined ? {} : { namespace };
+    try {
+      await client.delete(effectRecordModel, name, { preconditions: { uid }, ...place });
+    } catch (error) {
+      if (isFormerLeader(error) || !(isNotFound(error) || isConflict(error))) throw error;
+    }
+    if (this.#done.peek(id)?.record.uid === uid) this.#done.delete(id);
+  }
+
+  /** True when no record is being deleted. */
+  isIdle(): boolean {
+    return this.#sweep === undefined;
+  }
+
+  /** Resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.parts.clock.clearTimeout(this.#timer);
+    await this.#sweep;
+  }
+
+  #wakeAt(atMs: number): void {
+    if (this.#isStopped || atMs >= this.#wakeAtMs) return;
+    const { clock } = this.parts;
+    clock.clearTimeout(this.#timer);
+    this.#wakeAtMs = atMs;
+    this.#timer = clock.setTimeout(() => this.#wake(), Math.min(Math.max(atMs - clock.now(), 0), longestWaitMs));
+  }
+
+  #wake(): void {
+    this.#wakeAtMs = Infinity;
+    this.#sweep ??= this.#deleteExpired().finally(() => (this.#sweep = undefined));
+  }
+
+  /** Never rejects. */
+  async #deleteExpired(): Promise<void> {
+    const { clock, logger, client } = this.parts;
+    const expired = [...this.#done.entries()].filter(([, done]) => this.isExpired(done));
+    try {
+      for (let from = 0; from < expired.length && !this.#isStopped; from += deletedAtOnce) {
+        const some = expired.slice(from, from + deletedAtOnce);
+        await Promise.all(some.map(([id, done]) => this.delete(id, done, client)));
+      }
+    } catch (err) {
+      logger.warn({ err }, 'expired records of external effects could not be deleted; again later');
+      return this.#wakeAt(clock.now() + sweepAgainMs);
+    }
+    let nextMs = Infinity;
+    for (const { expiresAtMs } of this.#done.values()) nextMs = Math.min(nextMs, expiresAtMs);
+    this.#wakeAt(Math.max(nextMs, clock.now() + sweepEveryMs));
+  }
+}

@@ -1,0 +1,29 @@
+/** Bytes of UTF-8. */
+const maxResultBytes = 64 * 1024;
+
+/** Returns the result of an effect as JSON; undefined for undefined. Throws TypeError when it cannot be recorded. */
+export function formatResult(effect: string, result: unknown): string | undefined {
+  const text = toText(effect, result);
+  if (text === undefined && result !== undefined) {
+    throw new TypeError(`once(${JSON.stringify(effect)}): the result is a ${typeof result}, which JSON cannot hold`);
+  }
+  const bytes = Buffer.byteLength(text ?? '');
+  if (bytes <= maxResultBytes) return text;
+  throw new TypeError(
+    `once(${JSON.stringify(effect)}): the result has ${bytes} bytes of JSON, and at most ${maxResultBytes} are recorded: ` +
+      'return ids, and read the rest when it is needed',
+  );
+}
+
+/** Returns the result that a text holds. */
+export function parseResult(text: string | undefined): unknown {
+  return text === undefined ? undefined : (JSON.parse(text) as unknown);
+}
+
+function toText(effect: string, result: unknown): string | undefined {
+  try {
+    return JSON.stringify(result);
+  } catch (cause) {
+    throw new TypeError(`once(${JSON.stringify(effect)}): the result cannot be written as JSON`, { cause });
+  }
+}

@@ -1,0 +1,164 @@
+import { isAlreadyExists, isNotFound, unknownKeyOf } from '../../api/index.ts';
+import type { ApiObject } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { formatTime } from '../../clock/format-time.ts';
+import type { EffectContext, FindEffect, OnceOptions } from '../definition/external-effects.ts';
+import { parseDuration } from '../definition/parse-duration.ts';
+import type { EffectMemory } from './effect-memory.ts';
+import { effectRecordModel, intentionOf, recordKey, type EffectRecord } from './effect-record.ts';
+import { formatResult, parseResult } from './effect-result.ts';
+
+export interface RunEffectsParts {
+  /** The client of the run; its writes are fenced by the term of the leader. */
+  readonly client: Client;
+  readonly memory: EffectMemory;
+  readonly owner: ApiObject;
+  readonly signal: AbortSignal;
+}
+
+type Effect = (context: EffectContext) => unknown;
+
+/** An effect, as a run asks for it. */
+interface Asked {
+  readonly name: string;
+  readonly effect: Effect;
+  readonly find: FindEffect<unknown>['find'];
+  /** Infinity: the record does not expire. */
+  readonly expireAfterMs: number;
+}
+
+const onceOptions: readonly string[] = ['find', 'expireAfter'] satisfies readonly (keyof OnceOptions<unknown>)[];
+const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEffect<unknown>)[];
+const maxNameLength = 63;
+
+/** The external effects of one run, recorded so that each happens once. */
+export class RunEffects {
+  readonly #parts: RunEffectsParts;
+  readonly #asked = new Set<string>();
+
+  constructor(parts: RunEffectsParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the result of the effect, and makes it happen first if no record says that it has. */
+  async once(name: string, effect: Effect, options: OnceOptions<unknown>): Promise<unknown> {
+    const asked = askedOf(name, effect, options);
+    if (this.#asked.has(name)) throw new Error(`once(${JSON.stringify(name)}) was called twice in a run`);
+    this.#asked.add(name);
+    const { memory } = this.#parts;
+    const known = memory.get(this.#idOf(name)) ?? (await this.#recorded(asked));
+    return parseResult(known.result);
+  }
+
+  /** Returns what is known of an effect, and never makes it happen. */
+  async last(name: string, options: FindEffect<unknown>): Promise<unknown> {
+    checkName(name);
+    checkFind(name, options, lastOptions);
+    const known = this.#parts.memory.get(this.#idOf(name));
+    if (known !== undefined) return parseResult(known.result);
+    const record = await this.#read(name);
+    if (record === undefined) return undefined;
+    if (isDone(record)) return parseResult(record.status?.result);
+    return (await options.find(this.#contextOf(record))) ?? undefined;
+  }
+
+  #idOf(name: string): string {
+    return `${this.#parts.owner.metadata.uid} ${name}`;
+  }
+
+  #contextOf({ spec: { key } }: EffectRecord): EffectContext {
+    return { key, signal: this.#parts.signal };
+  }
+
+  async #recorded(asked: Asked): Promise<{ readonly result: string | undefined }> {
+    const { memory, client } = this.#parts;
+    const { name, find, effect } = asked;
+    const id = this.#idOf(name);
+    const record = await this.#read(name);
+    if (record !== undefined && isDone(record)) {
+      const done = memory.remember(id, record);
+      if (!memory.isExpired(done)) return done;
+      await memory.delete(id, done, client);
+    } else if (record !== undefined) {
+      const found = await find(this.#contextOf(record));
+      if (found !== undefined && found !== null) return this.#record(asked, record, found);
+      return this.#record(asked, record, await effect(this.#contextOf(record)));
+    }
+    const intention = await this.#intend(name);
+    return this.#record(asked, intention, await effect(this.#contextOf(intention)));
+  }
+
+  async #read(name: string): Promise<EffectRecord | undefined> {
+    const { client, owner, memory } = this.#parts;
+    const { name: recordName, namespace = '' } = recordKey(memory.parts.definition, owner, name);
+    try {
+      return await client.get(effectRecordModel, recordName, { namespace });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #intend(effect: string): Promise<EffectRecord> {
+    const { client, owner, memory } = this.#parts;
+    const { definition: controller, uuid } = memory.parts;
+    try {
+      return await client.create(effectRecordModel, intentionOf({ controller, owner, effect, key: uuid() }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // Another process intends the effect, so it may be under way: the next run asks `find` first.
+      throw new Error(`once(${JSON.stringify(effect)}): another process has begun the effect; trying again`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #record(
+    { name, expireAfterMs }: Asked,
+    { metadata }: EffectRecord,
+    value: unknown,
+  ): Promise<{ readonly result: string | undefined }> {
+    const { client, memory } = this.#parts;
+    const result = formatResult(name, value);
+    const nowMs = memory.parts.clock.now();
+    const status: EffectRecord['status'] = {
+      completionTime: formatTime(nowMs),
+      ...(expireAfterMs === Infinity ? {} : { expirationTime: formatTime(nowMs + expireAfterMs + 999) }),
+      ...(result === undefined ? {} : { result }),
+    };
+    const { name: recordName, namespace = '', uid, resourceVersion } = metadata;
+    const patch = { type: 'merge', patch: { status } } as const;
+    const options = { namespace, subresource: 'status', preconditions: { uid, resourceVersion } } as const;
+    return memory.remember(this.#idOf(name), await client.patch(effectRecordModel, recordName, patch, options));
+  }
+}
+
+function isDone({ status }: EffectRecord): boolean {
+  return status?.completionTime !== undefined;
+}
+
+function askedOf(name: string, effect: Effect, options: OnceOptions<unknown>): Asked {
+  checkName(name);
+  const once = `once(${JSON.stringify(name)})`;
+  if (typeof effect !== 'function') throw new TypeError(`${once}: the effect must be a function`);
+  checkFind(name, options, onceOptions);
+  const { find, expireAfter } = options;
+  if (expireAfter === undefined) return { name, effect, find, expireAfterMs: Infinity };
+  const expireAfterMs = parseDuration(expireAfter);
+  if (expireAfterMs > 0) return { name, effect, find, expireAfterMs };
+  throw new RangeError(`${once}: expireAfter must be above 0`);
+}
+
+function checkName(name: unknown): void {
+  if (typeof name === 'string' && name.length > 0 && name.length <= maxNameLength) return;
+  const given = typeof name === 'string' ? `${name.length} characters` : `a ${typeof name}`;
+  throw new TypeError(`once: the name of an effect must have 1 to ${maxNameLength} characters, not ${given}`);
+}
+
+function checkFind(name: string, options: FindEffect<unknown> | undefined, keys: readonly string[]): void {
+  const once = `once(${JSON.stringify(name)})`;
+  const unknown = options === undefined ? undefined : unknownKeyOf(options, keys);
+  if (unknown !== undefined) throw new TypeError(`${once}: ${unknown}`);
+  if (typeof options?.find === 'function') return;
+  throw new TypeError(`${once}: the option "find" must be a function that looks for what an earlier run made`);
+}
