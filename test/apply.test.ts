@@ -69,7 +69,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       for (const bad of ['x'.repeat(129), 'a%07']) expectRefusal(await apply(bad, {}), { reason: 'Invalid' });
     });
 
-    it('is refused when its body is none, or of another object (400)', async () => {
+    it('is refused with 400 when its body is malformed, or is another object', async () => {
       const refused: readonly (readonly [unknown, string])[] = [
         ['{', ''],
         ['[]', ''],
@@ -291,7 +291,7 @@ describe('managedFields of other writes', () => {
     });
   });
 
-  it('are refused when they are none, each mistake by its field', async () => {
+  it('are refused when they are malformed, each mistake by its field', async () => {
     await server.post(persons, person('bob'));
     const good = { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} };
     const bad: readonly (readonly [object, string])[] = [

@@ -217,7 +217,7 @@ describe('a user with few permissions', () => {
     expect(named.status).to.be.oneOf([403, 405]);
   });
 
-  it('has no other method or path than those of the request line', async () => {
+  it('has only the method and path of the request line', async () => {
     for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'POST', 'DELETE', 'PURGE']) {
       for (const path of [`${base}/hello`, `${secrets}/other`, '/metrics']) await expectRefused(method, path);
     }
@@ -235,7 +235,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('acts as no other user: a service account is none of the users, and no group comes by itself', async () => {
+  it('cannot act as another user: a service account is not a user, and no group is added', async () => {
     for (const headers of [
       { 'Impersonate-User': 'admin' },
       { 'Impersonate-Group': 'system:masters' },
@@ -257,7 +257,7 @@ describe('a user with few permissions', () => {
     expect(master.body.items).to.have.length(2);
   });
 
-  it('writes no line of its own into the audit log', async () => {
+  it('cannot write lines of its own into the audit log', async () => {
     const forged = '{"kind":"Event","verb":"forged"}';
     const encoded = encodeURIComponent(`\n${forged}\n`);
     await server.get(`/${encoded}?x=${encoded}&fieldSelector=${encoded}`, { ...eve, 'user-agent': forged });

@@ -222,7 +222,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers/plugin-2/same')).body.gvk).to.equal('people.example.com/v1alpha1/Machine');
   });
 
-  it('is a 404 for what there is not, and a 405 for what is not read', async () => {
+  it('returns 404 for an absent page, and 405 for other methods than reads', async () => {
     server = await startTestServer({ models: [Person], controllers: [persons] });
     for (const path of [
       '/debug',
@@ -244,7 +244,7 @@ describe('/debug/controllers', () => {
     }
   });
 
-  it('needs the token as all else', async () => {
+  it('requires the token', async () => {
     server = await startTestServer({ token: 'x'.repeat(20), models: [Person], controllers: [persons] });
     expect((await get('/debug/controllers')).status).to.equal(401);
     expect((await get('/debug/controllers/person')).status).to.equal(401);

@@ -45,7 +45,7 @@ describe('the check of dependencies', () => {
     expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
   });
 
-  it('refuses a licence that we may not ship, and takes one of several', async () => {
+  it('refuses a licence that must not be shipped, and accepts one of several', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/copied'] = { version: '1.0.0', license: 'GPL-3.0-only' };
       packages['node_modules/silent'] = { version: '1.0.0' };

@@ -83,7 +83,7 @@ describe('discovery [compat discovery]', () => {
       ]);
     });
 
-    it('knows no group and no version that nothing is served of', async () => {
+    it('returns 404 for a group or version without served kinds', async () => {
       for (const path of ['/apis/nobody.example.com', `/apis/${group}/v7`, '/api/v7', '/apis/__proto__']) {
         expectRefusal(await server.get(path), { reason: 'NotFound' });
       }
@@ -187,7 +187,7 @@ describe('discovery [compat discovery]', () => {
     });
   }
 
-  it('says at once what is new and what is gone', async () => {
+  it('shows new and removed kinds at once', async () => {
     const before = (await server.get('/apis', { accept: newest })).headers.etag ?? '';
     server.api.schemeManager.unregister(machine, 'service');
     const without = await server.get('/apis', { accept: newest, 'if-none-match': before });
@@ -211,14 +211,14 @@ describe('discovery [compat discovery]', () => {
     for (const path of paths) expect((await server.get(path)).status, path).to.equal(200);
   });
 
-  it('takes trailing slashes, as Python sends them, and no write', async () => {
+  it('accepts trailing slashes, as Python sends them, and refuses writes', async () => {
     for (const path of ['/api', '/apis', '/version', `/apis/${group}`, `/apis/${group}/v1`]) {
       expect((await server.get(`${path}/`)).status, path).to.equal(200);
       expectRefusal(await server.post(path, {}), { reason: 'MethodNotAllowed' });
     }
   });
 
-  it('tells a version that kubectl can read', async () => {
+  it('returns a version that kubectl can parse', async () => {
     const { body } = await server.get('/version');
     expect(body).to.include({ major: '1', minor: '32' });
     expect(body.gitVersion).to.match(/^v1\.32\.\d+(\+[0-9A-Za-z.-]+)?$/);

@@ -324,7 +324,7 @@ describe('errors: bodies', () => {
     });
   }
 
-  it('names the position of what cannot be parsed', async () => {
+  it('names the position of a syntax error', async () => {
     const { body } = await server.post(persons, '{\n  "spec": oops\n}');
     expect(body.message).to.match(/line 2|position 1[0-9]|character 1[0-9]/i);
   });
@@ -355,7 +355,7 @@ describe('errors: bodies', () => {
   });
 
   for (const key of ['__proto__', 'constructor', 'prototype', 'toString']) {
-    it(`takes ${key} for a name like any other, and no object in the process changes`, async () => {
+    it(`treats ${key} as an ordinary name, and no object in the process changes`, async () => {
       const body = `{${head},"metadata":{"name":"polluter"},"spec":{"name":"P","${key}":{"polluted":"yes"}},"${key}":{"polluted":"yes"}}`;
       const created = await server.post(persons, body);
       expect(Object.getOwnPropertyNames(Object.prototype)).to.not.include('polluted');

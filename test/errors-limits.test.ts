@@ -51,7 +51,7 @@ describe('errors: limits', () => {
   }
 
   describe('413', () => {
-    it('refuses a body over 3 MiB, and takes one just below', async () => {
+    it('refuses a body over 3 MiB, and accepts one just below', async () => {
       const padding = ' '.repeat(3 * MiB);
       const expected = { ...tooLarge, message: 'Request entity too large: limit is 3145728' };
       const body = JSON.stringify(person('padded')) + padding;
@@ -136,7 +136,7 @@ describe('errors: limits', () => {
       expect(answer).to.match(/^HTTP\/1\.1 413 /);
     });
 
-    it('does not read on for ever', async () => {
+    it('stops reading after a limit', async () => {
       const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true });
       // Waits for any end of the connection.
       socket.on('error', () => undefined);
@@ -242,7 +242,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('refuses a chunk that is none, in the middle of a body', async () => {
+    it('refuses a malformed chunk in the middle of a body', async () => {
       const head = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
       const text = await leavesNoTrace(server, () => server.raw(`${head}5\r\n{"a":\r\nnonsense\r\n`));
       expect(text).to.match(/^HTTP\/1\.1 400 |^$/);
@@ -316,7 +316,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('refuses what it cannot do with 400 and its likes, and lives on', async () => {
+  it('refuses impossible requests with 400 or a similar status, and continues', async () => {
     expectRefusal(await server.post(persons, '{'), badRequest);
     expect((await server.get('/livez')).text).to.equal('ok');
   });

@@ -184,7 +184,7 @@ describe('errors: parameters', () => {
 
   after(() => server.stop());
 
-  it('takes a negative limit for none, as kube-apiserver does', async () => {
+  it('treats a negative limit as none, as kube-apiserver does', async () => {
     await server.create(persons, person('bob'));
     const { status, body } = await server.get(`${persons}?limit=-1`);
     expect([status, body.items.length, body.metadata.continue]).to.deep.equal([200, 2, undefined]);
@@ -244,7 +244,7 @@ describe('errors: parameters', () => {
     );
   });
 
-  it('refuses a resourceVersion of a single object that is no number', async () => {
+  it('refuses a resourceVersion of a single object that is not a number', async () => {
     expectRefusal(await server.get(`${ann}?resourceVersion=abc`), badRequest);
   });
 
@@ -256,7 +256,7 @@ describe('errors: parameters', () => {
     });
   }
 
-  it('lets parameters pass that it does not know', async () => {
+  it('ignores unknown parameters', async () => {
     const { status } = await server.get(`${persons}?pretty=true&nobody=knows&page=1`);
     expect(status).to.equal(200);
   });

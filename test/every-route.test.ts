@@ -252,7 +252,7 @@ describe('every route of the server', () => {
       expect((await server.get(path)).status, path).to.equal(401);
   });
 
-  it('is refused in the same way when it is none', async () => {
+  it('is refused in the same way when it does not exist', async () => {
     for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
       const { status, body } = await server.get(path, nobody);
       expect(status, path).to.equal(403);

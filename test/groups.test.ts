@@ -91,7 +91,7 @@ describe('groups of plugins', () => {
 });
 
 describe('the service domain', () => {
-  it('is refused when it is no domain with a dot, before anything is opened', async () => {
+  it('is refused when it is not a domain with a dot, before anything is opened', async () => {
     for (const serviceDomain of ['', 'internal', 'Svc.example.net', '-a.example', '.example', 'a..b']) {
       const error: unknown = await startApiServer({ database: 'memory:', port: 0, serviceDomain }).catch(
         (thrown: unknown) => thrown,

@@ -52,7 +52,7 @@ describe('an informer over a network that fails', () => {
     });
 
     for (const [name, begin] of Object.entries(faults)) {
-      it(`goes on after ${name}, without another list`, async () => {
+      it(`continues after ${name}, without another list`, async () => {
         const { lists } = network.requests;
         begin(network, () => 0.1);
         await create('c', 'd');

@@ -226,7 +226,7 @@ describe('leader election', () => {
       expect((await server.get(`${persons}/eve`)).body.spec).not.to.have.property('age');
     });
 
-    it('a header that names no term is refused with 400, whatever is in it', async () => {
+    it('a header without a valid term is refused with 400', async () => {
       const uid = header.split('/')[2] ?? '';
       const wrong = [
         '',

@@ -282,7 +282,7 @@ describe('lists', () => {
       expect(namesOf(await list('labelSelector=team%3Dred&labelSelector=team%3Dblue'))).to.deep.equal([]);
     });
 
-    it('take + for a space', async () => {
+    it('read + as a space', async () => {
       expect(namesOf(await list('sort=name&labelSelector=team+in+(red)'))).to.deep.equal(['p0', 'p2']);
     });
   });

@@ -59,7 +59,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
   });
 
-  it('that do not exist hold nothing: 404 of the object, an empty list, 404 of the namespace for a creation', async () => {
+  it('that do not exist are empty: 404 for an object, an empty list, 404 for a creation', async () => {
     for (const name of ['nowhere', 'Not_Valid']) {
       const object = await server.get(`${lettersIn(name)}/hello`);
       expectRefusal(object, { reason: 'NotFound', message: 'letters.people.example.com "hello" not found' });

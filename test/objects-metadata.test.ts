@@ -76,7 +76,7 @@ describe('objects: metadata', () => {
       expect(inNamespace.body.metadata.namespace).to.equal('here');
     });
 
-    it('takes null for absent, as typed clients send it', async () => {
+    it('treats null as absent, as typed clients send it', async () => {
       const sent = { creationTimestamp: null, labels: null, finalizers: null, uid: '', resourceVersion: '' };
       const { status, body } = await server.post(persons, person('bob', {}, sent));
       expect(status, JSON.stringify(body)).to.equal(201);

@@ -201,7 +201,7 @@ describe('objects: writes', () => {
       expect(body.spec.nick).to.equal('none');
     });
 
-    it('replace nothing that is there', async () => {
+    it('replace no existing value', async () => {
       expect((await server.create(persons, person('bob', { nick: '' }))).spec.nick).to.equal('');
     });
   });
@@ -209,7 +209,7 @@ describe('objects: writes', () => {
   describe('media types', () => {
     const text = `# a person\napiVersion: ${apiVersion}\nkind: Person\nmetadata:\n  name: yam\n  labels: {on: "yes", n: 'no'}\nspec:\n  name: Y\n  age: 0x1F\n  tags: [a, "1", 'true']\n`;
 
-    it('takes YAML', async () => {
+    it('accepts YAML', async () => {
       const { status, body } = await server.post(persons, text, yaml);
       expect(status, JSON.stringify(body)).to.equal(201);
       expect(body.spec).to.deep.equal({ name: 'Y', age: 31, tags: ['a', '1', 'true'], nick: 'none' });
@@ -218,7 +218,7 @@ describe('objects: writes', () => {
       expect([put.status, put.body.spec.age]).to.deep.equal([200, 32]);
     });
 
-    it('takes words for words in YAML: y and on are no booleans, dates are texts', async () => {
+    it('reads y and on as texts in YAML, and dates as texts', async () => {
       const words = text.replace('name: Y', 'name: 2030-01-01').replace('[a, "1", \'true\']', '[y, on, no, 12:30]');
       const { body } = await server.post(persons, words, yaml);
       expect(body.spec.tags).to.deep.equal(['y', 'on', 'no', '12:30']);
@@ -241,7 +241,7 @@ describe('objects: writes', () => {
       expect(created.text).to.contain('kind: Person\n');
     });
 
-    it('takes a PUT or POST without Content-Type for JSON', async () => {
+    it('treats a PUT or POST without Content-Type as JSON', async () => {
       expect((await server.post(persons, person('bob'), { type: '' })).status).to.equal(201);
       expect((await server.put(ann, person('ann', { age: 1 }), { type: '' })).body.spec.age).to.equal(1);
       const { status } = await server.post(persons, person('cid'), { type: 'application/json; charset=UTF-8' });

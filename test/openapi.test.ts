@@ -55,7 +55,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
       expect((await server.get(path, { 'if-none-match': '"x"' })).status).to.equal(200);
     });
 
-    it(`responds to HEAD on ${path} with the headers of GET, and takes no write`, async () => {
+    it(`responds to HEAD on ${path} with the headers of GET, and refuses writes`, async () => {
       const [get, head] = [await server.get(path), await server.request('HEAD', path)];
       expect([head.status, head.text]).to.deep.equal([200, '']);
       for (const name of ['content-length', 'content-type', 'etag']) {
@@ -65,7 +65,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     });
   }
 
-  it('is JSON, whatever a client prefers', async () => {
+  it('is JSON for any Accept header', async () => {
     const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
     const { status, headers } = await server.get(groupVersion, { accept });
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
@@ -80,7 +80,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(either.body.swagger).to.equal('2.0');
   });
 
-  it('serves no other document, and no path that leads elsewhere', async () => {
+  it('serves no other document, and refuses paths that leave its folder', async () => {
     const paths = ['/openapi', '/openapi/v3/apis/nobody.example.com/v1', '/openapi/v3/__proto__', '/openapi.json/x'];
     const files = ['/docs/x', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs//'];
     for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });

@@ -61,7 +61,7 @@ describe('recorded options of requests [compat recorded]', () => {
     }
   });
 
-  it('managedFields that are none are 422', async () => {
+  it('malformed managedFields are 422', async () => {
     for (const entry of tableOf('v1_validation.TestValidateManagedFieldsInvalid.tests')) {
       const { APIVersion: apiVersion, FieldsType: fieldsType, Manager: manager, Operation: operation } = entry;
       const managedFields = [{ apiVersion, fieldsType, manager, operation, subresource: entry.Subresource }];

@@ -17,13 +17,13 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
   const patch = (header: string, path = ada) =>
     server.patch(path, { spec: { age: 7 } }, { headers: { 'homeostat-preconditions': header } });
 
-  it('is carried out where the stored object has what it names', async () => {
+  it('is carried out when the stored object matches', async () => {
     for (const header of [`uid=${uid}&resourceVersion=${resourceVersion}`, `uid=${encodeURIComponent(uid)}`]) {
       expect((await patch(header)).status).to.equal(200);
     }
   });
 
-  it('is a 409 with the reason Conflict where it has not, for a subresource too', async () => {
+  it('is a 409 with the reason Conflict when it does not match, also for a subresource', async () => {
     const other = '00000000-0000-4000-8000-000000000000';
     for (const header of [
       `uid=${other}`,
@@ -38,11 +38,11 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
     expect((await server.get(ada)).body.metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('is a 404 where there is no object', async () => {
+  it('is a 404 when there is no object', async () => {
     expect((await patch(`uid=${uid}`, `${persons}/nobody`)).status).to.equal(404);
   });
 
-  it('is a 400 that names the header where that cannot be read', async () => {
+  it('is a 400 that names the header when it cannot be parsed', async () => {
     for (const header of [
       '',
       'uid',

@@ -42,13 +42,13 @@ describe('bodies in protobuf [compat protobuf]', () => {
     });
   }
 
-  it('are 415 for kinds that are JSON everywhere, and name what is taken', async () => {
+  it('are 415 for kinds that are only sent as JSON, and the error names the accepted types', async () => {
     const answer = await send('/apis/people.example.com/v1alpha1/persons', Buffer.from('k8s\0'));
     expect(answer.status).to.equal(415);
     expect(answer.body.message).to.contain('application/json').and.not.to.contain('protobuf');
   });
 
-  it('are 400 when they are none, or another kind’s', async () => {
+  it('are 400 when they are malformed, or of another kind', async () => {
     const wrong = await send('/api/v1/namespaces', Buffer.from('{}'));
     expect([wrong.status, wrong.body.reason]).to.deep.equal([400, 'BadRequest']);
     const lease = cases.find(({ client }) => client === 'client-go leader election')?.base64 ?? '';

@@ -195,7 +195,7 @@ describe('a server behind a proxy', () => {
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });
 
-  it('believes no other client', async () => {
+  it('ignores the proxy headers of other clients', async () => {
     await start(['10.0.0.0/8', 'fd00::/8']);
     expectRefusal(await server.post(persons, person('ann'), { headers: sent }), { reason: 'Forbidden' });
   });
@@ -237,7 +237,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path)).status).to.equal(200);
   });
 
-  it('refuses what is no address of one', async () => {
+  it('refuses a malformed address of a proxy', async () => {
     await start([]);
     for (const proxy of ['proxy.example.com', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '']) {
       const failed = await TestServer.start({ trustedProxies: [proxy] }).catch((error: unknown) => error);

@@ -118,7 +118,7 @@ describe('the Scale of an object [compat scale]', () => {
     });
   }
 
-  it('is not applied to, and says what it takes', async () => {
+  it('refuses an apply, and names the accepted patch types', async () => {
     const { status, body } = await server.patch(`${url}?fieldManager=me`, scale(1), {
       type: 'application/apply-patch+yaml',
     });
@@ -133,7 +133,7 @@ describe('the Scale of an object [compat scale]', () => {
     );
   });
 
-  it('is not there for other verbs, objects and kinds', async () => {
+  it('does not exist for other verbs, objects and kinds', async () => {
     expect((await server.delete(url)).status).to.equal(405);
     expect((await server.get(`${widgets}/nobody/scale`)).status).to.equal(404);
     expect((await server.get('/apis/people.example.com/v1alpha1/persons/a/scale')).status).to.equal(404);

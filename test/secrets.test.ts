@@ -60,7 +60,7 @@ describe('Secrets', () => {
     expect(JSON.stringify(second.body.metadata.managedFields)).to.include('f:data');
   });
 
-  it('take base64 with line breaks, and refuse anything else, without a word of it', async () => {
+  it('accept base64 with line breaks, and refuse other values without quoting them', async () => {
     const broken = await server.post(secrets, secret('lines', { data: { a: 'cGxh\r\nbnRlZA==\n' } }));
     expect(broken.body.data).to.deep.equal({ a: base64('planted') });
     const wrong = [

@@ -119,6 +119,17 @@ describe('docs/testing.md', () => {
     ]);
   });
 
+  it('shows how to check that controllers have nothing left to do', async () => {
+    const clock = new FakeClock();
+    const server = await startTestServer({ clock, models: [Person, Badge] });
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    const kit = createTestKit({ server, controllers: [personController], clock });
+    await kit.expectConverged();
+    expect((await server.client.get(Badge, 'ada')).spec?.text).to.equal('Ada');
+    await kit.stop();
+    await server.stop();
+  });
+
   it('shows how to check that a controller converges [slow]', async () => {
     await checkConvergence({
       controllers: [personController],

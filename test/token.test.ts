@@ -63,7 +63,7 @@ describe('a server with a token', () => {
     ]);
   }
 
-  it('lets every verb pass that bears it [spec 5-authentication]', async () => {
+  it('accepts every verb with the token [spec 5-authentication]', async () => {
     const headers = bearing(token);
     expect((await server.post(persons, person('ann'), { headers })).status).to.equal(201);
     expect((await server.get(`${persons}/ann`, headers)).body.metadata.name).to.equal('ann');
@@ -100,7 +100,7 @@ describe('a server with a token', () => {
     });
   }
 
-  it('says the same of every path, method and body [spec 5-authentication]', async () => {
+  it('responds in the same way for every path, method and body [spec 5-authentication]', async () => {
     for (const path of [
       '/',
       '/apis',
@@ -183,7 +183,7 @@ describe('a server with a token', () => {
     expect(reasonOf(refused)).to.equal('Unauthorized');
   });
 
-  it('puts the token into no line of its log', () => {
+  it('writes the token into no line of its log', () => {
     expect(lines.join('\n')).to.not.include(token);
   });
 });

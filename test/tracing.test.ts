@@ -152,7 +152,7 @@ describe('traces', () => {
     expect(spanOf('GET persons').status.code).to.equal(SpanStatusCode.UNSET);
   });
 
-  it('do without a traceparent that is none', async () => {
+  it('ignore a malformed traceparent', async () => {
     server = await startTestServer({ models: [Person, machine] });
     for (const [index, traceparent] of ['', '00-x', `00-${'0'.repeat(32)}-${parentId}-01`, 'x'.repeat(4000)].entries())
       await post(`p${index}`, { traceparent });

@@ -56,7 +56,7 @@ describe('watch: its life', () => {
     expect(reader.summary).to.deep.equal(['BOOKMARK', 'BOOKMARK']);
   });
 
-  it('has no bookmark that was not asked for, ever', async () => {
+  it('never sends a bookmark that was not requested', async () => {
     const readers = await Promise.all(
       ['', `resourceVersion=${server.startRevision + 1}`, 'allowWatchBookmarks=false'].map((query) => watch(query)),
     );

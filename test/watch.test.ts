@@ -106,7 +106,7 @@ describe('watch [compat watch]', () => {
   });
 
   describe('what it returns', () => {
-    it('flushes its headers at once, with nothing to tell', async () => {
+    it('flushes its headers at once, before any event', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       expect(reader.status).to.equal(200);
       expect(reader.headers).to.include({ 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
@@ -292,7 +292,7 @@ describe('watch [compat watch]', () => {
     await leavesNoTrace(server, () => server.post(persons, person('ann')));
   });
 
-  it('tells many watchers the same, in the same order', async () => {
+  it('sends many watchers the same events, in the same order', async () => {
     const revision = await now();
     const readers = await Promise.all(Array.from({ length: 50 }, () => watch(`resourceVersion=${revision}`)));
     const names = Array.from({ length: 40 }, (_, i) => `m-${i}`);

@@ -66,16 +66,16 @@ describe('a stored object that cannot be read', () => {
   let clock: Clock;
   let logged: { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[];
 
-  beforeEach(async () => {
+  async function begin(): Promise<void> {
     clock = systemClock;
     folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
     await start();
-  });
+  }
 
-  afterEach(async () => {
+  async function end(): Promise<void> {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
-  });
+  }
 
   const file = (): string => join(folder, 'test.db');
 
@@ -139,163 +139,177 @@ describe('a stored object that cannot be read', () => {
     'the namespace of another object': (data) => data.replace('"namespace":"default"', '"namespace":"other"'),
   };
 
-  for (const [what, change] of Object.entries(breakages)) {
-    it(`${what}: its kind is served, the object is a 500 until it is replaced by PUT`, async () => {
-      for (const name of ['one', 'two']) await call('POST', notes, newNote(name));
-      await restartWith({ [keyOf('one')]: change });
-      expect(logged.filter(({ level }) => level === 'error').map(({ fields }) => fields['key'])).to.deep.equal([
-        keyOf('one'),
-      ]);
-      expect(await broken()).to.equal('1');
-      expect(await listed()).to.deep.equal(['two']);
-      expect((await call('GET', notes)).warning).to.include('1 of notes.notes.example.com: \\"default/one\\"');
-
-      const read = await call('GET', `${notes}/one`);
-      expect(read.status).to.equal(500);
-      expect(read.body).to.include({ kind: 'Status', reason: 'InternalError' });
-      expect(read.body.message).to.match(
-        /^notes\.notes\.example\.com "one" cannot be read: .*; replace it by PUT, or delete it$/,
-      );
-      expect(logged.at(-1)).to.have.nested.property('fields.key', keyOf('one'));
-      const merge = 'application/merge-patch+json';
-      expect((await call('PATCH', `${notes}/one`, { spec: { text: 'x' } }, merge)).status).to.equal(500);
-      const apply = `${notes}/one?fieldManager=test&force=true`;
-      expect((await call('PATCH', apply, newNote('one'), 'application/apply-patch+yaml')).status).to.equal(500);
-      expect((await call('PUT', `${notes}/one/status`, newNote('one'))).status).to.equal(500);
-      expect((await call('POST', notes, newNote('one'))).status).to.equal(409);
-      expect((await call('PATCH', `${notes}/two`, { spec: { text: 'x' } }, merge)).status).to.equal(200);
-
-      const replaced = await call('PUT', `${notes}/one`, newNote('one'));
-      expect(replaced.status, JSON.stringify(replaced.body)).to.equal(200);
-      expect(await broken()).to.equal('0');
-      expect(await listed()).to.deep.equal(['one', 'two']);
-      await restartWith({});
-      expect((await call('GET', `${notes}/one`)).body).to.deep.equal(replaced.body);
-      expect(logged.filter(({ level }) => level === 'error')).to.deep.equal([]);
+  describe('for a reason:', () => {
+    // Each test leaves a server that was restarted.
+    before(begin);
+    afterEach(async () => {
+      for (const name of ['one', 'two']) expect((await call('DELETE', `${notes}/${name}`)).status).to.equal(200);
     });
-  }
+    after(end);
 
-  it('can be deleted', async () => {
-    await call('POST', notes, newNote('one', {}, { finalizers: ['example.com/wait'] }));
-    await restartWith({ [keyOf('one')]: cut });
-    expect((await call('DELETE', `${notes}/one?propagationPolicy=Foreground`)).status).to.equal(200);
-    expect((await call('GET', `${notes}/one`)).status).to.equal(404);
-    expect(await broken()).to.equal('0');
-    await restartWith({});
-    expect((await call('GET', `${notes}/one`)).status).to.equal(404);
-    expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
-  });
+    for (const [what, change] of Object.entries(breakages)) {
+      it(`${what}: its kind is served, the object is a 500 until it is replaced by PUT`, async () => {
+        for (const name of ['one', 'two']) await call('POST', notes, newNote(name));
+        await restartWith({ [keyOf('one')]: change });
+        expect(logged.filter(({ level }) => level === 'error').map(({ fields }) => fields['key'])).to.deep.equal([
+          keyOf('one'),
+        ]);
+        expect(await broken()).to.equal('1');
+        expect(await listed()).to.deep.equal(['two']);
+        expect((await call('GET', notes)).warning).to.include('1 of notes.notes.example.com: \\"default/one\\"');
 
-  it('keeps its uid when it is replaced, or takes the one that is sent; preconditions hold', async () => {
-    const one = (await call('POST', notes, newNote('one'))).body;
-    const two = (await call('POST', notes, newNote('two'))).body;
-    await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });
-    const { uid, resourceVersion } = one.metadata;
-    const path = `${notes}/one`;
-    expect((await call('PUT', path, newNote('one', {}, { uid: two.metadata.uid }))).status).to.equal(409);
-    expect((await call('PUT', path, newNote('one', {}, { resourceVersion: '1' }))).status).to.equal(409);
-    expect((await call('PUT', path, newNote('two'))).status).to.equal(400);
-    expect((await call('PUT', path, newNote('one', { spec: { text: 7 } }))).status).to.equal(422);
-    const dry = await call('PUT', `${path}?dryRun=All`, newNote('one'));
-    expect(dry.status).to.equal(200);
-    expect((await call('GET', path)).status).to.equal(500);
-    const replaced = await call('PUT', path, newNote('one', {}, { resourceVersion }));
-    expect(replaced.body.metadata.uid).to.equal(uid);
-    const whole = await call('PUT', `${notes}/two`, two as object);
-    expect(whole.status, JSON.stringify(whole.body)).to.equal(200);
-    expect(whole.body.metadata.uid).to.equal(two.metadata.uid);
-  });
+        const read = await call('GET', `${notes}/one`);
+        expect(read.status).to.equal(500);
+        expect(read.body).to.include({ kind: 'Status', reason: 'InternalError' });
+        expect(read.body.message).to.match(
+          /^notes\.notes\.example\.com "one" cannot be read: .*; replace it by PUT, or delete it$/,
+        );
+        expect(logged.at(-1)).to.have.nested.property('fields.key', keyOf('one'));
+        const merge = 'application/merge-patch+json';
+        expect((await call('PATCH', `${notes}/one`, { spec: { text: 'x' } }, merge)).status).to.equal(500);
+        const apply = `${notes}/one?fieldManager=test&force=true`;
+        expect((await call('PATCH', apply, newNote('one'), 'application/apply-patch+yaml')).status).to.equal(500);
+        expect((await call('PUT', `${notes}/one/status`, newNote('one'))).status).to.equal(500);
+        expect((await call('POST', notes, newNote('one'))).status).to.equal(409);
+        expect((await call('PATCH', `${notes}/two`, { spec: { text: 'x' } }, merge)).status).to.equal(200);
 
-  it('is reported to existing watchers when it breaks and when it is deleted', async () => {
-    await call('POST', notes, newNote('one'));
-    await call('POST', notes, newNote('two'));
-    const { resourceVersion } = (await call('GET', notes)).body.metadata;
-    await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: cut });
-    await call('PUT', `${notes}/one`, newNote('one', { spec: { text: 'new' } }));
-    await call('DELETE', `${notes}/two`);
-    for (const selector of ['', '&labelSelector=!x', '&fieldSelector=spec.text=new,metadata.name!=two']) {
-      const query = `watch=true&timeoutSeconds=1&resourceVersion=${resourceVersion}${selector}`;
-      const response = await fetch(`${server.url}${notes}?${query}`);
-      const events = (await response.text())
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal([
-        'ADDED one',
-        'DELETED two',
-      ]);
+        const replaced = await call('PUT', `${notes}/one`, newNote('one'));
+        expect(replaced.status, JSON.stringify(replaced.body)).to.equal(200);
+        expect(await broken()).to.equal('0');
+        expect(await listed()).to.deep.equal(['one', 'two']);
+        await restartWith({});
+        expect((await call('GET', `${notes}/one`)).body).to.deep.equal(replaced.body);
+        expect(logged.filter(({ level }) => level === 'error')).to.deep.equal([]);
+      });
     }
   });
 
-  it('keeps its dependents until it is replaced or deleted', async () => {
-    const refs = async (owner: string): Promise<object> => {
-      const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
-      return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
-    };
-    for (const owner of ['one', 'two', 'three'])
-      await call('POST', notes, newNote(`of-${owner}`, {}, await refs(owner)));
-    await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '', [keyOf('three')]: cut });
-    await eventually(() => server.isIdle());
-    expect(await listed()).to.deep.equal(['of-one', 'of-three', 'of-two']);
-    await call('PUT', `${notes}/one`, newNote('one'));
-    await call('DELETE', `${notes}/two`);
-    await call('DELETE', `${notes}/three`);
-    await eventually(async () => (await listed()).length === 2);
-    await eventually(() => server.isIdle());
-    expect(await listed()).to.deep.equal(['of-one', 'one']);
-  });
+  describe('in use:', () => {
+    beforeEach(begin);
+    afterEach(end);
 
-  it('a namespace: keeps its objects, refuses new ones, and is emptied when it is deleted', async () => {
-    const namespaces = '/api/v1/namespaces';
-    const inShop = notes.replace('default', 'shop');
-    await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
-    for (const name of ['one', 'two']) await call('POST', inShop, newNote(name));
-    const time = new FakeClock();
-    clock = time;
-    await restartWith({
-      '/registry//namespaces/shop': cut,
-      [keyOf('two').replace('default', 'shop')]: cut,
+    it('can be deleted', async () => {
+      await call('POST', notes, newNote('one', {}, { finalizers: ['example.com/wait'] }));
+      await restartWith({ [keyOf('one')]: cut });
+      expect((await call('DELETE', `${notes}/one?propagationPolicy=Foreground`)).status).to.equal(200);
+      expect((await call('GET', `${notes}/one`)).status).to.equal(404);
+      expect(await broken()).to.equal('0');
+      await restartWith({});
+      expect((await call('GET', `${notes}/one`)).status).to.equal(404);
+      expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
     });
-    expect((await call('POST', inShop, newNote('three'))).status).to.equal(500);
-    await eventually(() => server.isIdle());
-    expect((await call('GET', inShop)).body.items).to.have.length(1);
-    expect((await call('DELETE', `${namespaces}/shop`)).status).to.equal(200);
-    await time.advance(5_000);
-    await eventually(async () => (await call('GET', `${namespaces}/shop`)).status === 404);
-    expect((await call('GET', `${inShop}/one`)).status).to.equal(404);
-    expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
-  });
 
-  it('a definition: its kind is a 503 until it is replaced; then its objects are served again', async () => {
-    await call('POST', definitions, definition);
-    await eventually(async () => (await call('GET', boxes)).status === 200);
-    await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
-    await restartWith({ '/registry/apiextensions.k8s.io/customresourcedefinitions/boxes.example.com': cut });
-    const absent = await call('GET', `${boxes}/one`);
-    expect(absent.status).to.equal(503);
-    expect(absent.body.message).to.include('CustomResourceDefinition "boxes.example.com" cannot be read');
-    expect((await call('PUT', `${definitions}/boxes.example.com`, definition)).status).to.equal(200);
-    await eventually(async () => (await call('GET', `${boxes}/one`)).status === 200);
-  });
+    it('keeps its uid when it is replaced, or takes the one that is sent; preconditions hold', async () => {
+      const one = (await call('POST', notes, newNote('one'))).body;
+      const two = (await call('POST', notes, newNote('two'))).body;
+      await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });
+      const { uid, resourceVersion } = one.metadata;
+      const path = `${notes}/one`;
+      expect((await call('PUT', path, newNote('one', {}, { uid: two.metadata.uid }))).status).to.equal(409);
+      expect((await call('PUT', path, newNote('one', {}, { resourceVersion: '1' }))).status).to.equal(409);
+      expect((await call('PUT', path, newNote('two'))).status).to.equal(400);
+      expect((await call('PUT', path, newNote('one', { spec: { text: 7 } }))).status).to.equal(422);
+      const dry = await call('PUT', `${path}?dryRun=All`, newNote('one'));
+      expect(dry.status).to.equal(200);
+      expect((await call('GET', path)).status).to.equal(500);
+      const replaced = await call('PUT', path, newNote('one', {}, { resourceVersion }));
+      expect(replaced.body.metadata.uid).to.equal(uid);
+      const whole = await call('PUT', `${notes}/two`, two as object);
+      expect(whole.status, JSON.stringify(whole.body)).to.equal(200);
+      expect(whole.body.metadata.uid).to.equal(two.metadata.uid);
+    });
 
-  it('is deleted with the definition of its kind', async () => {
-    await call('POST', definitions, definition);
-    await eventually(async () => (await call('GET', boxes)).status === 200);
-    await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
-    await restartWith({ '/registry/example.com/boxes/one': cut });
-    await call('DELETE', `${definitions}/boxes.example.com`);
-    await eventually(async () => (await call('GET', `${definitions}/boxes.example.com`)).status === 404);
-    expect((await call('GET', boxes)).status).to.equal(404);
-    await call('POST', definitions, definition);
-    await eventually(async () => (await call('GET', boxes)).status === 200);
-    expect((await call('GET', `${boxes}/one`)).status).to.equal(404);
-  });
+    it('is reported to existing watchers when it breaks and when it is deleted', async () => {
+      await call('POST', notes, newNote('one'));
+      await call('POST', notes, newNote('two'));
+      const { resourceVersion } = (await call('GET', notes)).body.metadata;
+      await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: cut });
+      await call('PUT', `${notes}/one`, newNote('one', { spec: { text: 'new' } }));
+      await call('DELETE', `${notes}/two`);
+      for (const selector of ['', '&labelSelector=!x', '&fieldSelector=spec.text=new,metadata.name!=two']) {
+        const query = `watch=true&timeoutSeconds=1&resourceVersion=${resourceVersion}${selector}`;
+        const response = await fetch(`${server.url}${notes}?${query}`);
+        const events = (await response.text())
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+        expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal([
+          'ADDED one',
+          'DELETED two',
+        ]);
+      }
+    });
 
-  it('is exported as it is stored', async () => {
-    await call('POST', notes, newNote('one'));
-    await restartWith({ [keyOf('one')]: cut });
-    const response = await fetch(`${server.url}/export`);
-    expect(await response.text()).to.include(`"key":"${keyOf('one')}"`);
+    it('keeps its dependents until it is replaced or deleted', async () => {
+      const refs = async (owner: string): Promise<object> => {
+        const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
+        return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
+      };
+      for (const owner of ['one', 'two', 'three'])
+        await call('POST', notes, newNote(`of-${owner}`, {}, await refs(owner)));
+      await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '', [keyOf('three')]: cut });
+      await eventually(() => server.isIdle());
+      expect(await listed()).to.deep.equal(['of-one', 'of-three', 'of-two']);
+      await call('PUT', `${notes}/one`, newNote('one'));
+      await call('DELETE', `${notes}/two`);
+      await call('DELETE', `${notes}/three`);
+      await eventually(async () => (await listed()).length === 2);
+      await eventually(() => server.isIdle());
+      expect(await listed()).to.deep.equal(['of-one', 'one']);
+    });
+
+    it('a namespace: keeps its objects, refuses new ones, and is emptied when it is deleted', async () => {
+      const namespaces = '/api/v1/namespaces';
+      const inShop = notes.replace('default', 'shop');
+      await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+      for (const name of ['one', 'two']) await call('POST', inShop, newNote(name));
+      const time = new FakeClock();
+      clock = time;
+      await restartWith({
+        '/registry//namespaces/shop': cut,
+        [keyOf('two').replace('default', 'shop')]: cut,
+      });
+      expect((await call('POST', inShop, newNote('three'))).status).to.equal(500);
+      await eventually(() => server.isIdle());
+      expect((await call('GET', inShop)).body.items).to.have.length(1);
+      expect((await call('DELETE', `${namespaces}/shop`)).status).to.equal(200);
+      await time.advance(5_000);
+      await eventually(async () => (await call('GET', `${namespaces}/shop`)).status === 404);
+      expect((await call('GET', `${inShop}/one`)).status).to.equal(404);
+      expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
+    });
+
+    it('a definition: its kind is a 503 until it is replaced; then its objects are served again', async () => {
+      await call('POST', definitions, definition);
+      await eventually(async () => (await call('GET', boxes)).status === 200);
+      await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
+      await restartWith({ '/registry/apiextensions.k8s.io/customresourcedefinitions/boxes.example.com': cut });
+      const absent = await call('GET', `${boxes}/one`);
+      expect(absent.status).to.equal(503);
+      expect(absent.body.message).to.include('CustomResourceDefinition "boxes.example.com" cannot be read');
+      expect((await call('PUT', `${definitions}/boxes.example.com`, definition)).status).to.equal(200);
+      await eventually(async () => (await call('GET', `${boxes}/one`)).status === 200);
+    });
+
+    it('is deleted with the definition of its kind', async () => {
+      await call('POST', definitions, definition);
+      await eventually(async () => (await call('GET', boxes)).status === 200);
+      await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
+      await restartWith({ '/registry/example.com/boxes/one': cut });
+      await call('DELETE', `${definitions}/boxes.example.com`);
+      await eventually(async () => (await call('GET', `${definitions}/boxes.example.com`)).status === 404);
+      expect((await call('GET', boxes)).status).to.equal(404);
+      await call('POST', definitions, definition);
+      await eventually(async () => (await call('GET', boxes)).status === 200);
+      expect((await call('GET', `${boxes}/one`)).status).to.equal(404);
+    });
+
+    it('is exported as it is stored', async () => {
+      await call('POST', notes, newNote('one'));
+      await restartWith({ [keyOf('one')]: cut });
+      const response = await fetch(`${server.url}/export`);
+      expect(await response.text()).to.include(`"key":"${keyOf('one')}"`);
+    });
   });
 });
 

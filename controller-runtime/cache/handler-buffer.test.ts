@@ -25,7 +25,7 @@ describe('HandlerBuffer', () => {
   const bufferFor = (handler: InformerHandler<Person>) =>
     new HandlerBuffer(handler, { report: (error) => errors.push(error) });
 
-  it('delivers later than the push', async () => {
+  it('calls handlers after push has returned', async () => {
     let calls = 0;
     const buffer = bufferFor({ onAdd: () => void (calls += 1) });
     buffer.push(added('a'));
@@ -58,7 +58,7 @@ describe('HandlerBuffer', () => {
     expect(slow.isIdle()).to.equal(true);
   });
 
-  it('reports what a handler throws or rejects with, and goes on', async () => {
+  it('reports what a handler throws or rejects with, and continues', async () => {
     errors.length = 0;
     const names: string[] = [];
     const buffer = bufferFor({
@@ -73,7 +73,7 @@ describe('HandlerBuffer', () => {
     expect(errors.map(String)).to.deep.equal(['Error: bug a', 'Error: bug b']);
   });
 
-  it('gives the event loop its turns while much is waiting', async () => {
+  it('yields to the event loop while many events are waiting', async () => {
     let delivered = 0;
     const buffer = bufferFor({ onAdd: () => void (delivered += 1) });
     for (let index = 0; index < 1000; index += 1) buffer.push(added(`p${index}`));
@@ -110,7 +110,7 @@ describe('HandlerBuffer', () => {
     expect(made).to.equal(2000);
   });
 
-  it('begins no call after remove, not even of what was waiting', async () => {
+  it('starts no call after remove, not even for a waiting event', async () => {
     let calls = 0;
     let removed = 0;
     const buffer: HandlerBuffer<Person> = new HandlerBuffer<Person>(

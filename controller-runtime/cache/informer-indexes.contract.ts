@@ -11,7 +11,7 @@ export function describeIndexes(followed: FollowedCase): void {
     const found = (value: string): readonly string[] =>
       followed.informer.byIndex('tags', value).map(({ spec }) => spec.name);
 
-    it('find objects under each of their values, as they come, change and go', async () => {
+    it('find objects by each of their values while objects are added, changed and deleted', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', tagsOf);
       await one.create('a', { tags: ['red', 'blue'] });
@@ -30,14 +30,14 @@ export function describeIndexes(followed: FollowedCase): void {
       await eventually(() => found('blue').includes('d'));
     });
 
-    it('are filled when they come late', async () => {
+    it('are filled when they are added late', async () => {
       await followed.one.create('a', { tags: ['red'] });
       await followed.run();
       followed.informer.addIndex('tags', tagsOf);
       expect(found('red')).to.deep.equal(['a']);
     });
 
-    it('have the change before handlers learn of it', async () => {
+    it('contain a change before handlers receive it', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', tagsOf);
       const seen: number[] = [];
@@ -48,7 +48,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(seen).to.deep.equal([1]);
     });
 
-    it('find an object under no value when their function throws on it', async () => {
+    it('omit an object for which their function throws', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', ({ spec }) => (spec.tags as readonly string[]).map((tag) => tag.toUpperCase()));
       await one.create('a');
@@ -58,7 +58,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(informer.list()).to.have.length(2);
     });
 
-    it('are of one informer: another that follows the same has its own, under the same name', async () => {
+    it('belong to one informer: another informer of the same kind has its own, under the same name', async () => {
       const { informer, one } = followed;
       const other = await followed.follow({});
       informer.addIndex('tags', tagsOf);

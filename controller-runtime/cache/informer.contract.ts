@@ -32,7 +32,7 @@ function describeCache(followed: FollowedCase): void {
       expect(followed.informer.get({ name: 'a' })).to.equal(undefined);
     });
 
-    it('holds what was there, and follows', async () => {
+    it('contains the existing objects, and follows changes', async () => {
       const [a] = await followed.one.createAll('a', 'b');
       await followed.run();
       const { informer } = followed;
@@ -52,7 +52,7 @@ function describeCache(followed: FollowedCase): void {
       expect(() => Object.assign(cached.spec, { age: 1 })).to.throw(TypeError);
     });
 
-    it('has a change before the handlers learn of it', async () => {
+    it('has a change before the handlers receive it', async () => {
       const ages: (number | undefined)[] = [];
       const { informer } = followed;
       informer.addHandler({
@@ -71,7 +71,7 @@ function describeCache(followed: FollowedCase): void {
 
 function describeHandlers(followed: FollowedCase): void {
   describe('its handlers', () => {
-    it('get what was there first, marked as such, and have synced then', async () => {
+    it('receive the existing objects first, marked as initial, and are synced after that', async () => {
       await followed.one.createAll('a', 'b');
       const record = new HandlerRecord();
       const registration = followed.informer.addHandler(record);
@@ -82,7 +82,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => registration.isIdle());
     });
 
-    it('have synced although there is nothing', async () => {
+    it('are synced although there are no objects', async () => {
       const registration = followed.informer.addHandler({});
       await followed.run();
       await eventually(() => registration.hasSynced());
@@ -125,7 +125,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(3)).to.deep.equal(['initial a', 'delete a', 'add a']);
     });
 
-    it('get what is there when they come late, then what follows', async () => {
+    it('receive the existing objects when they are added late, then later changes', async () => {
       await followed.run();
       const a = await followed.one.create('a');
       await eventually(() => followed.informer.get(keyOf(a)));
@@ -152,7 +152,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => thrown === 2);
     });
 
-    it('are not held back by one that is slow', async () => {
+    it('are not delayed by a slow handler', async () => {
       let release = (): void => {};
       const held = new Promise<void>((resolve) => (release = resolve));
       const slow = followed.informer.addHandler({ onAdd: () => held });
@@ -187,7 +187,7 @@ function describeHandlers(followed: FollowedCase): void {
       }
     });
 
-    it('are called no more once removed', async () => {
+    it('are not called after they are removed', async () => {
       const removed = new HandlerRecord();
       const kept = new HandlerRecord();
       const registration: HandlerRegistration = followed.informer.addHandler(removed);

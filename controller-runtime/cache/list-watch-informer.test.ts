@@ -79,7 +79,7 @@ describe('an informer over list and watch', () => {
     expect(informer.hasSynced()).to.equal(false);
   });
 
-  it('tells handlers of each change in order, and of bookmarks not', async () => {
+  it('calls handlers for each change in order, and not for bookmarks', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList('9', [person('a', '3')]);
@@ -181,7 +181,7 @@ describe('an informer over list and watch', () => {
     expect(logger.entries.map(({ level }) => level)).to.deep.equal(['warn']);
   });
 
-  it('lists again at once when the history is gone, and tells the differences', async () => {
+  it('lists again at once when the history is gone, and reports the differences', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList('9', [person('same', '1'), person('changed', '2'), person('gone', '3')]);
@@ -195,7 +195,7 @@ describe('an informer over list and watch', () => {
     expect(informer.list()).to.have.length(3);
   });
 
-  it('backs off when the history is gone again before anything came', async () => {
+  it('backs off when the history is gone again before any event arrives', async () => {
     source.answerList('9', []);
     source.answerList('30', []);
     source.answerList('31', []);
@@ -207,7 +207,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls.slice(2)).to.deep.equal(['list', 'watch 30', 'list', 'watch 31']);
   });
 
-  it('tells a deletion and an addition when another object has taken the name meanwhile', async () => {
+  it('reports a deletion and an addition when another object has taken the name meanwhile', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     const old = person('a', '3');
@@ -219,7 +219,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.deep.equal(['initial a@3', 'delete a@3', 'add a@25']);
   });
 
-  it('tells a late handler of the present objects first; it has synced when they are delivered', async () => {
+  it('reports the existing objects to a late handler first; it is synced when they are delivered', async () => {
     source.answerList('9', [person('a', '3')]);
     const watch = source.nextWatch();
     run();
@@ -234,7 +234,7 @@ describe('an informer over list and watch', () => {
     expect(registration.hasSynced()).to.equal(true);
   });
 
-  it('has synced a handler of an empty kind', async () => {
+  it('marks a handler of an empty kind as synced', async () => {
     const registration = informer.addHandler({});
     source.answerList('9', []);
     run();
@@ -260,7 +260,7 @@ describe('an informer over list and watch', () => {
     ]);
   });
 
-  it('calls a removed handler no more', async () => {
+  it('does not call a removed handler', async () => {
     const { seen, handler } = recorder();
     const other = recorder();
     const registration = informer.addHandler(handler);
@@ -292,7 +292,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9']);
   });
 
-  it('settles its run only when the handlers have had what was there', async () => {
+  it('settles its run only when the handlers have received the initial objects', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList(
@@ -306,7 +306,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(500);
   });
 
-  it('takes up where it was when it is run again, telling the differences', async () => {
+  it('continues where it was when it is run again, and reports the differences', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList('9', [person('a', '3'), person('b', '4')]);

@@ -77,7 +77,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(2);
   });
 
-  it('tell handlers what went on without them when they are run again, though others went on', async () => {
+  it('report the changes that they missed when they are run again, even if others kept running', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const told: string[] = [];
     first.addHandler({
@@ -114,7 +114,7 @@ describe('the informers of a client', () => {
     expect(forgotten.map((each) => each.deref())).to.deep.equal([undefined]);
   });
 
-  it('ask for metadata alone where that is all they follow', async () => {
+  it('request only metadata when that is all they follow', async () => {
     await run(informer(Person, { metadataOnly: true }));
     expect(source.calls).to.deep.equal([]);
     expect(metadataSource.calls[0]).to.equal('list');

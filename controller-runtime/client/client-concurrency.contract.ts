@@ -13,7 +13,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       spec: { name: 'A', age: Math.min((present?.spec.age ?? 0) + 1, 3) },
     });
 
-    it('makes the object of what it is, and tells what came of it', async () => {
+    it('derives the object from its current state, and reports the result', async () => {
       const name = subject.newCase().name('alice');
       const results: string[] = [];
       for (let call = 0; call < 4; call += 1) {
@@ -24,7 +24,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, name)).metadata.labels).to.deep.equal({ counted: 'yes' });
     });
 
-    it('loses no change of several at once', async () => {
+    it('loses no change of concurrent calls', async () => {
       const name = subject.newCase().name('alice');
       const count = (present: Person | undefined): NewObject<Person> => ({
         metadata: { name },
@@ -57,7 +57,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect(await subject.client.get(Person, name)).to.deep.equal(merged);
     });
 
-    it('writes nothing when the object holds it all', async () => {
+    it('writes nothing when the object already contains everything', async () => {
       const one = await subject.newCase().create('alice', { age: 3, tags: ['x'] });
       const desired = { metadata: { labels: { ...one.metadata.labels } }, spec: { tags: ['x'], age: 3 } };
       expect(await subject.client.ensure(Person, one.metadata.name, desired)).to.deep.equal(one);
@@ -87,7 +87,7 @@ export function describeConcurrency(subject: ContractSubject): void {
   });
 
   describe('writers of one object', () => {
-    it('that read the same revision: one wins, the others get Conflict', async () => {
+    it('that read the same revision: one succeeds, the others get Conflict', async () => {
       const old = await subject.newCase().create('alice', { age: 0 });
       const writes = [1, 2, 3, 4, 5].map((age) => subject.client.update({ ...old, spec: { ...old.spec, age } }));
       const outcomes = await Promise.all(writes.map(reasonOfRejection));
@@ -95,7 +95,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, old.metadata.name)).metadata.version).to.equal(2);
     });
 
-    it('that create it: one wins, the others get AlreadyExists', async () => {
+    it('that create it: one succeeds, the others get AlreadyExists', async () => {
       const one = subject.newCase();
       const outcomes = await Promise.all([1, 2, 3].map(() => reasonOfRejection(one.create('alice'))));
       expect(outcomes).to.have.members(['AlreadyExists', 'AlreadyExists', 'resolved']);

@@ -34,7 +34,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.delete(Person, metadata.name, { preconditions })).to.equal(undefined);
     });
 
-    it('declares an object deleted that a finalizer holds; it stays readable', async () => {
+    it('marks an object with a finalizer as deleted; it stays readable', async () => {
       const { metadata } = await createHeld();
       const deleted = await subject.client.delete(Person, metadata.name);
       expect(deleted?.metadata.deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
@@ -42,7 +42,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.get(Person, metadata.name)).to.deep.equal(deleted);
     });
 
-    it('removes it when the last finalizer is taken away', async () => {
+    it('removes it when the last finalizer is removed', async () => {
       const { metadata } = await createHeld();
       const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
       await subject.client.update({ ...deleted, metadata: { ...deleted.metadata, finalizers: [] } });
@@ -59,7 +59,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await reasonOfRejection(created)).to.equal('AlreadyExists');
     });
 
-    it('gives the name free for another object, with another uid', async () => {
+    it('makes the name available for another object, with another uid', async () => {
       const one = subject.newCase();
       const first = await one.create('alice');
       await subject.client.delete(Person, first.metadata.name);

@@ -18,7 +18,7 @@ export function describeWatches(subject: ContractSubject): void {
     subject.client.patch(Person, name, { type: 'merge', patch: { spec: { age } } });
 
   describe('watch', () => {
-    it('hands on every change after a revision, once and in order, with the object as it then was', async () => {
+    it('yields every change after a revision, once and in order, with the object of that revision', async () => {
       const one = subject.newCase();
       await one.create('before');
       const from = await revision();
@@ -37,7 +37,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(Object.isFrozen(watch.person(1).spec)).to.equal(true);
     });
 
-    it('begins with the present objects when no revision is given', async () => {
+    it('starts with the existing objects when no revision is given', async () => {
       const one = subject.newCase();
       await one.createAll('a', 'b');
       const watch = one.watch({});
@@ -64,7 +64,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(Number(watch.person(2).metadata.resourceVersion)).to.be.at.least(1);
     });
 
-    it('hands on no bookmark unasked', async () => {
+    it('yields no bookmark unless bookmarks are allowed', async () => {
       const one = subject.newCase();
       await one.create('a');
       const watch = one.watch({ sendInitialEvents: true });

@@ -80,7 +80,7 @@ function describeCreation(subject: ContractSubject): void {
       expect((await subject.client.create(Person, draft)).spec).to.deep.equal({ name: 'alice' });
     });
 
-    it('reject what is absent with NotFound', async () => {
+    it('reject an absent object with NotFound', async () => {
       expect(await reasonOfRejection(subject.client.get(Person, 'nobody'))).to.equal('NotFound');
     });
   });
@@ -169,7 +169,7 @@ function describeStatus(subject: ContractSubject): void {
       expect(await reasonOfRejection(another)).to.equal('Conflict');
     });
 
-    it('is kept by an update that says nothing of it', async () => {
+    it('is kept by an update that omits it', async () => {
       const { status: _status, ...object } = await subject.client.updateStatus(
         await subject.newCase().create('alice'),
         {
@@ -205,7 +205,7 @@ function describePatch(subject: ContractSubject): void {
       expect((await subject.client.get(Person, metadata.name)).spec.age).to.equal(3);
     });
 
-    it('touches status only when told to', async () => {
+    it('changes status only when requested', async () => {
       const { metadata, spec } = await subject.newCase().create('alice');
       const patch = { spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const options = { subresource: 'status' } as const;
@@ -215,7 +215,7 @@ function describePatch(subject: ContractSubject): void {
       expect(updated.metadata.generation).to.equal(1);
     });
 
-    it('takes a resourceVersion in it for a precondition', async () => {
+    it('treats a resourceVersion in the patch as a precondition', async () => {
       const stale = patched({ type: 'merge', patch: { metadata: { resourceVersion: '1' }, spec: { age: 4 } } });
       expect(await reasonOfRejection(stale)).to.equal('Conflict');
     });
@@ -252,7 +252,7 @@ function describeDryRun(subject: ContractSubject): void {
       expect(await client.get(Person, name)).to.deep.equal(old);
     });
 
-    it('rejects what the write itself would be rejected for', async () => {
+    it('rejects what the write itself would reject', async () => {
       const one = subject.newCase();
       await one.create('alice');
       expect(await reasonOfRejection(subject.client.create(Person, one.draft('alice'), options))).to.equal(

@@ -48,7 +48,7 @@ describe("a controller whose author's code", () => {
     expect(runs).to.deep.equal(['ada', 'ada']);
   });
 
-  it('has a predicate that throws reconciles what it could not judge', async () => {
+  it('has a predicate that throws runs reconcile for that event', async () => {
     const predicate = (): boolean => {
       throw new Error('bad predicate');
     };
@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws what has no text is tried again as after any error', async () => {
+  it('throws a value without a text is retried as after any error', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -191,7 +191,7 @@ describe('a controller with options of its own', () => {
     expect(runs).to.deep.equal(['ada resync', 'bob resync']);
   });
 
-  it('refuses options that are none, and names them', () => {
+  it('refuses invalid options, and names them', () => {
     const reconcile = (): void => {};
     expect(() => controller(Person, { reconcile, resync: 0 })).to.throw(RangeError, 'resync');
     expect(() => controller(Person, { reconcile, resync: 'often' })).to.throw(RangeError, 'often');

@@ -121,7 +121,7 @@ describe('a controller', () => {
     expect(times).to.deep.equal([0, 5, 600_005]);
   });
 
-  it('takes a delay that is none for an error of the reconciler', async () => {
+  it('treats an invalid delay as an error of the reconciler', async () => {
     const at = harnessFor({ reconcile: () => ({ after: 'soon' }) });
     await at.person('ada');
     await at.start();
@@ -146,7 +146,7 @@ describe('a controller', () => {
     expect(runs).to.equal(2);
   });
 
-  it('parks a key whose retries are used up, and shows it', async () => {
+  it('parks a key whose retries are exhausted, and shows it', async () => {
     let runs = 0;
     const at = harnessFor({
       retryLimit: 2,
@@ -214,7 +214,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('runs again after a conflict with a change that alone would not make it run', async () => {
+  it('runs again after a conflict for a change that would not start a run otherwise', async () => {
     const owners: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -253,7 +253,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('tells why it runs', async () => {
+  it('reports why it runs', async () => {
     const reasons: unknown[] = [];
     const at = harnessFor({
       owns: [Badge],

@@ -108,7 +108,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other', finalizer]);
   });
 
-  it('does not clean up twice when the cache still shows the finalizer that is gone', async () => {
+  it('does not start a second cleanup when the cache still shows the removed finalizer', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -129,7 +129,7 @@ describe('cleanup and the finalizer that it implies', () => {
     await at.idle();
   });
 
-  it('is taken off by a controller that has no cleanup any more', async () => {
+  it('is removed by a controller that no longer has a cleanup', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');

@@ -149,7 +149,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('is not seen any more once its next run finds that it deleted the object', async () => {
+  it('is invisible once its next run finds that it deleted the object', async () => {
     let runs = 0;
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -168,7 +168,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('is no write when status and dependents are as they should be', async () => {
+  it('is empty when status and dependents are as wanted', async () => {
     const at = harnessFor({
       owns: [Badge],
       async reconcile({ object, ensure, status }) {

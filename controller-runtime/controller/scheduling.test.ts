@@ -6,7 +6,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe('when a controller runs', () => {
   const harnessFor = eachHarness();
 
-  it('lets changes go before the objects that a resync brings', async () => {
+  it('handles changes before the objects that a resync enqueues', async () => {
     const runs: string[] = [];
     let letGo: (() => void) | undefined;
     let isBlocked = false;
@@ -33,7 +33,7 @@ describe('when a controller runs', () => {
     expect(runs).to.deep.equal(['ada', 'eve', 'bob', 'ada']);
   });
 
-  it('gives the event loop a turn after 64 runs that wait for nothing', async () => {
+  it('yields to the event loop after 64 runs that wait for nothing', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     for (let index = 0; index < 500; index += 1) await at.person(`p${index}`);
@@ -72,7 +72,7 @@ describe('when a controller runs', () => {
     await at.idle();
   });
 
-  it('warns of a key that runs hot in each minute in which it does', async () => {
+  it('warns of a hot key once in each minute', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();

@@ -99,7 +99,7 @@ describe('a leader elector', () => {
     });
   }
 
-  it('tries again after one to 2.2 retry periods, by chance', async () => {
+  it('retries after one to 2.2 retry periods, at random', async () => {
     await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, leaseTransitions: 4 });
     const tries: number[] = [];
     client.intercept = () => void tries.push(clock.monotonicMs());
@@ -257,7 +257,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('stays in its term when the response to a renewal is lost', async () => {
+  it('keeps its term when the response to a renewal is lost', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -298,7 +298,7 @@ describe('a leader elector', () => {
     await releasing;
   });
 
-  it('is not elected any more once it is stopped', async () => {
+  it('is not elected after it is stopped', async () => {
     await makeLease({ holderIdentity: 'other', leaseDurationSeconds: 1 });
     const stop = new AbortController();
     const electing = candidate('a').acquire(stop.signal);
@@ -309,7 +309,7 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ holderIdentity: 'other' });
   });
 
-  it('refuses options that cannot work, naming them', () => {
+  it('refuses options that cannot work, and names them', () => {
     const wrong: [Partial<LeaderElectionOptions>, string][] = [
       [{ leaseDurationMs: '10s' }, 'leaderElection.leaseDurationMs: must be more than renewDeadlineMs'],
       [{ leaseDurationMs: 15_500 }, 'leaderElection.leaseDurationMs: must be whole seconds'],

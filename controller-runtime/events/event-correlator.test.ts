@@ -27,7 +27,7 @@ describe('EventCorrelator', () => {
     expect(second).to.include({ name: first?.name, count: 2, firstTime: first?.firstTime, lastTime: clock.now() });
   });
 
-  it('keeps apart what differs in object, type, reason or message', () => {
+  it('distinguishes events that differ in object, type, reason or message', () => {
     const other = { ...object, uid: 'u2' };
     const events = [happens(), happens({ object: other }), happens({ type: 'Warning' }), happens({ reason: 'Left' })];
     events.push(happens({ message: 'bye' }));
@@ -67,7 +67,7 @@ describe('EventCorrelator', () => {
     expect(event?.name).to.match(/^a{235}\.\d{16}$/);
   });
 
-  it('forgets what was longest ago beyond 4,096 keys', () => {
+  it('forgets the oldest of more than 4,096 keys', () => {
     happens();
     for (let index = 0; index < 4096; index += 1)
       happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });

@@ -59,7 +59,7 @@ describe('an event recorder', () => {
     },
   });
 
-  it('writes text that the server takes, wherever it is cut off', async () => {
+  it('writes text that the server accepts, wherever it is cut off', async () => {
     recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
     await eventually(() => recorder.isIdle());
     const [[, { reason, message }]] = sent as [Sent];
@@ -106,7 +106,7 @@ describe('an event recorder', () => {
     expect(sent[0]?.[1].involvedObject.namespace).to.equal('team-a');
   });
 
-  it('creates an event again that is gone', async () => {
+  it('creates an event again when it has been deleted', async () => {
     recorder.event(person(), 'Normal', 'Greeted', 'hello');
     await eventually(() => recorder.isIdle());
     troubles = [new ApiError('NotFound', 'gone')];
@@ -142,7 +142,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('never throws, whatever it is given, and cuts off what is too long', async () => {
+  it('never throws, whatever its arguments, and shortens long texts', async () => {
     const bad = recorder as unknown as { event(...args: unknown[]): void };
     for (const args of [
       [],
@@ -182,7 +182,7 @@ describe('an event recorder', () => {
     expect(recorder.isIdle()).to.equal(true);
   });
 
-  it('does not wait for a server that is away when it is closed', async () => {
+  it('does not wait for an unreachable server when it is closed', async () => {
     troubles = [new ApiError('ServiceUnavailable', 'down'), new ApiError('ServiceUnavailable', 'down')];
     recorder.event(person(), 'Normal', 'First', 'hello');
     await eventually(() => clock.pendingTimers === 1);

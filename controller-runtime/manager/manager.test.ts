@@ -97,7 +97,7 @@ describe('a manager', () => {
     expect(at.lines('warn')).to.deep.equal([]);
   });
 
-  it('logs no error of a run that ends because it was told to stop', async () => {
+  it('logs no error of a run that is stopped', async () => {
     const at = harnessFor({
       controllers: [
         controller(Person, {
@@ -193,7 +193,7 @@ describe('a manager', () => {
     expect(at.lines('error')[0]?.fields).to.include({ part: 'broken' });
   });
 
-  it('keeps a controller in sight when a runnable of the same name fails', async () => {
+  it('keeps following a controller when a runnable of the same name fails', async () => {
     const broken: Runnable = { name: 'greeter', run: () => Promise.reject(new Error('boom')) };
     const at = harnessFor({ runnables: [broken], controllers: [greeter(() => Promise.reject(new Error('later')))] });
     await at.person('ada');
@@ -201,7 +201,7 @@ describe('a manager', () => {
     await at.holds(() => at.manager.stateOf('greeter', 'ada')?.state === 'delayed');
   });
 
-  it('survives a reconciler that throws no error at all', async () => {
+  it('survives a reconciler that throws a value that is not an Error', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [

@@ -8,7 +8,7 @@ describe('back-off', () => {
     expect(delays).to.deep.equal([10, 20, 40, 80, 100, 100, 100, 100]);
   });
 
-  it('lets so many retries go at once, then as many as come in a second, whatever the key', () => {
+  it('allows a burst of retries at once, then a limited rate over all keys', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 3 });
     const delays = Array.from({ length: 6 }, () => backoff.delayMs(1, 5000));
     expect(delays).to.deep.equal([5, 5, 5, 100, 200, 300]);
@@ -19,7 +19,7 @@ describe('back-off', () => {
     expect([backoff.delayMs(7, 0), backoff.delayMs(7, 0), backoff.delayMs(1, 0)]).to.deep.equal([320, 320, 200]);
   });
 
-  it('gains turns while nothing fails, not more than the burst', () => {
+  it('regains turns while nothing fails, up to the burst', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 2 });
     for (let failure = 0; failure < 4; failure += 1) backoff.delayMs(1, 0);
     expect(backoff.delayMs(1, 200)).to.equal(100);

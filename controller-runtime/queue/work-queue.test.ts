@@ -92,7 +92,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(0);
   });
 
-  it('treats a delay of nothing, or less, as a plain add', () => {
+  it('treats a delay of zero or less as a plain add', () => {
     const queue = queueWith();
     queue.addAfter('a', 0);
     queue.addAfter('b', -5);
@@ -100,7 +100,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('holds a delay that exceeds what a timer can hold', async () => {
+  it('accepts a delay that exceeds the maximum of a timer', async () => {
     const queue = queueWith();
     const sixtyDaysMs = 60 * 86_400_000;
     queue.addAfter('a', sixtyDaysMs);
@@ -250,7 +250,7 @@ describe('WorkQueue', () => {
     ]);
   });
 
-  it('tells each time that a key became ready', async () => {
+  it('reports each time that a key becomes ready', async () => {
     let told = 0;
     const queue = queueWith({ onReady: () => (told += 1) });
     queue.add('a');

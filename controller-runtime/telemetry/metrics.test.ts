@@ -49,7 +49,7 @@ describe('Metrics', () => {
     expect(metrics.text().match(/# TYPE/g)).to.have.length(1);
   });
 
-  it('refuses a name that is another metric already, and names that Prometheus does not take', () => {
+  it('refuses a name that another type of metric has, and names that Prometheus does not accept', () => {
     const metrics = new Metrics();
     metrics.counter({ name: 'runs_total', help: 'x' });
     expect(() => metrics.gauge({ name: 'runs_total', help: 'x' })).to.throw('there is a metric runs_total already');
@@ -70,7 +70,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
   });
 
-  it('reads samples when it is asked, until they end, and does without those that fail', () => {
+  it('reads samples on request, until they end, and skips those that fail', () => {
     const metrics = new Metrics();
     let depth = 1;
     const end = metrics.sample({ name: 'depth', help: 'x', type: 'gauge', labels: ['name'] }, () => [[['a'], depth]]);

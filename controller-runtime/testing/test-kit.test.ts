@@ -50,7 +50,7 @@ describe('createTestKit', () => {
     expect(reconciled).to.deep.equal(['a@3', 'b@12']);
   });
 
-  it('says what is still busy when it does not settle', async () => {
+  it('names what is still busy when it does not settle', async () => {
     source.answerList('9', []);
     source.lastList = { revision: '12', items: [person('b', '12')] };
     const failure = await kit.settle({ timeoutMs: 50 / testPatienceMs(1) }).then(

@@ -3,7 +3,9 @@ import type { Client } from '../client/client.ts';
 import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import { createManager } from '../manager/manager.ts';
 import type { Manager } from '../manager/manager.ts';
+import { expectConverged } from './expect-converged.ts';
 import { errorLogger } from './fakes/error-logger.ts';
+import type { ExternalSystem } from './fakes/external-system.ts';
 import { FollowedKinds } from './fakes/followed-kinds.ts';
 import { settle } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
@@ -16,6 +18,8 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
   readonly logger?: Logger;
   /** Other parts that may be busy, such as the server's garbage collection. Default none. */
   readonly participants?: readonly Participant[];
+  /** The external systems that {@link TestKit.expectConverged} watches. Default none. */
+  readonly externalSystems?: readonly ExternalSystem[];
 };
 
 export interface TestKit {
@@ -27,13 +31,19 @@ export interface TestKit {
    * Delayed keys do not count. Rejects after the time-out (default 5000 ms of real time), and names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
+  /**
+   * Settles, and then runs the controllers once more for every object, as a restart of their process does. Rejects when a run
+   * sends a write or calls an external system; the message names the first write and the fields that it changed. Writes are
+   * carried out.
+   */
+  expectConverged(options?: SettleOptions): Promise<void>;
   /** Stops the controllers; resolves when all of it has stopped. The client and its server keep running. */
   stop(): Promise<void>;
 }
 
 /** Runs controllers against a running server, for tests that wait until there is nothing left to do. */
 export function createTestKit(options: TestKitOptions): TestKit {
-  const { controllers = [], clock, logger = errorLogger, participants = [] } = options;
+  const { controllers = [], clock, logger = errorLogger, participants = [], externalSystems = [] } = options;
   const client = 'client' in options ? options.client : options.server.client;
   const followed = new FollowedKinds();
   const manager = createManager({
@@ -53,6 +63,12 @@ export function createTestKit(options: TestKitOptions): TestKit {
     client,
     manager,
     settle: (settleOptions) => settle([managed, ...participants], settleOptions),
+    expectConverged: async (settleOptions) => {
+      const all = [managed, ...participants];
+      await settle(all, settleOptions);
+      const parts = { client, controllers, clock, logger, externalSystems, participants: all };
+      await expectConverged(parts, settleOptions);
+    },
     stop: async () => {
       stop.abort();
       await stopped;

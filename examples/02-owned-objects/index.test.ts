@@ -42,7 +42,7 @@ describe('example 02: owned objects', () => {
   const setFinalizers = (finalizers: readonly string[]): Promise<ApiObject> =>
     client.patch(Page, 'blog.news', { type: 'merge', patch: { metadata: { finalizers } } });
 
-  it('makes what a site consists of, owned by it, and sums up how that is', async () => {
+  it('creates the objects of a site, owned by it, and summarizes their state', async () => {
     expect(await everything()).to.deep.equal([['blog.about', 'blog.news'], ['blog.team'], ['blog']]);
     const site = await client.get(Site, 'blog');
     const { metadata, spec } = await client.get(Page, 'blog.about');
@@ -66,7 +66,7 @@ describe('example 02: owned objects', () => {
     expect(site.status?.observedGeneration).to.equal(1);
   });
 
-  it('follows a change of the spec: changes, adds and takes away, and leaves alone what others made', async () => {
+  it('follows a change of the spec: changes, adds and deletes its objects, and does not change others', async () => {
     const notOurs = { metadata: { name: 'guestbook' }, spec: { site: 'blog', title: 'Guests' } };
     await client.create(Page, notOurs);
     const { metadata: before } = await client.get(Page, 'blog.about');
@@ -82,7 +82,7 @@ describe('example 02: owned objects', () => {
     expect((await client.get(Site, 'blog')).status?.observedGeneration).to.equal(2);
   });
 
-  it('brings back what is deleted, and sets right what is changed', async () => {
+  it('restores deleted and changed objects', async () => {
     const { metadata: before } = await client.get(Certificate, 'blog');
     await client.delete(Certificate, 'blog');
     await client.patch(Page, 'blog.news', { type: 'merge', patch: { spec: { title: 'Fake news' } } });

@@ -73,7 +73,7 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Running', observedGeneration: 2 });
   });
 
-  it('makes the machine again that the cloud has lost', async () => {
+  it('creates a machine again that the cloud has lost', async () => {
     const uid = await create();
     await pass(6);
     cloud.lose();
@@ -108,7 +108,7 @@ describe('example 03: external system', () => {
     expect(statesInCloud()).to.deep.equal([`${uid} small starting`]);
   });
 
-  it('makes one machine, even when it does not hear that it was made', async () => {
+  it('creates one machine, even when the response is lost', async () => {
     cloud.trouble = 'hangs up on writes';
     const uid = await create();
     expect(await statusOf()).to.equal(undefined);
@@ -118,7 +118,7 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Running', address: '10.0.0.1' });
   });
 
-  it('says why the cloud refuses, in the status and by an event, and asks again once the spec changes', async () => {
+  it('reports why the cloud refuses, in the status and by an event, and retries once the spec changes', async () => {
     const uid = await create('huge');
     const refusal = 'the cloud refuses: "size must be one of small, large"';
     expect(await statusOf()).to.include({ phase: 'Refused', message: refusal });

@@ -47,7 +47,7 @@ describe('addPart', () => {
     expect(await read('controllers/audit.ts')).to.include("from '../kinds/order.ts'");
   });
 
-  it('overwrites nothing, and leaves index.ts as it was', async () => {
+  it('overwrites nothing, and does not change index.ts', async () => {
     await writeFile(join(folder, 'kinds', 'invoice.test.ts'), 'mine');
     const before = await read('index.ts');
     expect(await add({ type: 'kind', name: 'Invoice' })).to.include('kinds/invoice.test.ts exists already');

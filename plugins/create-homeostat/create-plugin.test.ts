@@ -60,7 +60,7 @@ describe('create-homeostat', () => {
     );
   });
 
-  it('asks on a terminal for what no option says', async () => {
+  it('asks on a terminal for values that no option sets', async () => {
     const environment = environmentOf(['market', '', 'Stall']);
     const plugin = join(folder, 'shop');
     expect(await runCreate([plugin], environment)).to.equal(0);

@@ -113,7 +113,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal(undefined);
   });
 
-  it('are gone when it has stopped, and what is under way then fails; other plugins’ stay', async () => {
+  it('are removed when it has stopped, pending calls then fail, and those of other plugins stay', async () => {
     let isAsked = false;
     const hang: AdmissionHooks<Widget> = {
       ...marks('more'),
@@ -143,7 +143,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('base');
   });
 
-  it('have a say as long as its kinds are served, while it stops too', async () => {
+  it('are called as long as its kinds are served, also while it stops', async () => {
     let refused: unknown;
     add('base', {
       models: [widget],
@@ -171,7 +171,7 @@ describe('the hooks of a plugin', () => {
     expect(() => context?.admission.add(admit(widget, {}))).to.throw('the plugin is being stopped');
   });
 
-  it('of a plugin that failed to start are gone as well', async () => {
+  it('of a plugin that failed to start are removed as well', async () => {
     add('base', { models: [widget] });
     const start = (): never => {
       throw new Error('no');
@@ -215,7 +215,7 @@ describe('admit', () => {
     }
   });
 
-  it('names what is no hook, and what is wrong with one', () => {
+  it('refuses a value that is not a hook, and names what is wrong with one', () => {
     expect(() => admit(widget, { onRead: () => undefined, onCreate: 7 } as never)).to.throw(
       TypeError,
       'hooks of Widget: "onRead" is unknown; there are onCreate, onUpdate, onDelete; "onCreate" must be a function',

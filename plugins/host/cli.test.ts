@@ -213,7 +213,7 @@ describe('homeostat in a process of its own [slow]', () => {
       expect(command.stdout).to.not.include('EPIPE');
     });
 
-    it('goes on without an installed plugin that fails', async () => {
+    it('continues without an installed plugin that fails', async () => {
       const plugins = await makeFolder({ 'bad/plugin.yaml': 'name: bad\nversion: 1.0.0\n' });
       const good = await makePlugin('good', 'export default {};');
       const command = serve('--strict', '--plugin', good, '--plugins-dir', plugins);
@@ -233,7 +233,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited, command.stdout).to.equal(0);
   });
 
-  it('refuses a folder of plugins that is not there', async () => {
+  it('refuses an absent folder of plugins', async () => {
     const command = serve('--plugins-dir', '/nowhere/plugins');
     expect(await command.exited).to.equal(2);
     expect(command.stderr).to.equal(
@@ -330,7 +330,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   }
 
-  it('logs an unhandled rejection, with the plugin, and goes on', async () => {
+  it('logs an unhandled rejection, with the plugin, and continues', async () => {
     const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
     const command = serve('--plugin', await makePlugin('rejects', main));
     const { url } = await command.line('ready');
@@ -373,7 +373,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited).to.equal(0);
   });
 
-  it('logs an exception that may be anybody’s, stops in order, and exits with 1', async () => {
+  it('logs an exception of unknown origin, stops in order, and exits with 1', async () => {
     const main = "export default { start() { setImmediate(() => { throw 'without a stack'; }); } };";
     const command = serve('--plugin', await makePlugin('throws', main));
     expect(await command.exited).to.equal(1);
@@ -381,7 +381,7 @@ describe('homeostat in a process of its own [slow]', () => {
     await command.line('stopped');
   });
 
-  it('lets no request in without the token of its environment, and never shows it', async () => {
+  it('refuses requests without the token of its environment, and never prints it', async () => {
     const token = 'correct-horse-battery-staple';
     const command = run(['serve', '--port', '0', '--database', 'memory:', '--hints', '--log-level', 'debug'], {
       HOMEOSTAT_TOKEN: token,
@@ -397,7 +397,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stdout + command.stderr).to.not.include(token);
   });
 
-  it('refuses to let everybody in beyond this machine, or beside a token', async () => {
+  it('refuses to allow all requests beyond this machine, or together with a token', async () => {
     for (const [args, text] of [
       [
         ['--auth', 'open', '--host', '0.0.0.0', '--insecure'],

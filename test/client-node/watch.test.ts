@@ -144,7 +144,7 @@ describe('client-node, watching over TLS with a token', () => {
       expect(informer.list()).to.have.length(1);
     });
 
-    it('goes on where it was, without another list, when the server ends its watch', async () => {
+    it('continues where it was, without another list, when the server ends its watch', async () => {
       await create('bob');
       await eventually(() => seen.length === 2);
       await clock.advance(61 * 60_000);
@@ -155,7 +155,7 @@ describe('client-node, watching over TLS with a token', () => {
       expect(lists).to.equal(1);
     });
 
-    it('goes on where it was, without another list, when its connection is cut', async () => {
+    it('continues where it was, without another list, when its connection is cut', async () => {
       const proxy = await TcpProxy.start(server.http.api.url);
       const through = new KubeConfig();
       through.loadFromFile(server.kubeconfig);

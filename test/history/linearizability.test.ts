@@ -64,7 +64,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), missed)).to.equal(false);
   });
 
-  it('takes a write that changes nothing for a read', () => {
+  it('treats a write that changes nothing as a read', () => {
     const touch = operation([5, 6], { verb: 'touch', value: 'v1', expect: { revision: 1 } }, shown(v1));
     expect(isLinearizable(created(1, 2), touch, read(7, 8, v1))).to.equal(true);
     expect(isLinearizable(created(1, 2), updated(3, 4, v2), touch)).to.equal(false);
@@ -107,7 +107,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), ...unknown, read(50, 51, state(9, { value: 'y' })))).to.equal(false);
   });
 
-  it('takes a list for a read of every object that it was asked for', () => {
+  it('treats a list as a read of every object in its range', () => {
     const listing = { client: 'c', keys: ['a'], states: new Map(), revision: 1, call: 3, return: 4 };
     const violations = checkLinearizability(history({ operations: [created(1, 2)], listings: [listing] }));
     expect(violations).to.have.length(1);

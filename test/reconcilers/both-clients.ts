@@ -40,7 +40,7 @@ export async function runControllers(transport: Transport, options: RunOptions):
   const { models, controllers, before, startTime } = options;
   const clock = new FakeClock(startTime === undefined ? undefined : Date.parse(startTime));
   const server = await startTestServer({ clock, models });
-  const client = transport === 'in process' ? server.client : createClient(server.url, { clock });
+  const client = transport === 'in process' ? server.client : createClient(server.url);
   await before?.(server.client);
   const faulty = createFaultyClient(client, { clock });
   const start = (): TestKit => createTestKit({ client: faulty.client, controllers, clock });

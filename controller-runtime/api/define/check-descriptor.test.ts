@@ -133,7 +133,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ group: 'A' }, { reservedAllowed: true })).attribute).to.equal('group');
   });
 
-  it('refuses indexes with one name, those that every model has, and what is no index [spec 2.8-name-unique, 2.8-defaults-not-again]', () => {
+  it('refuses duplicate index names, the names of default indexes, and a value that is not an index [spec 2.8-name-unique, 2.8-defaults-not-again]', () => {
     const indexFunc = simpleAttribute(person, () => 'x');
     const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
     expect(errorOf(() => check({ indexes: [spec, spec] })).message).to.include('index spec.name: is declared twice');
@@ -189,7 +189,7 @@ describe('checkDescriptor', () => {
     }
   });
 
-  it('refuses defaults of another type, and those that an enum has not', () => {
+  it('refuses defaults of another type, and defaults that the enum does not contain', () => {
     const rules = [
       [{ type: 'integer', default: '3' }, 'default "3" is not of type integer'],
       [{ type: 'string', default: {} }, 'default {} is not of type string'],
@@ -210,7 +210,7 @@ describe('checkDescriptor', () => {
     for (const field of fine) expect(() => check(withField(field)), JSON.stringify(field)).not.to.throw();
   });
 
-  it('refuses references and patterns that are no text, references that are not local, lead nowhere, or never get past themselves', () => {
+  it('refuses references and patterns that are not texts, and references that are not local, unresolved or circular', () => {
     const rules = [
       [{ $ref: 'https://example.com/schema.json' }, 'is not local'],
       [{ $ref: '#/components/schemas/Nobody' }, '"Nobody"'],

@@ -106,7 +106,7 @@ describe('defineModel', () => {
     expect(tree.components['Tree']?.properties?.['spec']).to.deep.equal({ $ref: '#/components/schemas/Tree' });
   });
 
-  it('writes what libraries say of unions, null, records and anything in the words of components', () => {
+  it('writes unions, null, records and unknown of schema libraries in the form of components', () => {
     expect(fieldOf(Type.Union([Type.String(), Type.Null()]))).to.deep.equal({ type: 'string', nullable: true });
     expect(fieldOf({ type: ['integer', 'null'] })).to.deep.equal({ type: 'integer', nullable: true });
     expect(fieldOf(Type.Record(Type.String(), Type.Integer()))).to.deep.equal({
@@ -214,7 +214,7 @@ describe('defineModel', () => {
     expect(() => specOf(shared)).to.throw(ModelError, /at most 100000 schemas/);
   });
 
-  it('refuses fields of the envelope, a root that is no object, names used twice and a malformed gvk [spec 2.2-author-defines]', () => {
+  it('refuses fields of the envelope, a root that is not an object, duplicate names and a malformed gvk [spec 2.2-author-defines]', () => {
     expect(() => model({ type: 'object', properties: { metadata: { type: 'string' } } })).to.throw(
       ModelError,
       /Thing\.metadata: is part/,
@@ -257,7 +257,7 @@ describe('defineModel', () => {
     expect(unique.indexes[0]).to.include({ name: 'spec.slug', order: 'DESC', unique: true });
   });
 
-  it('refuses an index on a path that leads nowhere, to an object, or that exists already', () => {
+  it('refuses an index on a path that is unresolved, leads to an object, or exists already', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },
@@ -268,7 +268,7 @@ describe('defineModel', () => {
     expect(() => model(schema, ['metadata.name'])).to.throw(ModelError, /index metadata\.name/);
   });
 
-  it('goes through references, maps and arrays on the way of a path', () => {
+  it('resolves references, maps and arrays along a path', () => {
     const schema = {
       type: 'object',
       $defs: { Port: { type: 'object', properties: { number: { type: 'integer' } } } },
@@ -294,7 +294,7 @@ describe('defineModel', () => {
     expect(other?.valuesOf(object)).to.deep.equal([]);
   });
 
-  it('reports a stored value of another type than the index is of, with path and value', () => {
+  it('reports a stored value of another type than its index, with path and value', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { field: { type: 'integer' } } } },

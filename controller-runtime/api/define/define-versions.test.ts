@@ -72,7 +72,7 @@ describe('defineVersions', () => {
     });
   }
 
-  it('is refused at registration where no version is served, and taken where another than the stored one is', () => {
+  it('is refused at registration when no version is served, and accepted when a version other than the stored one is', () => {
     const hidden = thing('v2', { served: false });
     const check = (served: boolean): void =>
       checkDescriptor(defineVersions(hidden, [{ model: thing('v1', { served }), ...convert }]), rules);

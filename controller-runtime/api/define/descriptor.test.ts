@@ -132,7 +132,7 @@ describe('descriptorOf', () => {
     });
   });
 
-  it('refuses a requireMode that is none, and unknown keys of @GVK', () => {
+  it('refuses an unknown requireMode, and unknown keys of @GVK', () => {
     expect(() => describeField({ type: 'string', requireMode: 'required' as never })).to.throw(
       ModelError,
       /Thing\.field: requireMode "required" must be REQUIRED or NOT_REQUIRED/,
@@ -168,7 +168,7 @@ describe('descriptorOf', () => {
     expect(describeField(attributes).components['Thing']?.properties?.['field']).to.deep.equal(attributes);
   });
 
-  it('refuses a class that is no extension, by its name [spec 1-step-extends, 2.1-extends]', () => {
+  it('refuses a class that does not extend Extension, and names it [spec 1-step-extends, 2.1-extends]', () => {
     class Loose {}
     // @ts-expect-error the compiler refuses it, too
     expect(() => descriptorOf(Loose)).to.throw(ModelError, 'the class Loose must extend AbstractExtension');
@@ -214,7 +214,7 @@ describe('descriptorOf', () => {
     });
   }
 
-  it('refuses a field of the envelope, and decorators in places that hold no field of an object [spec 2.2-author-defines]', () => {
+  it('refuses a field of the envelope, and decorators on members that are not fields of an object [spec 2.2-author-defines]', () => {
     @GVK(names)
     class Thing extends AbstractExtension {
       @Schema({ type: 'string' }) override kind = 'Thing';

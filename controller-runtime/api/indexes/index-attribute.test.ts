@@ -14,7 +14,7 @@ describe('simpleAttribute', () => {
     expect(simpleAttribute(Person, () => null).valuesOf(person)).to.deep.equal([]);
   });
 
-  it('refuses what is no string, naming the model and what it got [spec 2.8-strings]', () => {
+  it('refuses a value that is not a string, and names the model and the value [spec 2.8-strings]', () => {
     for (const [value, text] of [
       [42, 'the number 42'],
       [true, 'the boolean true'],
@@ -25,7 +25,7 @@ describe('simpleAttribute', () => {
     }
   });
 
-  it('lets the author’s own error through', () => {
+  it('passes on an error of the author’s function', () => {
     const attribute = simpleAttribute(Person, ({ spec }) => spec.name);
     expect(() => attribute.valuesOf(person)).to.throw(TypeError, 'name');
   });
@@ -44,7 +44,7 @@ describe('multiValueAttribute', () => {
     expect(multiValueAttribute(Person, () => null).valuesOf(person)).to.deep.equal([]);
   });
 
-  it('refuses a bare string and values that are no strings [spec 2.8-strings]', () => {
+  it('refuses a plain string and values that are not strings [spec 2.8-strings]', () => {
     expect(() => multiValueAttribute(Person, () => 'abc' as never).valuesOf(person)).to.throw(
       TypeError,
       'the string "abc"',

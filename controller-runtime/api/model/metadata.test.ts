@@ -48,7 +48,7 @@ describe('validateMetadata', () => {
     expect(fieldsOf({ name: 'persons.example.com' }, { ...cluster, nameFormat: 'subdomain' })).to.deep.equal([]);
   });
 
-  it('wants a namespace exactly where the model has them', () => {
+  it('requires a namespace exactly for namespaced models', () => {
     expect(fieldsOf({ name: 'a' }, namespaced)).to.deep.equal(['metadata.namespace']);
     expect(fieldsOf({ name: 'a', namespace: 'x.y' }, namespaced)).to.deep.equal(['metadata.namespace']);
     expect(fieldsOf({ name: 'a', namespace: 'x' }, namespaced)).to.deep.equal([]);
@@ -76,12 +76,12 @@ describe('validateMetadata', () => {
     ]);
   });
 
-  it('refuses to orphan and to wait for dependents at once', () => {
+  it('refuses to orphan dependents and to wait for them at the same time', () => {
     const [cause] = validateMetadata({ name: 'a', finalizers: ['orphan', 'foregroundDeletion'] }, cluster);
     expect(cause?.message).to.contain('cannot be both set');
   });
 
-  it('judges owner references as the recorded cases say', () => {
+  it('validates owner references as in the recorded cases', () => {
     const table = tables.find(
       ({ table: name }) => name === 'api_validation.TestValidateObjectMetaOwnerReferences.testCases',
     );

@@ -38,7 +38,7 @@ describe("a model's validate", () => {
     expect(validate?.(new Inheriting(), undefined)).to.deep.equal([{ field: 'Inheriting', message: 'no' }]);
   });
 
-  it('that is no function is refused by name', () => {
+  it('is refused by name when it is not a function', () => {
     expect(() => descriptorOf(Wrong)).to.throw('model Wrong: validate: must be a static method');
     const descriptor = defineModel({ ...gvk, schema, validate: 7 as never });
     expect(() => checkDescriptor(descriptor, { serviceDomain: 'x.internal' })).to.throw(

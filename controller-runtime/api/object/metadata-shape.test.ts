@@ -29,15 +29,15 @@ describe('metadataShapeErrors', () => {
     ]);
   });
 
-  it('finds metadata that is no object', () => {
+  it('reports metadata that is not an object', () => {
     for (const metadata of [null, 'x', [], 5]) expect(found(metadata)).to.have.length(1);
   });
 
-  it('takes null for an absent field, and does not look at unknown ones', () => {
+  it('treats null as an absent field, and ignores unknown fields', () => {
     expect(found({ name: 'a', creationTimestamp: null, labels: null, unknown: { a: 1 } })).to.deep.equal([]);
   });
 
-  it('takes what the server itself writes', () => {
+  it('accepts what the server itself writes', () => {
     const metadata = {
       name: 'a',
       uid: 'u',

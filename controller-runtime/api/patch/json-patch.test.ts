@@ -187,7 +187,7 @@ describe('applyJsonPatch', () => {
     expect(result.list).to.have.length(105_000);
   });
 
-  it('moves a large value to and fro without looking at what it holds', () => {
+  it('moves a large value repeatedly without visiting its content', () => {
     const document = { a: Array.from({ length: 200_000 }, () => ({})) };
     const patch = Array.from({ length: 1001 }, (_, index) =>
       index % 2 === 0 ? { op: 'move', from: '/a', path: '/b' } : { op: 'move', from: '/b', path: '/a' },

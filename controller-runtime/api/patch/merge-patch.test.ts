@@ -38,7 +38,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('applied twice gives what it gave once', () => {
+  it('has the same result when it is applied twice', () => {
     fc.assert(
       fc.property(json, json, (target, patch) => {
         const once = applyMergePatch(target, patch);
@@ -59,7 +59,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('takes __proto__ for a key like any other', () => {
+  it('treats __proto__ as an ordinary key', () => {
     const patch: unknown = JSON.parse('{"__proto__": {"polluted": 1}, "a": {"__proto__": null, "b": 1}}');
     const result = applyMergePatch({}, patch) as object;
     expect(Object.getPrototypeOf(result)).to.equal(Object.prototype);
@@ -76,7 +76,7 @@ describe('strategicMergeDirective', () => {
     expect(strategicMergeDirective({ '$deleteFromPrimitiveList/tags': [] })).to.equal('$deleteFromPrimitiveList/tags');
   });
 
-  it('takes other keys with a dollar, and texts, for data', () => {
+  it('treats other keys with a dollar, and texts, as data', () => {
     const patch = { schema: { $ref: '#/x' }, $setElementOrder: 1, note: '$patch', list: [null, '$retainKeys'] };
     expect(strategicMergeDirective(patch)).to.equal(undefined);
   });

@@ -62,7 +62,7 @@ function normalised(canonical: string): string {
 }
 
 describe('parseLabelSelector', () => {
-  it('takes what Kubernetes takes, refuses what it refuses, and finds the same objects', () => {
+  it('accepts and refuses the same selectors as Kubernetes, and selects the same objects', () => {
     for (const { selector: text, valid, canonical, matches } of labelVectors.cases) {
       expect(
         parses(() => parseLabelSelector(text)),
@@ -75,7 +75,7 @@ describe('parseLabelSelector', () => {
     }
   });
 
-  it('takes the set of the spec, which Kubernetes does not', () => {
+  it('accepts the set of the spec, which Kubernetes refuses', () => {
     const set = [{ key: 'a', operator: 'in', values: ['b', 'c'] }];
     expect(parseLabelSelector('a=(c, b)')).to.deep.equal(set);
     expect(parseLabelSelector('a == ( b,c,b )')).to.deep.equal(set);
@@ -87,7 +87,7 @@ describe('parseLabelSelector', () => {
     expect(formatSelector(selector)).to.equal('a=b,c,!d');
   });
 
-  it('names the character where the text goes wrong', () => {
+  it('names the character at which the text becomes invalid', () => {
     expect(messageOf(() => parseLabelSelector('a=b c'))).to.equal(
       'labelSelector: found "c" at character 5, expected an operator, \',\' or the end in "a=b c"',
     );
@@ -135,7 +135,7 @@ function requirementOf({ field, op, value }: { field: string; op: string; value:
 }
 
 describe('parseFieldSelector', () => {
-  it('reads the recorded cases as Kubernetes does, but for the listed ones', () => {
+  it('parses the recorded cases as Kubernetes does, except the listed ones', () => {
     const others = fieldVectors.cases.filter(({ selector }) => !(selector in fieldDeviations));
     for (const { selector: text, valid, requirements: recorded, matches, canonical } of others) {
       expect(
@@ -150,7 +150,7 @@ describe('parseFieldSelector', () => {
     }
   });
 
-  it('lists no deviation that is none', () => {
+  it('lists only real deviations', () => {
     for (const [text, reason] of Object.entries(fieldDeviations)) {
       const recorded = fieldVectors.cases.find(({ selector }) => selector === text);
       expect(recorded, text).not.to.equal(undefined);

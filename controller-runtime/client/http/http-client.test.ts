@@ -66,7 +66,7 @@ describe('createClient', () => {
       ]);
     });
 
-    it('creates with apiVersion and kind of the model, and the write options as parameters', async () => {
+    it('creates with apiVersion and kind of the model, and sends the write options as parameters', async () => {
       server.answer({ status: 201, body: person('alice', '5') });
       const options = { dryRun: true, fieldValidation: 'Strict', fieldManager: 'me' } as const;
       await client.create(Person, { metadata: { name: 'alice' }, spec: { name: 'A' } }, options);
@@ -120,13 +120,13 @@ describe('createClient', () => {
       expect(await client.delete(Person, 'alice')).to.equal(undefined);
     });
 
-    it('keeps a path in front of /apis', async () => {
+    it('keeps a path before /apis', async () => {
       server.answer({ body: person('alice', '6') });
       await createClient(`${server.url}/behind/proxy/`, { clock }).get(Person, 'alice');
       expect(lastRequest()?.path).to.equal(`/behind/proxy${personsPath}/alice`);
     });
 
-    it('sends no name that no object can have', async () => {
+    it('sends no request for a name that no object can have', async () => {
       for (const name of ['', '..', 'a/b', 'a%2fb', 'a?b', 'A']) {
         expect((await failureOf(client.get(Person, name))).reason).to.equal('BadRequest');
       }
@@ -176,7 +176,7 @@ describe('createClient', () => {
       expect((await failureOf(client.update(person('alice', '5')))).reason).to.equal('NotFound');
     });
 
-    it('sends no apiVersion that is none', async () => {
+    it('sends no request for a malformed apiVersion', async () => {
       const strange = { ...person('alice', '5'), apiVersion: '../../secrets' };
       expect((await failureOf(client.update(strange))).reason).to.equal('BadRequest');
       expect(server.requests).to.have.length(0);
@@ -192,7 +192,7 @@ describe('createClient', () => {
       expect(error).to.deep.include({ reason: 'Invalid', code: 422, message: 'is invalid', causes });
     });
 
-    it('makes an error by its code of a response that is no Status', async () => {
+    it('derives the error from the status code of a response that is not a Status', async () => {
       server.answer({ status: 404, body: '<html>nothing here</html>' });
       const error = await failureOf(client.get(Person, 'alice'));
       expect(error.reason).to.equal('NotFound');
@@ -207,7 +207,7 @@ describe('createClient', () => {
       expect((await failureOf(client.update(person('a', '1')))).reason).to.equal('Conflict');
     });
 
-    it('takes a patch whose uid another server refuses as an immutable field for a Conflict', async () => {
+    it('reports a Conflict when another server refuses the uid in a patch as an immutable field', async () => {
       const causes = [{ reason: 'FieldValueInvalid', message: 'field is immutable', field: 'metadata.uid' } as const];
       const refused = new ApiError('Invalid', 'metadata.uid: field is immutable', { causes });
       server.answer({ status: 422, body: refused.toStatus() });
@@ -235,17 +235,17 @@ describe('createClient', () => {
       }
     });
 
-    it('takes a huge error page for a response without a Status', async () => {
+    it('treats a huge error page as a response without a Status', async () => {
       server.answer({ status: 403, body: 'x'.repeat(2_000_000) });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('Forbidden');
     });
 
-    it('rejects a success that is no JSON object', async () => {
+    it('rejects a successful response that is not a JSON object', async () => {
       server.answer({ body: '<html>welcome</html>' });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('InternalError');
     });
 
-    it('follows no redirection', async () => {
+    it('follows no redirect', async () => {
       server.answer({ status: 307, headers: { location: '/elsewhere' } });
       const error = await failureOf(client.get(Person, 'alice'));
       expect(error.message).to.match(/got 307/);
@@ -280,7 +280,7 @@ describe('createClient', () => {
       await closed;
     });
 
-    it('hands the warnings of the server to the logger', async () => {
+    it('passes the warnings of the server to the logger', async () => {
       server.answer({
         body: person('alice', '1'),
         headers: { warning: '299 - "unknown field \\"spec.bogus\\"", 299 - "deprecated"' },
@@ -296,7 +296,7 @@ describe('createClient', () => {
   describe('429 and 503 with Retry-After', () => {
     const refusal = { status: 429, headers: { 'retry-after': '2' } };
 
-    it('are tried again after that time, for writes as for reads', async () => {
+    it('are retried after that time, for writes and for reads', async () => {
       server.answer(refusal);
       server.answer({ status: 503, headers: { 'retry-after': '1' } });
       server.answer({ status: 201, body: person('alice', '1') });
@@ -310,13 +310,13 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(3);
     });
 
-    it('are not tried again without the header', async () => {
+    it('are not retried without the header', async () => {
       server.answer({ status: 503 });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('ServiceUnavailable');
       expect(server.requests).to.have.length(1);
     });
 
-    it('are not waited out when the server asks for more than a minute', async () => {
+    it('are not retried when the server asks for a wait of more than a minute', async () => {
       server.answer({ status: 429, headers: { 'retry-after': '61' } });
       expect((await failureOf(client.get(Person, 'alice'))).retryAfterSeconds).to.equal(61);
     });
@@ -329,7 +329,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(11);
     });
 
-    it('are given up when the signal aborts', async () => {
+    it('are not retried any more when the signal aborts', async () => {
       server.answer(refusal);
       const caller = new AbortController();
       const failure = failureOf(client.get(Person, 'alice', { signal: caller.signal }));
@@ -357,12 +357,12 @@ describe('createClient', () => {
     expect(server.requests).to.have.length(1);
   });
 
-  it('throws on a URL that is none, and on times that are not above 0', () => {
+  it('throws on a malformed URL, and on times that are not above 0', () => {
     expect(() => createClient('no url')).to.throw(TypeError);
     expect(() => createClient('http://localhost', { requestTimeoutMs: 0 })).to.throw(RangeError);
   });
 
-  it('takes no authority that would verify nothing', () => {
+  it('refuses an authority that would verify nothing', () => {
     const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
     for (const [url, options, problem] of [
       ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot be used over http:'],

@@ -85,7 +85,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('asks for bookmarks always, and hands them on only when asked to', async () => {
+  it('always requests bookmarks, and yields them only if allowed', async () => {
     const first = server.stream();
     const without = collect({ resourceVersion: '4', labelSelector: 'a=b' });
     const query = await opened(first);
@@ -104,7 +104,7 @@ describe('watch over HTTP', () => {
     expect(withBookmarks.events).to.deep.equal(['BOOKMARK 5', 'ADDED a@6']);
   });
 
-  it('hands on events in order, whole whatever pieces they come in, and frozen', async () => {
+  it('yields events in order, frozen, and complete for any size of the pieces', async () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;
@@ -154,7 +154,7 @@ describe('watch over HTTP', () => {
     expect(seen.events).to.deep.equal(['ADDED a@6', 'MODIFIED b@7']);
   });
 
-  it('takes an orderly end in the middle of a line for a broken connection', async () => {
+  it('treats an orderly end in the middle of a line as a broken connection', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -194,7 +194,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('does not call a server again at once that ends watches as soon as they begin', async () => {
+  it('delays its next call to a server that ends watches as soon as they start', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -204,7 +204,7 @@ describe('watch over HTTP', () => {
     await second.opened;
   });
 
-  it('reconnects when no byte came for two minutes; heartbeats are bytes', async () => {
+  it('reconnects when no byte arrives for two minutes; heartbeats are bytes', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -264,7 +264,7 @@ describe('watch over HTTP', () => {
     expect(isExpired(seen.failure)).to.equal(true);
   });
 
-  it('rejects with what the server refuses for good', async () => {
+  it('rejects with an error that the server returns permanently', async () => {
     server.answer({ status: 403 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);

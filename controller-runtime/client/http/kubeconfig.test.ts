@@ -69,7 +69,7 @@ describe('a kubeconfig', () => {
     expect(read(config({}, { ...files, ...data }))).to.deep.equal({ url, cert: 'another', key: 'its key' });
   });
 
-  it('runs no program for a credential, and says what to use instead', () => {
+  it('refuses to run a program for a credential, and names an alternative', () => {
     expect(() =>
       read(config({}, { exec: { command: 'log-in', apiVersion: 'client.authentication.k8s.io/v1' } })),
     ).to.throw('config: exec: credential plugins are not run here: use a token, tokenFile or a client certificate');
@@ -80,7 +80,7 @@ describe('a kubeconfig', () => {
     expect(() => read(config({}), { context: 'none' })).to.throw('config: contexts: has no context named "none"');
   });
 
-  it('never leaves a server of HTTPS unverified', () => {
+  it('always verifies an HTTPS server', () => {
     const skip = { 'insecure-skip-tls-verify': true };
     expect(() => read(config(skip))).to.throw('config: insecure-skip-tls-verify: is not supported');
     expect(read(config({ ...skip, server: 'http://127.0.0.1:8700' }))).to.deep.equal({ url: 'http://127.0.0.1:8700' });
@@ -106,7 +106,7 @@ describe('a kubeconfig', () => {
     });
   }
 
-  it('is refused when it is none, without a word of it', () => {
+  it('is refused when it is malformed, without quoting it', () => {
     expect(() => read('[]')).to.throw(/config: is not a kubeconfig$/);
     expect(() => read('token: *secret\n  - [')).to.throw(/config: is no YAML$/);
     expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');

@@ -14,7 +14,7 @@ describe('the declaration of a controller', () => {
     expect(Object.isFrozen(definition)).to.equal(true);
   });
 
-  it('comes out the same from the builder', () => {
+  it('is the same when the builder makes it', () => {
     const map = (): string[] => [];
     const built = controllerFor(Person)
       .owns(Badge)
@@ -35,7 +35,7 @@ describe('the declaration of a controller', () => {
     expect(built.cleanup).to.be.a('function');
   });
 
-  it('names the option that it does not like', () => {
+  it('names an invalid option', () => {
     const bad: readonly (readonly [Partial<Record<keyof ControllerOptions, unknown>>, string])[] = [
       [{ name: 'Not A Name' }, 'controller name "Not A Name"'],
       [{ concurrency: 0 }, 'concurrency'],

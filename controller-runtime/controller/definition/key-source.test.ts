@@ -51,7 +51,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('may be a function that is asked again after each interval', async () => {
+  it('may be a function that is called again after each interval', async () => {
     let asked = 0;
     const at = await startWith(poll('inbox', '1m', () => ((asked += 1) > 1 ? [{ name: 'ada' }] : [])));
     runs.length = 0;
@@ -110,7 +110,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(6);
   });
 
-  it('loses a key that is none, which is reported, and no other', async () => {
+  it('reports and drops an invalid key, and keeps all others', async () => {
     const given = ['home/ada', undefined, 'bob'] as readonly string[];
     const at = await startWith(poll('odd', '1h', () => given));
     runs.length = 0;
@@ -121,7 +121,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.have.length(4);
   });
 
-  it('leaves the event loop to others though it never waits', async () => {
+  it('yields to the event loop even if it never waits', async () => {
     let isOver = false;
     const at = await startWith(
       source('endless', async function* endless({ signal }) {
@@ -149,7 +149,7 @@ describe('a source of keys', () => {
     ]);
   });
 
-  it('refuses an interval that is none', () => {
+  it('refuses an invalid interval', () => {
     for (const interval of [0, -1, 'soon']) expect(() => poll('inbox', interval, () => [])).to.throw(RangeError);
   });
 });

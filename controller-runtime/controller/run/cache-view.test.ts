@@ -72,7 +72,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('take a deletion of what the cache cannot show for that of an object that they do not have', () => {
+  it('treat a deletion of an object that the cache cannot show as that of an object that they do not have', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };

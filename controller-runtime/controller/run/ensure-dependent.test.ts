@@ -7,7 +7,7 @@ import { ensureDependent } from './ensure-dependent.ts';
 import { Badge } from '../harness.test-support.ts';
 
 describe('ensureDependent', () => {
-  it('does not try again what a former leader is refused', async () => {
+  it('does not retry what a former leader is refused', async () => {
     const requests: string[] = [];
     const refused = new ApiError('Conflict', 'over', { causes: [{ reason: 'FormerLeader', message: 'over' }] });
     const client = {

@@ -75,7 +75,7 @@ describe('homeostat audit', () => {
     expect(rows[2]).to.include('ann (by root)').and.to.include('c?[2J');
   });
 
-  it('finds what matches all that is asked for', async () => {
+  it('prints the entries that match all conditions', async () => {
     expect(await names()).to.deep.equal(['a', 'b', 'c']);
     expect(await names('--user', 'ann')).to.deep.equal(['a', 'c']);
     expect(await names('--user', 'ann', '--verb', 'get')).to.deep.equal(['c']);
@@ -87,7 +87,7 @@ describe('homeostat audit', () => {
     expect(await names('--resource', 'things/scale')).to.deep.equal([]);
   });
 
-  it('finds who failed to log in', async () => {
+  it('finds users who failed to log in', async () => {
     const logFile = join(folder, 'logins.log');
     const token = 'correct-horse-battery-staple';
     const server = await startApiServer({ database: 'memory:', port: 0, token, audit: { logFile } });
@@ -106,7 +106,7 @@ describe('homeostat audit', () => {
     expect(rows[0]).to.match(/^\S+Z +ada +post +\/login +401 +127\.0\.0\.1$/);
   });
 
-  it('names what it cannot use', async () => {
+  it('names invalid arguments', async () => {
     for (const [flags, message] of [
       [['--code', '99'], '--code: must be a status code'],
       [['--since', 'monday'], '--since: must be a time such as'],

@@ -262,7 +262,7 @@ describe('homeostat plugin', () => {
     expect(await plugins.filesOf('demo')).to.deep.equal(files);
   });
 
-  it('leaves out the copy of homeostat that an archive brings', async () => {
+  it('skips the copy of homeostat that an archive brings', async () => {
     const content = {
       name: 'demo',
       version: '1.0.0',
@@ -306,7 +306,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal(['demo']);
   });
 
-  it('keeps what is installed when a newer one cannot be', async () => {
+  it('keeps the installed version when a newer one cannot be installed', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
     expect((await plugin(['install', folder])).code).to.equal(1);
@@ -314,7 +314,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal(['demo']);
   });
 
-  it('tells why a plugin that it installed does not start, with 1', async () => {
+  it('exits with 1 and the reason when an installed plugin does not start', async () => {
     const finished = await plugin(['install', await makePlugin('demo', "throw new Error('broken');")]);
     expect(finished).to.deep.equal({
       code: 1,
@@ -354,7 +354,7 @@ describe('homeostat plugin', () => {
     });
   }
 
-  it('refuses a server that has no folder of plugins', async () => {
+  it('refuses a server without a folder of plugins', async () => {
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage(pluginsDirPage(undefined));
     const host = new PluginHost({ server: other });

@@ -141,7 +141,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
   });
 
-  it('leaves the version before alone when the new one cannot be loaded, and goes on with the next', async () => {
+  it('keeps the previous version when the new one cannot be loaded, and continues with the next', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
@@ -162,7 +162,7 @@ describe('Development', () => {
     await eventually(async () => (await greeting()) === 'Back First');
   });
 
-  it('leaves the version before alone when a declared object, or a model, is wrong', async () => {
+  it('keeps the previous version when a declared object, or a model, is wrong', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     const wrong: readonly (readonly [file: string, content: string, says: string])[] = [

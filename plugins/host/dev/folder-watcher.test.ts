@@ -30,7 +30,7 @@ describe('FolderWatcher', () => {
     return answer?.changed;
   }
 
-  it('tells what changed, came and went, by path, and each once', async () => {
+  it('reports changed, added and deleted files by path, each once', async () => {
     const watcher = await watch();
     await writeFile(join(folder, 'a.ts'), 'changed');
     await mkdir(join(folder, 'deep', 'er'), { recursive: true });
@@ -42,7 +42,7 @@ describe('FolderWatcher', () => {
     expect(await answerOf(watcher)).to.deep.equal(['a.ts', 'd.ts']);
   });
 
-  it('waits until the files are at rest', async () => {
+  it('waits until the files stop changing', async () => {
     const watcher = await watch();
     let isTold = false;
     const next = watcher.next(abort.signal).then(() => (isTold = true));
@@ -66,7 +66,7 @@ describe('FolderWatcher', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('rejects when the folder is gone', async () => {
+  it('rejects when the folder is deleted', async () => {
     const watcher = await watch();
     await rm(folder, { recursive: true });
     const next = watcher.next(abort.signal).catch((error: unknown) => String(error));

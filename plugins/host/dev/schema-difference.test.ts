@@ -14,7 +14,7 @@ function model(properties: object, required: readonly string[] = []): ModelDescr
 const text = { type: 'string' };
 
 describe('schemaDifference', () => {
-  it('finds none between equal schemas, whatever they say for people', () => {
+  it('finds no difference between schemas that differ only in descriptions', () => {
     expect(schemaDifference(model({ a: text }), model({ a: { ...text, description: 'for people' } }))).to.deep.equal(
       [],
     );
@@ -68,7 +68,7 @@ describe('schemaDifference', () => {
     });
   }
 
-  it('tells of a field that is required now, and of one that no longer is', () => {
+  it('reports a field that becomes required, and one that is no longer required', () => {
     const [required] = schemaDifference(model({ a: text }), model({ a: text }, ['a']));
     expect(required?.what).to.equal('now required');
     expect(required?.meaning).to.equal('a write of a stored object is refused until it has one');
@@ -95,7 +95,7 @@ describe('schemaDifference', () => {
     ]);
   });
 
-  it('ends where a kind holds objects of its own kind', () => {
+  it('stops at objects of the kind itself', () => {
     const nested = (spec: object): ModelDescriptor =>
       defineModel({
         gvk: 'shop.example.com/v1/Order',

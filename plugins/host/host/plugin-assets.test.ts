@@ -197,13 +197,13 @@ describe('the static files of a plugin', () => {
       for (const { headers } of [range, condition]) expect(headers).not.to.have.any.keys('etag', 'last-modified');
     });
 
-    it('takes no other method (405)', async () => {
+    it('refuses other methods with 405', async () => {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
         expect((await ask('/plugins/shop/assets/shop.js', { method })).status, method).to.equal(405);
     });
   });
 
-  describe('are all that is served', () => {
+  describe('are the only files that are served', () => {
     before(async () => {
       const outside = await makeFolder({ 'secret.txt': secret, 'deep/secret.txt': secret });
       await symlink(join(outside, 'secret.txt'), inStatic('link.txt'));
@@ -296,7 +296,7 @@ describe('the static files of a plugin', () => {
         expect((await ask(`/plugins/shop/assets/${path}`)).status, path).to.equal(400);
     });
 
-    it('gives nothing away to bytes that no client sends', async () => {
+    it('leaks nothing for unusual request bytes', async () => {
       const { port } = new URL(server.url);
       for (const path of ['shop.js\0', '../../secret.txt', '\\..\\..\\secret.txt']) {
         const socket = connect({ host: '127.0.0.1', port: Number(port) });
@@ -312,7 +312,7 @@ describe('the static files of a plugin', () => {
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
 
-    it('knows plugins by their names alone', async () => {
+    it('identifies plugins by their names alone', async () => {
       const paths = ['/plugins/bare/assets/', '/plugins/nobody/assets/shop.js', '/plugins/../assets/shop.js'];
       for (const path of [
         ...paths,
@@ -338,7 +338,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  it('are refused to requests with another Host, or without the token', async () => {
+  it('are refused for requests with another Host, or without the token', async () => {
     const path = '/plugins/shop/assets/shop.js';
     expect((await ask(path, { headers: { host: 'evil.example' } })).status).to.equal(403);
     const token = 'a-token-of-enough-length';
@@ -348,7 +348,7 @@ describe('the static files of a plugin', () => {
     await guarded.stop();
   });
 
-  it('are there while the plugin is Started, and a download ends with it', async () => {
+  it('exist while the plugin is Started, and a download ends with it', async () => {
     const own = await makePlugin('short', plainPlugin, { 'resources/static/a.txt': 'a' });
     // More than the buffers between the file and a client that does not read.
     await writeFile(join(own, 'resources/static/large.bin'), Buffer.alloc(32 * 1024 * 1024));

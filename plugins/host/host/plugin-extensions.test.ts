@@ -299,7 +299,7 @@ describe('the extension points of plugins', () => {
     expect(told.at(-1)).to.equal('shop:a shop:b');
   });
 
-  it('are nothing that a plugin has once it has stopped', async () => {
+  it('are inaccessible to a plugin that has stopped', async () => {
     let kept: PluginExtensions | undefined;
     addMenu();
     add('shop', ({ extensions }) => void (kept = extensions));
@@ -312,7 +312,7 @@ describe('the extension points of plugins', () => {
 });
 
 describe('defineExtensionPoint', () => {
-  it('is frozen, and refuses a name that is none', () => {
+  it('is frozen, and refuses a malformed name', () => {
     expect(Object.isFrozen(items)).to.equal(true);
     for (const name of ['items', 'menu/', '/items', 'Menu/items', 'menu/Items', 'menu/a/b', '', 7, undefined])
       expect(() => defineExtensionPoint(name as string), String(name)).to.throw(TypeError, 'must be <plugin>/<name>');

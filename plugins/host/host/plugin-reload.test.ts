@@ -85,7 +85,7 @@ describe('the reload of a plugin', () => {
     expect(notes.at(-1)).to.equal('good night');
   });
 
-  it('does not load code again that it has loaded', async () => {
+  it('does not load the same code twice', async () => {
     const folder = await startPlugin();
     await reload('p');
     await writeFile(join(folder, 'dist/greeting.js'), greeting('changed'));
@@ -104,7 +104,7 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it('stops those that need it before, and starts them after', async () => {
+  it('stops the plugins that need it first, and starts them afterwards', async () => {
     const folder = await makePlugin('needs', `export default { start() { ${note("'needs'")} } };`, {
       'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { p: ^1.0.0 }\n',
     });

@@ -83,7 +83,7 @@ describe('a kind whose plugin is away', () => {
     return { status: response.status, retryAfter: response.headers.get('retry-after') };
   }
 
-  it('is not taken for gone before plugins are looked at: 503 with Retry-After, and /readyz says 503', async () => {
+  it('responds with 503 and Retry-After before the plugins are read, and so does /readyz', async () => {
     await restart();
     for (const path of [widgets, `${widgets}/one`, `${widgets}?watch=true`, `${widgets}/one/status`])
       expect(await ask(path), path).to.deep.equal(notYetServed);
@@ -163,7 +163,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
   });
 
-  it('is gone once its plugin has started without it: 404', async () => {
+  it('is 404 once its plugin has started without it', async () => {
     await host?.reload(pluginSource('widgets', definePlugin({ models: [widgetModel({ kind: 'Gadget' })] })));
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
     expect((await ask('/apis/widgets.example.com/v1/gadgets')).status).to.equal(200);

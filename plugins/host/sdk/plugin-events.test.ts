@@ -125,7 +125,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['first 1', 'first 2', 'new 2']);
   });
 
-  it('are nothing that a stopped plugin emits, or listens to', async () => {
+  it('are ignored when a stopped plugin emits them or listens to them', async () => {
     add('mail', ({ events }) => void events.on(ordered, () => void heard.push('mail')));
     await host.start();
     await enable('shop', false);
@@ -137,7 +137,7 @@ describe('the events of plugins', () => {
 });
 
 describe('defineEvent', () => {
-  it('is frozen, and refuses a name that is none', () => {
+  it('is frozen, and refuses a malformed name', () => {
     expect(Object.isFrozen(ordered)).to.equal(true);
     for (const name of ['ordered', 'Shop/ordered', 'shop/', 'a/b/c'])
       expect(() => defineEvent(name), name).to.throw(TypeError, 'of an event must be <plugin>/<name>');

@@ -115,7 +115,7 @@ describe('the configuration of serve', () => {
       );
   });
 
-  it('refuses keys of the file that it does not know, by name', async () => {
+  it('refuses unknown keys of the file, and names them', async () => {
     const folder = await makeFolder({ 'c.yaml': 'prot: 80\nconfig: other.yaml\n' });
     expect(() => read({ config: join(folder, 'c.yaml') }))
       .to.throw('prot: is not an option; the options are database, host, port')
@@ -123,7 +123,7 @@ describe('the configuration of serve', () => {
       .that.includes('config: is not an option');
   });
 
-  it('refuses a file that is missing or no YAML, and names the option that names it', async () => {
+  it('refuses a file that is missing or not YAML, and names the option', async () => {
     const folder = await makeFolder({ 'bad.yaml': 'a: [\n' });
     expect(() => read({ config: '/nowhere.yaml' })).to.throw('--config: /nowhere.yaml: ENOENT');
     expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
@@ -163,7 +163,7 @@ describe('the configuration of serve', () => {
       expect(read({ config: join(folder, 'plain.yaml') }).port).to.equal(1);
     });
 
-  it('takes proxies by address and network, and refuses what is neither', () => {
+  it('accepts proxies by address and network, and refuses other values', () => {
     expect(read({ 'trusted-proxy': ['10.0.0.0/8', '::1'] }).trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
     expect(() => read({}, { HOMEOSTAT_TRUSTED_PROXY: '10.0.0.1,proxy' })).to.throw(
       'HOMEOSTAT_TRUSTED_PROXY: "proxy" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8',
@@ -216,7 +216,7 @@ describe('the configuration of serve', () => {
     expect(read({}, { HOMEOSTAT_TLS_DIR: '/etc/homeostat' }).tls).to.deep.equal({ directory: '/etc/homeostat' });
   });
 
-  it('takes a certificate with its key, and neither without the other', async () => {
+  it('accepts a certificate with its key, and refuses one without the other', async () => {
     const files = { 'tls-cert': 'a.crt', 'tls-key': 'a.key' };
     expect(read(files).tls).to.deep.equal({ certFile: 'a.crt', keyFile: 'a.key' });
     const folder = await makeFolder({ 'c.yaml': 'tls: true\ntls-cert: a.crt\n' });

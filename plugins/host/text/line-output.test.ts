@@ -38,7 +38,7 @@ describe('LineOutput', () => {
     expect(performance.now() - begun).to.be.below(2_000);
   });
 
-  it('goes on when the pipe is read, on a new line after one that was cut', () => {
+  it('continues when the pipe is read, on a new line after a truncated one', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     const before = read();
     expect(before.endsWith('\n'), 'the last line is cut').to.equal(false);

@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+import { controller } from 'homeostat';
+import type { ControllerDefinition } from 'homeostat';
+import { createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
+import type { TestKit, TestServer } from 'homeostat/testing';
+import { createDoors, opensByName } from './support/fake-doors.ts';
+import { Badge, Person } from './support/staff.ts';
+import { saysWhose } from './support/staff-controllers.ts';
+
+/** Counts its runs in the badge, and does not follow badges: each run writes another number. */
+const countsRuns = (): ControllerDefinition => {
+  let runs = 0;
+  return controller(Person, {
+    async reconcile({ object, client }) {
+      runs += 1;
+      await client.ensure(Badge, object.metadata.name, { spec: { text: `run ${runs}` } });
+    },
+  });
+};
+
+describe('expectConverged', () => {
+  let server: TestServer;
+  let kit: TestKit | undefined;
+
+  beforeEach(async () => {
+    server = await startTestServer({ models: [Person, Badge] });
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+  });
+
+  afterEach(async () => {
+    await kit?.stop();
+    await server.stop();
+  });
+
+  const resyncOf = (definition: ControllerDefinition, doors = createDoors()): Promise<string> => {
+    kit = createTestKit({ server, controllers: [definition], clock: new FakeClock(), externalSystems: [doors] });
+    return kit.expectConverged().then(
+      () => 'converged',
+      (error: unknown) => (error as Error).message,
+    );
+  };
+
+  it('passes controllers that have nothing left to do', async () => {
+    expect(await resyncOf(saysWhose)).to.equal('converged');
+  });
+
+  it('names the first write, and the fields that it changed', async () => {
+    const message = await resyncOf(countsRuns());
+    expect(message, message).to.match(
+      /^the controllers have not converged: a resync made\n {2}\w+ Badge ada\n {4}spec\.text: "run 1" -> "run 2"$/,
+    );
+  });
+
+  it('names calls of external systems', async () => {
+    expect(await resyncOf(opensByName(createDoors()))).to.equal('converged');
+    await kit?.stop();
+    const doors = createDoors();
+    expect(await resyncOf(opensByName(doors), doors)).to.equal(
+      'the controllers have not converged: a resync made\n  call of open of external system "doors"',
+    );
+  });
+});
