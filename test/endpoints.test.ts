@@ -493,7 +493,7 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // Longer than any generated path, whose own check would respond first.
+        // Longer than any generated path: for those another check would respond first.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));

@@ -323,7 +323,7 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** The writer of a write, and its field manager. */
+/** The user of a write, and the field manager. */
 interface Written {
   readonly writer: Writer;
   readonly fieldManager: string;

@@ -131,7 +131,7 @@ export class AuthorityFolder implements CertificateSource {
 async function openFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { mode } = await stat(directory);
-  // A user who can write to the folder can replace the authority. Windows has no such modes.
+  // A user who can write to the folder can replace the authority. Windows has no file modes of this kind.
   if ((mode & 0o022) !== 0 && process.platform !== 'win32') {
     throw new Error(`${directory}: others than its owner can write to this folder of private keys: chmod 700 it`);
   }

@@ -134,7 +134,7 @@ describe('a user who may write roles', () => {
     expectRefusal(await server.post(clusterRoles, collecting, asAnn), refusal);
     await server.create(clusterRoles, collecting);
     expectRefusal(await server.patch(`${clusterRoles}/collecting`, { aggregationRule: null }, asAnn), refusal);
-    // A part of it needs only the rules of the part, which the user has.
+    // The user has all rules of this role, so the user may create it.
     const part = { metadata: { name: 'part', labels: { a: 'b' } }, rules: [readEvents] };
     expect((await server.post(clusterRoles, part, asAnn)).status).to.equal(201);
     expectEscalation(await server.patch(`${clusterRoles}/part`, { rules: [readSecrets] }, asAnn));

@@ -58,7 +58,7 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   const { hash } = document;
   const asked = firstOf(context.query, 'hash');
   if (asked !== undefined && asked !== hash) {
-    // Two cached redirects of this kind could lead to each other forever.
+    // Browsers must not cache the redirect: two cached redirects could point to each other, and loop.
     context.set('Cache-Control', 'no-cache, private');
     context.redirect(`${path}?hash=${hash}`);
     context.status = 301;

@@ -10,7 +10,7 @@ const maxLabelLength = 63;
 // A generated name is at most 63 characters, so that it can also be a label value: 58 and 5 random ones.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
-// No vowels and none of 0, 1, 3: names contain no words, and no look-alikes.
+// Without vowels, 0, 1 and 3, generated names form no words, and no character looks like another.
 const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 // The expressions have no nested repetition over the same characters, so they are linear on any input. Lengths are

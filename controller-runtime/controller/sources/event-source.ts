@@ -23,7 +23,7 @@ export interface EventSourceParts {
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
-  /** Writes of kinds whose own writes the controller leaves out. */
+  /** The controller's writes to the kinds with `ignoreOwnWrites`. */
   readonly quietWrites: OwnRevisions;
   /** Called with each state that a cache delivers, once its keys are enqueued. */
   readonly onObserved: (object: ApiObject) => void;
