@@ -403,7 +403,7 @@ describe('homeostat in a process of its own [slow]', () => {
         ['--auth', 'open', '--host', '0.0.0.0', '--insecure'],
         '--auth: "open" accepts every request, so it is for loopback',
       ],
-      [['--auth', 'open', '--token', 'sixteen-letters!'], '--auth: "open" lets everybody in without the token'],
+      [['--auth', 'open', '--token', 'sixteen-letters!'], '--auth: "open" accepts requests without the token'],
       [['--auth', 'closed'], '--auth: must be one of required, open, not "closed"'],
     ] as const) {
       const refused = run(['serve', ...args]);

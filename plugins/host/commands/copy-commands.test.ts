@@ -1,3 +1,4 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { execFile, spawn } from 'node:child_process';
@@ -18,6 +19,14 @@ import { widgetModel } from '../widget.fixture.ts';
 
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const Widget = widgetModel();
+
+/** The server makes one in each namespace, soon after its start. */
+const ServiceAccount = defineModel({
+  gvk: 'v1/ServiceAccount',
+  plural: 'serviceaccounts',
+  scope: 'Namespaced',
+  schema: { type: 'object', properties: {} },
+});
 
 interface Ended {
   /** null: ended by a signal. */
@@ -48,8 +57,10 @@ describe('homeostat export and import', () => {
   const path = (name: string): string => join(folder, name);
 
   async function serve(options: TestServerOptions = {}): Promise<TestServer> {
-    server = await startTestServer({ models: [Widget], ...options });
-    return server;
+    const started = await startTestServer({ models: [Widget], ...options });
+    server = started;
+    await eventually(() => started.client.get(ServiceAccount, 'default', { namespace: 'default' }));
+    return started;
   }
 
   /** A database that no process has open, with this many objects of a kilobyte or more, and the Plugin of the test. */
@@ -82,12 +93,12 @@ describe('homeostat export and import', () => {
     const exported = await runCommand(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token });
     expect(exported).to.include({ code: 0, stdout: '' });
     const [, sha256 = ''] =
-      /^exported 22 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
+      /^exported 23 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const imported = await run('import', '--database', `sqlite:${path('new.db')}`, file);
     expect(imported).to.deep.equal({
       code: 0,
-      stdout: `imported 22 objects, sha256 ${sha256}, equal to the export\n`,
+      stdout: `imported 23 objects, sha256 ${sha256}, equal to the export\n`,
       stderr: '',
     });
     await server?.stop();
@@ -103,7 +114,7 @@ describe('homeostat export and import', () => {
     const importing = start(['import', '-'], { HOMEOSTAT_DATABASE: `sqlite:${path('b.db')}`, TMPDIR: folder });
     importing.child.stdin?.end(exported.stdout);
     expect((await importing.ended).stdout).to.match(
-      /^imported 26 objects, sha256 [0-9a-f]{64}, equal to the export\n$/,
+      /^imported 27 objects, sha256 [0-9a-f]{64}, equal to the export\n$/,
     );
     expect(await readdir(folder)).to.have.members(['a.db', 'b.db', 'encryption.key']);
   });
@@ -149,7 +160,7 @@ describe('homeostat export and import', () => {
     const refused = await run('import', '--database', `sqlite:${path('b.db')}`, cut);
     expect(refused).to.include({
       code: 1,
-      stderr: 'homeostat import failed: line 26: it is cut off: the line has no end\n',
+      stderr: 'homeostat import failed: line 27: it is cut off: the line has no end\n',
     });
     expect(existsSync(path('b.db'))).to.equal(false);
     const proxy = createServer((_, response) => {
@@ -210,7 +221,7 @@ describe('homeostat export and import', () => {
     }
     await writeFile(path('file'), text);
     expect((await run('import', '--database', database, path('file'))).stdout).to.equal(
-      `imported 3020 objects, sha256 ${sha256}, equal to the export\n`,
+      `imported 3021 objects, sha256 ${sha256}, equal to the export\n`,
     );
     const moved = await serve({ database });
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);

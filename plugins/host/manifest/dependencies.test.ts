@@ -16,7 +16,7 @@ describe('dependencies of plugins', () => {
 
   it('fail the plugin alone that misses one', () => {
     expect(problemsOf({ a: '{ x: ^1.0.0 }', b: '{}' })).to.deep.equal({
-      a: 'needs plugin "x" ^1.0.0, which is not there',
+      a: 'needs plugin "x" ^1.0.0, which is not installed',
     });
   });
 
