@@ -88,7 +88,7 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
   });
 }
 
-/** The middleware at the end, which answers with 404. */
+/** The last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
 /** What the server uses, in order: the name of each middleware, or the beginning of its text. */

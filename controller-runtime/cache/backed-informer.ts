@@ -180,8 +180,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   #push(event: ObjectEvent<T>): void {
     if ((this.#isOpen || this.#opening !== undefined) && !this.#indexes.isEmpty) {
-      this.#opening?.filling.skip(event.key);
-      this.#refilling?.skip(event.key);
+      this.#opening?.filling.leaveOut(event.key);
+      this.#refilling?.leaveOut(event.key);
       if (event.kind === 'delete') this.#indexes.delete(event.key);
       else this.#indexes.put(event);
     }

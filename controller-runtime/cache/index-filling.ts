@@ -14,7 +14,7 @@ export class IndexFilling<T extends ApiObject> {
   }
 
   /** Leaves out an object that has changed since: it is indexed as it is now. */
-  skip(key: string): void {
+  leaveOut(key: string): void {
     this.#changed.add(key);
   }
 

@@ -23,7 +23,7 @@ const interruptedExitCode = 130;
 
 /**
  * Runs `npm create homeostat`, and returns the exit code: 0; 2 with the problem on stderr and nothing written; 130
- * when the user answers a question with Ctrl+C or Ctrl+D, and nothing written.
+ * when the user presses Ctrl+C or Ctrl+D at a question, and nothing written.
  */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
   const program = createProgram(environment);

@@ -71,7 +71,7 @@ describe('create-homeostat', () => {
     expect(await readFile(join(plugin, 'kinds', 'stall.ts'), 'utf8')).to.include("'market.example.com/v1alpha1/Stall'");
   });
 
-  it('writes nothing, and exits with 130, when the user answers a question with Ctrl+C', async () => {
+  it('writes nothing, and exits with 130, when the user presses Ctrl+C at a question', async () => {
     const environment = environmentOf(['\u0003']);
     expect(await runCreate([join(folder, 'shop')], environment)).to.equal(130);
     expect(await readdir(folder)).to.deep.equal([]);
