@@ -14,6 +14,7 @@ const publicEntries = new Set([
   'homeostat/testing',
   '@homeostat/apiserver',
   '@homeostat/apiserver/endpoints',
+  '@homeostat/console',
   '@homeostat/controller-runtime',
   '@homeostat/controller-runtime/api',
   '@homeostat/controller-runtime/telemetry',

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 /** The longest are first, so that no core waits for them at the end. */
 const checks = [
   'oxlint',
+  'node .ci/packages.js',
   'node .ci/generated-pages.js --check',
   'node .ci/api-report.js --check',
   'knip',

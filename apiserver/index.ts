@@ -31,6 +31,7 @@ export { checkIssuer } from './identity/accounts/check-issuer.ts';
 export type { AdministratorFile } from './identity/administrator.ts';
 export { checkToken } from './identity/administrator-token.ts';
 export { checkProxy } from './http/request/trusted-proxies.ts';
+export { checkAllowedHosts, checkServiceOrigin } from './webhooks/webhook-places.ts';
 export type { DebugPage } from './http/pages/debug-page.ts';
 export type { HealthCheck } from './http/pages/health.ts';
 export { parseYamlDocuments } from './decode/yaml-body.ts';

@@ -5,7 +5,7 @@ import type { Figures } from './figures.ts';
 export type Contestant = () => Promise<Figures>;
 
 /**
- * Lets contestants take turns, A B A B, so that other load on the machine affects all of them; returns the median of
+ * Lets contestants take turns, A B B A, so that other load on the machine affects all of them; returns the median of
  * each. The first turn of each does not count, because code is compiled and caches fill.
  */
 export async function alternate<Name extends string>(
@@ -14,7 +14,7 @@ export async function alternate<Name extends string>(
 ): Promise<Readonly<Record<Name, Figures>>> {
   const found = Object.entries<Contestant>(contestants).map(([name, run]) => ({ name, run, figures: [] as Figures[] }));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { run, figures } of found) {
+    for (const { run, figures } of round % 2 === 0 ? found : found.toReversed()) {
       const measured = await run();
       if (round > 0) figures.push(measured);
     }

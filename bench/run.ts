@@ -5,8 +5,13 @@ import { parseArgs } from 'node:util';
 import type { Case } from './case.ts';
 import { apply } from './cases/apply.ts';
 import { authorization } from './cases/authorization.ts';
+import { cel } from './cases/cel.ts';
+import { consolePages } from './cases/console.ts';
 import { cpu } from './cases/cpu.ts';
+import { definitions } from './cases/definitions.ts';
 import { endpoints } from './cases/endpoints.ts';
+import { engines } from './cases/engines.ts';
+import { etcd } from './cases/etcd.ts';
 import { httpCreate } from './cases/http-create.ts';
 import { httpGet } from './cases/http-get.ts';
 import { httpUpdate } from './cases/http-update.ts';
@@ -22,10 +27,12 @@ import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
 import { stalls } from './cases/stalls.ts';
+import { runs } from './cases/runs.ts';
 import { security } from './cases/security.ts';
 import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
+import { webhooks } from './cases/webhooks.ts';
 import { workQueue } from './cases/work-queue.ts';
 import { describeMachine } from './machine.ts';
 import { formatTable } from './result-table.ts';
@@ -51,13 +58,20 @@ const cases: Readonly<Record<string, Case>> = {
   'postgres-server': postgresServer,
   replicas,
   'start-up-on-servers': startUpOnServers,
+  etcd,
+  engines,
   'work-queue': workQueue,
   authorization,
+  webhooks,
+  definitions,
   reconciles,
+  runs,
   owners,
   stalls,
+  cel,
   security,
   cpu,
+  console: consolePages,
 };
 
 const { values, positionals } = parseArgs({

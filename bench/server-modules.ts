@@ -10,6 +10,8 @@ import type * as entry from '../apiserver/index/entry.ts';
 import type * as kindCache from '../apiserver/index/kind-cache.ts';
 import type * as objectCodec from '../apiserver/registry/object/object-codec.ts';
 import type * as databaseUrl from '../apiserver/store/open/database-url.ts';
+import type * as etcdCluster from '../apiserver/store/etcd/etcd-cluster.test-support.ts';
+import type * as etcdConnection from '../apiserver/store/etcd/etcd-connection.ts';
 import type * as groupCommit from '../apiserver/store/group-commit.ts';
 import type * as commitStatements from '../apiserver/store/postgres/commit-statements.ts';
 import type * as postgresConnection from '../apiserver/store/postgres/postgres-connection.ts';
@@ -17,6 +19,8 @@ import type * as postgresStatements from '../apiserver/store/postgres/postgres-s
 
 export type RbacAuthorizer = rbacAuthorizer.RbacAuthorizer;
 export type GroupCommit = groupCommit.GroupCommit;
+export type EtcdCluster = etcdCluster.EtcdCluster;
+export type EtcdConnection = etcdConnection.EtcdConnection;
 export type PostgresConnection = postgresConnection.PostgresConnection;
 export type Operation = Parameters<GroupCommit['submit']>[0];
 export type Store = Awaited<ReturnType<typeof databaseUrl.openStore>>;
@@ -34,6 +38,8 @@ interface ServerModules {
   readonly 'index/kind-cache': typeof kindCache;
   readonly 'registry/object/object-codec': typeof objectCodec;
   readonly 'store/open/database-url': typeof databaseUrl;
+  readonly 'store/etcd/etcd-cluster.test-support': typeof etcdCluster;
+  readonly 'store/etcd/etcd-connection': typeof etcdConnection;
   readonly 'store/group-commit': typeof groupCommit;
   readonly 'store/postgres/commit-statements': typeof commitStatements;
   readonly 'store/postgres/postgres-connection': typeof postgresConnection;

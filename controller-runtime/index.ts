@@ -9,6 +9,7 @@ export type {
   GetOptions,
   JsonPatchOperation,
   ListOptions,
+  MergePatch,
   NamespaceOptions,
   Patch,
   PatchOptions,
@@ -27,6 +28,8 @@ export { createOrUpdate } from './client/create-or-update.ts';
 export type { CreatedOrUpdated, CreateOrUpdateRequest } from './client/create-or-update.ts';
 export { ensureObject } from './client/ensure.ts';
 export type { EnsureRequest } from './client/ensure.ts';
+export { ForwardingClient } from './client/forwarding-client.ts';
+export type { AnyWriteOptions, ReadCall, WriteCall } from './client/forwarding-client.ts';
 export { freezeDeep } from './api/index.ts';
 export type {
   HandlerOptions,
@@ -91,7 +94,8 @@ export {
 } from './controller/definition/predicates.ts';
 export type { ObjectChange, Predicate } from './controller/definition/predicates.ts';
 export { wish } from './controller/definition/wish.ts';
-export type { FieldChange, OwnOptions, OwnResult, Wish, WishOptions, WishState } from './controller/definition/wish.ts';
+export type { FieldChange } from './api/index.ts';
+export type { OwnOptions, OwnResult, Wish, WishOptions, WishState } from './controller/definition/wish.ts';
 export type { EffectContext, FindEffect, Once, OnceOptions } from './controller/definition/external-effects.ts';
 export type {
   ConditionReason,
@@ -108,4 +112,8 @@ export { isTerminal, terminal } from './controller/definition/terminal-error.ts'
 export type { LeaderElectionOptions } from './election/election-options.ts';
 export { createManager } from './manager/manager.ts';
 export type { ControllerStatus, Manager, ManagerOptions, WatchHandle } from './manager/manager.ts';
+export { createReporter } from './controller/report/reporter.ts';
+export type { Reporter, ReporterOptions } from './controller/report/reporter.ts';
 export type { Runnable, RunnableContext } from './manager/runnable.ts';
+export { ConfigMap, Event, Lease, Namespace, Secret, ServiceAccount } from './kinds/kubernetes-kinds.ts';
+export type { LeaseSpec, ObjectReference } from './kinds/kubernetes-kinds.ts';

@@ -73,7 +73,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('takes what they make of it back to the version that is written', async () => {
+  it('converts what they return to the version that is written', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -84,7 +84,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('takes each hook in turn, in the version of its own', async () => {
+  it('calls the hooks in turn, each in its own version', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -126,7 +126,7 @@ describe('admission of a kind in several versions', () => {
     expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
   });
 
-  it('has the schema refuse what cannot be converted since it is wrong', async () => {
+  it('lets the schema refuse an invalid object that cannot be converted', async () => {
     const answer = await server.post(gadgetsV2, { ...newGadgetV2('a'), spec: { size: 'x', code: 'odd' } });
     expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueTypeInvalid spec.size'] });
   });

@@ -131,13 +131,13 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('unknown fields go without a word to a client that has not sent them', async () => {
+    it('unknown fields are removed without a warning to a client that did not send them', async () => {
       hooks.onCreate = ({ object }) => Object.assign(object, { extra: 1 });
       const answer = await server.post(`${orders}?fieldValidation=Strict`, newOrder('a'));
       expect([answer.status, answer.headers['warning'], answer.body.extra]).to.deep.equal([201, undefined, undefined]);
     });
 
-    it("the server's metadata stays the server's", async () => {
+    it('metadata of the server stay unchanged', async () => {
       hooks.onCreate = ({ object }) => {
         Object.assign(object.metadata, { version: 7, generation: 7, creationTimestamp: 'never', managedFields: [] });
       };
@@ -163,7 +163,7 @@ describe('admission by plugins', () => {
       expect([main.spec.title, main.status.seen]).to.deep.equal(['changed', 'status']);
     });
 
-    it('what comes to the stored object again is no change', async () => {
+    it('a result that equals the stored object is no change', async () => {
       const created = await server.create(orders, newOrder('a'));
       hooks.onUpdate = ({ old }) => old;
       const { status: code, body } = await server.patch(`${orders}/a`, { spec: { title: 'b' } });
@@ -330,7 +330,7 @@ describe('admission by plugins', () => {
       'by a circle': ({ object }) => void Object.assign(object, { spec: { object } }),
     };
     for (const [how, onCreate] of Object.entries(failures)) {
-      it(`${how} stores nothing, and tells the log alone of what and whose`, async () => {
+      it(`${how} stores nothing, and only the log has the error and the plugin`, async () => {
         hooks = onCreate === undefined ? {} : { onCreate };
         for (const send of [
           () => server.post(orders, newOrder('a')),
@@ -347,7 +347,7 @@ describe('admission by plugins', () => {
       });
     }
 
-    it('over an object that the schema refuses leaves the word to the schema', async () => {
+    it('for an object that the schema refuses gets the errors of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: object.spec?.title?.toLowerCase() ?? '' };
       };

@@ -246,7 +246,7 @@ describe('a user with few permissions', () => {
       await expectRefused('GET', `${base}/public/x`, headers);
   });
 
-  it('who may delete a collection and not list it, sees nothing of the objects in the answer', async () => {
+  it('sees nothing of the deleted objects in the response without the right to list them', async () => {
     await grant('cleaner', [{ apiGroups: [''], resources: ['secrets'], verbs: ['deletecollection'] }]);
     const headers = { authorization, 'Impersonate-User': 'cleaner' };
     const { status, body, text } = await server.delete(`${secrets}?dryRun=All`, { headers });

@@ -27,7 +27,7 @@ interface DataObject extends ApiObject {
 /** A kind of the server, as a client names it. */
 function coreKind(kind: string, plural: string): ModelDescriptor<DataObject> {
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
-  return defineModel({ gvk: `v1/${kind}`, plural, scope: 'Namespaced', schema });
+  return defineModel({ group: '', version: 'v1', kind, plural, scope: 'Namespaced', schema });
 }
 
 const secret = coreKind('Secret', 'secrets');

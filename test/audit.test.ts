@@ -111,7 +111,7 @@ describe('the audit log', () => {
     expect(entry?.annotations).to.include({ 'authorization.k8s.io/decision': 'forbid' });
   });
 
-  it('has what a user does as another one, of whom the policy wants nothing', async () => {
+  it('has the requests of a user who acts as a user whom the policy leaves out', async () => {
     await start({ policyFile: await policy('rules: [{level: None, users: [quiet]}, {level: Metadata}]') });
     await server?.get(persons, { authorization, 'impersonate-user': 'quiet' });
     const [entry] = await logged(1);
@@ -201,7 +201,7 @@ rules:
     expect((await server?.get('/metrics', headers))?.text).to.match(/apiserver_audit_requests_rejected_total 1\n/);
   });
 
-  it('lets writes go on otherwise, and counts what is lost', async () => {
+  it('lets writes go on where entries are not required, and counts lost entries', async () => {
     logFile = '/dev/full';
     await start();
     const headers = { authorization };
@@ -270,7 +270,7 @@ rules:
     for (const secret of [password, 'guessed', cookie.split('=')[1] ?? '']) expect(text).not.to.include(secret);
   });
 
-  it('has failed logins, whatever name they claim, unless the policy leaves out everybody', async () => {
+  it('has failed logins, whatever name they claim, unless the policy leaves out all users', async () => {
     const policyFile = await policy('rules:\n- level: None\n  users: [ada]\n- level: RequestResponse\n');
     await start({ policyFile });
     const body = JSON.stringify({ user: 'ada', password: 'guessed' });

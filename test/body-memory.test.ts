@@ -126,14 +126,14 @@ describe('bodies of requests under way', () => {
       await expectFreed();
     });
 
-  it('that come a byte in a chunk cost what they hold', async () => {
+  it('in chunks of one byte cost the bytes that they hold', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('are counted while they are inflated, and no longer than they take', async () => {
+  it('are counted while they are inflated, and not afterwards', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });

@@ -71,7 +71,7 @@ describe('The book, run page by page [slow]', () => {
 });
 
 describe('The book', () => {
-  it('leads somewhere by each of its links', () => {
+  it('has no broken link', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
     expect(broken).to.deep.equal([]);
   });

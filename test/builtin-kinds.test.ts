@@ -36,6 +36,19 @@ describe('the built-in kinds', () => {
     );
   });
 
+  it('an APIService shows each version that is served, and cannot be written [compat discovery]', async () => {
+    const path = '/apis/apiregistration.k8s.io/v1/apiservices';
+    const { body } = await server.get(path);
+    const names = body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+    expect(names).to.include.members(['v1.', 'v1.coordination.k8s.io', 'v1alpha1.people.example.com']);
+    const one = await server.get(`${path}/v1.coordination.k8s.io`);
+    expect(one.body.spec).to.include({ group: 'coordination.k8s.io', version: 'v1' });
+    expect(one.body.status.conditions[0]).to.include({ type: 'Available', status: 'True', reason: 'Local' });
+    expectRefusal(await server.get(`${path}/v9.absent`), { reason: 'NotFound' });
+    expectRefusal(await server.delete(`${path}/v1.`), { reason: 'MethodNotAllowed' });
+    expectRefusal(await server.get(`${path}?watch=true`), { reason: 'MethodNotAllowed' });
+  });
+
   it('services can be read, are always an empty list, and cannot be written', async () => {
     const services = '/api/v1/namespaces/kube-system/services';
     expect((await server.get(`${services}?labelSelector=kubernetes.io/cluster-service%3Dtrue`)).body.items).to.be.empty;

@@ -61,7 +61,7 @@ describe('client certificates', () => {
     return answerOf(response);
   }
 
-  it('of the own authority name user and groups', async () => {
+  it('of the authority of the server name user and groups', async () => {
     const answer = await ask(await issue('ann', ['system:masters', 'staff']));
     expect(answer.status, answer.text).to.equal(201);
     expect(answer.body.status.userInfo).to.deep.equal({
@@ -70,7 +70,7 @@ describe('client certificates', () => {
     });
   });
 
-  it('may have names with signs that mean something in certificates', async () => {
+  it('may have names with characters that are special in certificates', async () => {
     for (const name of [
       'a,O=system:masters',
       '#0c0161',
@@ -95,7 +95,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('that do not verify are worth nothing: 401, unless there is a token', async () => {
+  it('that do not verify are ignored: 401, unless there is a token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {
@@ -162,7 +162,7 @@ describe('client certificates', () => {
     await second.stop();
   });
 
-  it('need TLS, and an authority that is one', async () => {
+  it('need TLS, and a certificate of an authority', async () => {
     const failure = (options: object): Promise<string> =>
       startApiServer({ database: 'memory:', port: 0, ...options }).then(
         async (started) => started.stop().then(() => 'none'),
@@ -245,7 +245,7 @@ describe('client certificates', () => {
     expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
-  it('and tokens of service accounts go into kubeconfigs', async () => {
+  it('are written into kubeconfigs, and so are tokens of service accounts', async () => {
     const environment = { HOMEOSTAT_TOKEN: admin };
     const access = ['kubeconfig', '--tls-dir', directory, '--server', server.api.url];
     const userOf = (text: string): Record<string, string> =>

@@ -3,7 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 const root = new URL('../../', import.meta.url);
-const examples = ['06-memcached', '07-web-page', '08-composition', '09-volume-claim'] as const;
+const examples = ['06-memcached', '07-web-page', '08-composition', '09-volume-claim', '10-cron-job'] as const;
 
 /** Lines with code: neither empty nor comments alone. */
 function linesOfCode(text: string): number {
@@ -22,6 +22,7 @@ async function countsOf(example: string): Promise<string> {
     '07-web-page': 'web-page',
     '08-composition': 'environment',
     '09-volume-claim': 'claim',
+    '10-cron-job': 'cron-job',
   };
   const main = `${controllers[example as (typeof examples)[number]]}-controller.ts`;
   const controllerLines = counts[files.indexOf(main)] ?? 0;

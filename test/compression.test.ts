@@ -62,7 +62,7 @@ describe('compression [compat compression]', () => {
     });
   }
 
-  it('is neither for smaller responses nor for clients that refuse it', async () => {
+  it('does not compress smaller responses, nor responses for clients that refuse it', async () => {
     const { headers } = await ask(`${persons}/p1`, gzip);
     expect(headers).not.to.have.any.keys('content-encoding', 'vary');
     for (const encoding of ['gzip;q=0', 'identity', 'br', 'deflate']) {
@@ -71,13 +71,13 @@ describe('compression [compat compression]', () => {
     }
   });
 
-  it('leaves watches alone, however much they bring', async () => {
+  it('does not compress watches, however much they send', async () => {
     const watch = await server.watch(`${persons}?watch=true`, gzip);
     await watch.count(10);
     expect(watch.headers).not.to.have.property('content-encoding');
   });
 
-  it('keeps responses that may be kept: 304 by the tag that came with the compressed one', async () => {
+  it('lets clients keep responses: 304 by the tag that came with the compressed one', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const { headers } = await ask(path, gzip);
     expect(headers['content-encoding']).to.equal('gzip');

@@ -94,7 +94,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('meets a namesake with its status as a conflict, and never writes it to that: no error, no retry used up', async () => {
+    it('never writes its status to a new object of the same name: that is a conflict, without an error or a used retry', async () => {
       const outcomes: unknown[] = [];
       run(
         controller(Person, {
@@ -115,7 +115,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('meets a namesake of a dependent that it ensures, and of an object that it finalizes, without an error', async () => {
+    it('finds a new object of the name of a dependent, or of an object that it finalizes, without an error', async () => {
       let runs = 0;
       run(
         controller(Person, {

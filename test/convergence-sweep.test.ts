@@ -25,7 +25,7 @@ const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => 
   await client.delete(Guest, 'bob');
 };
 
-const arrive = async ({ client }: ScenarioContext): Promise<void> => {
+const arrive = async ({ client }: Pick<ScenarioContext, 'client'>): Promise<void> => {
   await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
 };
 
@@ -59,7 +59,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     );
   });
 
-  it('takes no writes for forgotten that a failed run leaves behind', async () => {
+  it('does not report writes that a failed run leaves behind as forgotten', async () => {
     const both = controller(Guest, {
       async reconcile({ object, client, status }) {
         const { name } = object.metadata;
@@ -80,13 +80,46 @@ describe('checkConvergence, of what fails for good without faults', () => {
       },
     });
 
-  it('refuses to compare with it', async () => {
+  it('is refused', async () => {
     const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
     expect(error.message).to.match(
       /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
     // With its stack, which test runners print.
     expect(error.cause).to.have.property('message', 'no cards left');
+  });
+
+  it('is refused also when the object is deleted later, which hides the failure', async () => {
+    const error = await failureOf({
+      controllers: [failing(() => new Error('no cards left'))],
+      async scenario({ client, settle }) {
+        await arrive({ client });
+        await settle();
+        await client.delete(Guest, 'ada');
+      },
+    });
+    expect(error.message).to.match(
+      /\nstill failing:\n {2}guest "ada", \d+ failures: no cards left; then its object was deleted$/,
+    );
+  });
+
+  it('accepts a failure that a user repairs', async () => {
+    const picky = controller(Guest, {
+      async reconcile({ object, status }) {
+        if (object.spec.name === '') throw terminal('no name');
+        await status({ greeting: object.spec.name });
+      },
+    });
+    await check({
+      controllers: [picky],
+      async scenario({ client, settle }) {
+        await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: '' } });
+        await settle();
+        await client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name: 'Ada' } } });
+        await settle();
+        await client.delete(Guest, 'ada');
+      },
+    });
   });
 
   it('refuses an error that is not tried again', async () => {
@@ -254,7 +287,7 @@ describe('checkConvergence, of what runs share', () => {
     expect(resets).to.equal(runs);
   });
 
-  it('tells a difference that needs no fault', async () => {
+  it('reports a difference that needs no fault', async () => {
     numbers.clear();
     let coming = 0;
     const scenario = async ({ client }: ScenarioContext) => {
@@ -294,7 +327,7 @@ describe('checkConvergence, in what it reports', () => {
     }
   });
 
-  it('says the seed, which does it all again [slow]', async () => {
+  it('names the seed, which repeats the same run [slow]', async () => {
     const error = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: 40 });
     const { seed = NaN, faults } = error;
     expect(error.message.split('\n')).to.include.members([

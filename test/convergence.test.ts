@@ -53,7 +53,7 @@ describe('checkConvergence', () => {
     await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('finds what is done on a state of the past [slow]', async () => {
+  it('finds writes that are based on an old state [slow]', async () => {
     const error = await failureOf({ controllers: [trustsItsCache], scenario: awayAndBack });
     expect(error.faults.join()).to.match(/caches \d changes behind/);
     expect(error.differences.map(({ object, path }) => `${object} ${path}`)).to.include('Badge ada spec.engraving');
@@ -73,13 +73,13 @@ describe('checkConvergence', () => {
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
   });
 
-  it('refuses to prove something of reconcilers that write nothing', async () => {
+  it('refuses reconcilers that write nothing, since that would prove nothing', async () => {
     const idle = controller(Person, { reconcile: () => {} });
     const error: unknown = await check({ controllers: [idle], scenario: comeAndGo }).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('wrote nothing');
   });
 
-  it('tells what still fails, with its last error', async () => {
+  it('names what still fails, with its last error', async () => {
     let writes = 0;
     const once = controller(Person, {
       async reconcile({ object, client }) {
@@ -103,7 +103,7 @@ describe('checkConvergence', () => {
   });
 
   describe('invariants', () => {
-    it('are asked after each write, and named with the write that broke them', async () => {
+    it('are checked after each write, and named with the write that broke them', async () => {
       const invariants = {
         'a badge has a text': async (client: Client) => {
           const { items } = await client.list(Badge);
@@ -118,7 +118,7 @@ describe('checkConvergence', () => {
       await check({ controllers: [wholeOrAgain], scenario: comeAndGo, invariants, seeds: 10 });
     });
 
-    it('are asked while faults befall the controllers, too [slow]', async () => {
+    it('are checked while the controllers meet faults, too [slow]', async () => {
       const invariants = {
         'an engraved person has a badge': async (client: Client) => {
           const { items } = await client.list(Person, { labelSelector: 'engraved=yes' });
@@ -159,14 +159,14 @@ describe('checkConvergence', () => {
       };
     };
 
-    it('takes points in time, revisions and uids for equal, and nothing else', async () => {
+    it('treats points in time, revisions and uids as equal, and nothing else', async () => {
       const time = (process: number) => new Date(process * 1000).toISOString();
       await check({ controllers: stamped(time), scenario: comeAndGo, seeds: 5 });
       const error = await failureOf({ controllers: stamped(String), scenario: comeAndGo, seeds: 5 });
       expect(error.differences.map(({ path }) => path)).to.deep.equal(['spec.text']);
     });
 
-    it('leaves out what normalise takes away', async () => {
+    it('leaves out what normalise removes', async () => {
       const normalise: ConvergenceOptions['normalise'] = (object) => ({ ...object, spec: {} });
       await check({ controllers: stamped(String), scenario: comeAndGo, normalise, seeds: 5 });
     });

@@ -76,7 +76,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
   });
 
-  it('says of a controller that it has no worker left, because its runs have outlasted their timeout', async () => {
+  it('names a controller that has no worker left because its runs have outlasted their timeout', async () => {
     const hangs = controller(Person, {
       concurrency: 1,
       timeoutMs: 10,
@@ -102,7 +102,8 @@ describe('/debug/controllers', () => {
       const { processing, parked, delayed } = seen.body.queue;
       return processing === 1 && parked === 1 && delayed === 2 && seen;
     });
-    const added = [{ type: 'event', detail: 'ADDED' }];
+    const { resourceVersion } = (await server.client.get(Person, 'runs')).metadata;
+    const added = [{ type: 'event', detail: 'ADDED', resourceVersion, manager: 'homeostat' }];
     const { name, total, queue, keys } = page.body;
     expect({ name, total, queue }).to.deep.equal({
       name: 'test/person',
@@ -120,7 +121,7 @@ describe('/debug/controllers', () => {
     expect(fails.reasons).to.deep.include({ type: 'retry' });
   });
 
-  it('says of one object where it stands, and how its last runs went', async () => {
+  it('shows the state of one object, and the outcome of its last runs', async () => {
     const clock = new FakeClock();
     server = await startTestServer({
       clock,
@@ -135,7 +136,12 @@ describe('/debug/controllers', () => {
     } as never);
     await server.settle();
     const startTime = new Date(clock.now()).toISOString();
-    const run = { attempts: 0, startTime, durationMs: 0, reasons: [{ type: 'event', detail: 'ADDED' }] };
+    const run = { attempts: 0, startTime, durationMs: 0 };
+    const { client } = server;
+    const added = async (name: string): Promise<object> => {
+      const { resourceVersion } = (await client.get(Person, name)).metadata;
+      return { type: 'event', detail: 'ADDED', resourceVersion, manager: 'homeostat' };
+    };
     for (const path of ['test/person/fails', 'person/fails']) {
       const { status, body } = await get(`/debug/controllers/${path}`);
       expect(status).to.equal(200);
@@ -143,12 +149,13 @@ describe('/debug/controllers', () => {
       expect(body.queue).to.include({ state: 'delayed', attempts: 1, lastError: 'no luck' });
       const [{ reconcileID, ...last }] = body.runs;
       expect(reconcileID).to.match(/^[0-9a-f-]{36}$/);
-      expect(last).to.deep.equal({ ...run, key: 'fails', result: 'error', error: 'no luck' });
+      const reasons = [await added('fails')];
+      expect(last).to.deep.equal({ ...run, reasons, key: 'fails', result: 'error', error: 'no luck' });
     }
     const fine = (await get('/debug/controllers/person/fine')).body;
     expect(fine.queue).to.equal(null);
     expect(fine.runs).to.have.length(1);
-    expect(fine.runs[0]).to.deep.include({ ...run, result: 'success' });
+    expect(fine.runs[0]).to.deep.include({ ...run, reasons: [await added('fine')], result: 'success' });
     const namespaced = (await get('/debug/controllers/test/letter/default/x-y')).body;
     expect(namespaced).to.include({ controller: 'test/letter', key: 'default/x-y' });
     const { lastRuns } = (await get('/debug/controllers/test/person')).body;
@@ -252,7 +259,7 @@ describe('/debug/controllers', () => {
 });
 
 describe('pages at /debug', () => {
-  it('are asked for 10,000 items at most', async () => {
+  it('show at most 10,000 items', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     server.addDebugPage({ name: 'limits', index: () => ({}), item: (_name, limit) => ({ limit }) });
     const shown = async (query: string): Promise<unknown> =>

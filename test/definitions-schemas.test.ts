@@ -108,7 +108,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       );
     });
 
-    it('with nested branches, and say what an object misses by the least', async () => {
+    it('with nested branches, and refuse an object that matches none', async () => {
       let branch: Schema = { required: ['x'] };
       for (let level = 0; level < 15; level += 1)
         branch = { oneOf: [branch, { required: [`y${level}`] }, { not: { required: ['z'] } }] };

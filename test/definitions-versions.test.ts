@@ -71,7 +71,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('say what of an object is wrong in the stored version as well', async () => {
+  it('report what is wrong with an object in the stored version as well', async () => {
     const { status, body } = await server.post(beta, newBeta('a', { size: 0 }));
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });
@@ -81,7 +81,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });
 
-  it('select by the selectable fields of all versions, as far as what is stored has them', async () => {
+  it('select by the selectable fields of all versions, if the stored object has them', async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     for (const list of [widgets, beta])
       expect((await server.get(`${list}?fieldSelector=spec.size%3D5,spec.color%3Dgreen`)).body.total).to.equal(1);

@@ -96,7 +96,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(watch.ended).to.equal(false);
   });
 
-  it('let go of objects that a newer schema refuses', async () => {
+  it('allow the deletion of objects that a newer schema refuses', async () => {
     await establish(server, widgetDefinition());
     const owner = await server.create(widgets, newWidget('outgrown-owner', { size: 3 }));
     const { apiVersion, kind, metadata } = owner;
@@ -173,7 +173,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.details.causes[0].field).to.equal('status.storedVersions[0]');
   });
 
-  it('take their objects with them, and wait for the finalizers of these', async () => {
+  it('are deleted with their objects, and wait for the finalizers of these', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
@@ -216,13 +216,6 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(`/apis/${group}/v1alpha1/persons`)).status).to.equal(200);
   });
 
-  it('say what of them has no effect', async () => {
-    const schema = schemaOf({ type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 1' }] });
-    await establish(server, widgetDefinition({ versions: [widgetVersion({ schema })] }));
-    const { status, message } = (await conditionOf(server, widgetDefinitionName, 'FullySupported')) ?? {};
-    expect([status, message]).to.deep.equal(['False', 'rules of x-kubernetes-validations are not enforced']);
-  });
-
   const refusals: readonly (readonly [what: string, definition: object, field: string])[] = [
     [
       'another name than plural and group',
@@ -250,7 +243,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
       'spec.versions[0].deprecationWarning',
     ],
     ['no storage version', widgetDefinition({ versions: [widgetVersion({ storage: false })] }), 'spec.versions'],
-    ['conversion by webhook', widgetDefinition({ conversion: { strategy: 'Webhook' } }), 'spec.conversion.strategy'],
+    ['an unknown conversion', widgetDefinition({ conversion: { strategy: 'Other' } }), 'spec.conversion.strategy'],
     [
       'a pattern that RE2 cannot hold',
       widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'string', pattern: '(?=a)' }) })] }),
@@ -302,7 +295,7 @@ describe('CustomResourceDefinitions and a restart', () => {
     expect([status, body.spec?.size]).to.deep.equal([200, 3]);
   });
 
-  it('go on deleting objects where the server before has ended', async () => {
+  it('continue to delete objects where the previous server stopped', async () => {
     await server.delete(path);
     const isMarked = async (): Promise<boolean> =>
       (await server.get(`${widgets}/held`)).body.metadata?.deletionTimestamp !== undefined;

@@ -35,7 +35,9 @@ describe('discovery [compat discovery]', () => {
       const { body } = await server.get('/apis');
       expect(body).to.include({ kind: 'APIGroupList', apiVersion: 'v1' });
       expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([
+        'admissionregistration.k8s.io',
         'apiextensions.k8s.io',
+        'apiregistration.k8s.io',
         'authentication.k8s.io',
         'authorization.k8s.io',
         'controllers.homeostat.internal',
@@ -50,7 +52,7 @@ describe('discovery [compat discovery]', () => {
         groupVersion: `${group}/${version}`,
         version,
       }));
-      const demo = body.groups[5];
+      const demo = body.groups[7];
       expect(demo).to.deep.equal({ name: group, versions, preferredVersion: versions[0] });
       const one = await server.get(`/apis/${group}`);
       expect(one.body).to.deep.equal({ kind: 'APIGroup', apiVersion: 'v1', ...demo });
@@ -147,7 +149,7 @@ describe('discovery [compat discovery]', () => {
       ]);
     });
 
-    it('says of a review that it can be created alone', async () => {
+    it('lists create as the only verb of reviews', async () => {
       const { body } = await server.get('/apis', { accept: newest });
       const authorization = body.items.find(
         ({ metadata }: { metadata: { name: string } }) => metadata.name === 'authorization.k8s.io',

@@ -48,7 +48,7 @@ describe('the table of imports', () => {
     expect(reported['apiserver/cellar/planted.ts']).to.match(/^apiserver\/cellar has no row in \.ci\/doors\.yaml/);
   });
 
-  it('refuses imports between folders that import each other, directly or round a circle', async () => {
+  it('refuses imports between folders that import each other, directly or through others', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({ low: [], high: ['low', 'top'], middle: ['low', 'high'], top: ['middle'] }),
       'apiserver/high/planted.ts': importing('../top/planted.ts'),
@@ -63,7 +63,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('refuses circles of folders in folders, within one and between two', async () => {
+  it('refuses cycles of nested folders, within one folder and between two', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({
         'low/a': ['low/b'],

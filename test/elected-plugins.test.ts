@@ -62,7 +62,7 @@ describe('controllers of plugins on a shared database', () => {
     expect(after.spec.holderIdentity).not.to.equal(before.spec.holderIdentity);
   });
 
-  it('stand again after the lease was lost, and go on with the controllers that they had', async () => {
+  it('stand for election again after the lease was lost, and go on with the same controllers', async () => {
     const greeter = controller(Person, {
       name: 'greeter',
       reconcile: async ({ status }) => void (await status({ greeting: 'again' })),

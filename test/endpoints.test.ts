@@ -65,7 +65,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/persons/a/b/greeting`), { reason: 'NotFound' });
     });
 
-    it('or say what would be: 405 with Allow, 406, 415 [spec 4.3-router]', async () => {
+    it('or get the reason: 405 with Allow, 406, 415 [spec 4.3-router]', async () => {
       serve((b) =>
         b
           .GET('/a', accept('application/json'), greet)
@@ -326,7 +326,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 that says nothing, logged with plugin and route, whatever goes wrong', async () => {
+    it('with a 500 without details, logged with plugin and route, whatever goes wrong', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>
@@ -361,7 +361,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by a cut connection once the response has begun, and a line in the log', async () => {
+    it('by closing the connection once the response has begun, with a line in the log', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(
@@ -379,7 +379,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(persons)).status).to.equal(200);
     });
 
-    it('with 504 past the deadline, when the signal aborts; a late response is let go', async () => {
+    it('with 504 past the deadline, when the signal aborts; a late response is dropped', async () => {
       let signal: AbortSignal | undefined;
       let answer = (_response: ServerResponse): void => undefined;
       let cancelled = false;
@@ -409,7 +409,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('end', () => {
-    it('a handler and a stream of a client that hangs up, without a word in the log', async () => {
+    it('a handler and a stream of a client that hangs up, without a line in the log', async () => {
       const seen: string[] = [];
       const until = async (signal: AbortSignal): Promise<unknown> => once(signal, 'abort');
       serve((b) =>

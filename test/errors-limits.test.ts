@@ -216,7 +216,7 @@ describe('errors: limits', () => {
     expect(head.toString()).to.include('\r\nConnection: keep-alive\r\nKeep-Alive: timeout=90\r\n');
   });
 
-  describe('what is no good HTTP', () => {
+  describe('malformed HTTP', () => {
     it('refuses headers over 16 KiB with 431', async () => {
       const answer = parseRaw(
         await server.raw(`GET ${persons} HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
@@ -278,7 +278,7 @@ describe('errors: limits', () => {
       }
     });
 
-    it('answers to loopback names, with any port and in any case', async () => {
+    it('accepts loopback names, with any port and in any case', async () => {
       for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', `127.0.0.1:${server.port}`, '[::1]', '[::1]:80']) {
         expect((await server.get(persons, { host })).status, host).to.equal(200);
       }

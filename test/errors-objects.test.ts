@@ -105,7 +105,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is the response to the discovery of a group, or a version, that nothing is served of', async () => {
+    it('is the response to the discovery of a group or version without served kinds', async () => {
       expectRefusal(await server.get('/apis/other.example.com'), notFound);
       expectRefusal(await server.get('/apis/people.example.com/v2'), notFound);
     });

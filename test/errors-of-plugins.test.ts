@@ -97,7 +97,7 @@ describe('errors of plugins', () => {
   }
 
   for (const path of ['/numbers', '/locked']) {
-    it(`bear no header of the response that failed: ${path}`, async () => {
+    it(`have no header of the response that failed: ${path}`, async () => {
       const answer = await server.get(base + path);
       expectRefusal(answer, { reason: 'InternalError' });
       for (const name of ['content-encoding', 'set-cookie', 'etag']) expect(answer.headers).not.to.have.property(name);

@@ -27,11 +27,15 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   pageHeaders: [],
   // Before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
-  // The kinds of discovery, and the routes of plugins, are tested below.
-  resourceRoutes: [],
+  // The kinds of discovery, and the routes of plugins, are tested below. These are read with the permission to get the object.
+  resourceRoutes: [
+    ofObject('clusterroles/admin/history'),
+    ofObject('clusterroles/admin/explanation'),
+    ofObject('clusterroles/admin?resourceVersion=1000&resourceVersionMatch=Exact', 504),
+  ],
   endpointRoutes: [],
   healthRoutes: [],
-  debugRoutes: [page('/debug/example')],
+  debugRoutes: [page('/debug/example'), page('/debug/stuck')],
   metricsRoute: [page('/metrics')],
   exportRoute: [page('/export')],
   reencryptRoute: [
@@ -46,6 +50,12 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
 
 function page(path: string): Asked {
   return { method: 'GET', path, rule: { nonResourceURLs: [path], verbs: ['get'] }, status: 200 };
+}
+
+function ofObject(path: string, status = 200): Asked {
+  const apiGroups = ['rbac.authorization.k8s.io'];
+  const rule = { apiGroups, resources: ['clusterroles'], resourceNames: ['admin'], verbs: ['get'] };
+  return { method: 'GET', path: `/apis/rbac.authorization.k8s.io/v1/${path}`, rule, status };
 }
 
 /** The paths of the role `system:public-info-viewer`, which all users have. */
@@ -170,7 +180,7 @@ describe('every route of the server', () => {
     else expect(status, `${what}: ${text.slice(0, 300)}`).to.be.oneOf([200, 201, 400, 404, 405, 409, 415, 422]);
   }
 
-  it('is a middleware that this test knows, and behind the authorization when it answers', () => {
+  it('is a middleware that this test knows, and runs after the authorization if it responds', () => {
     const text = readFileSync(source, 'utf8');
     expect(unknownIn(text)).to.deep.equal([]);
     expect(unguardedIn(text)).to.deep.equal([]);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { controller } from 'homeostat';
-import type { ControllerDefinition } from 'homeostat';
-import { createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
+import type { ControllerDefinition, Logger } from 'homeostat';
+import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { createDoors, opensByName } from './support/fake-doors.ts';
 import { Badge, Person } from './support/staff.ts';
@@ -32,8 +32,15 @@ describe('expectConverged', () => {
     await server.stop();
   });
 
-  const resyncOf = (definition: ControllerDefinition, doors = createDoors()): Promise<string> => {
-    kit = createTestKit({ server, controllers: [definition], clock: new FakeClock(), externalSystems: [doors] });
+  const resyncOf = (definition: ControllerDefinition, doors = createDoors(), logger?: Logger): Promise<string> => {
+    const clock = new FakeClock();
+    kit = createTestKit({
+      server,
+      controllers: [definition],
+      clock,
+      externalSystems: [doors],
+      ...(logger && { logger }),
+    });
     return kit.expectConverged().then(
       () => 'converged',
       (error: unknown) => (error as Error).message,
@@ -48,6 +55,15 @@ describe('expectConverged', () => {
     const message = await resyncOf(countsRuns());
     expect(message, message).to.match(
       /^the controllers have not converged: a resync made\n {2}\w+ Badge ada\n {4}spec\.text: "run 1" -> "run 2"$/,
+    );
+  });
+
+  it('names runs that fail', async () => {
+    const reconcile = (): never => {
+      throw new Error('no badges left');
+    };
+    expect(await resyncOf(controller(Person, { reconcile }), createDoors(), silentLogger)).to.match(
+      /^the controllers have not converged: a resync made\n {2}failure of person "ada", \d+ failures?: no badges left$/,
     );
   });
 

@@ -269,7 +269,7 @@ describe('a database that was moved', () => {
     expect(itself.proved).to.deep.equal({ ...online.proved, createdAt: itself.proved.createdAt });
   });
 
-  it('is neither exported nor made where there is none', async () => {
+  it('is neither exported nor created when it does not exist', async () => {
     const missing = `${folder}/missing.db`;
     expect(await failureOf(everythingOf(`sqlite:${missing}`))).to.have.property('code', 'ENOENT');
     expect(await failureOf(everythingOf('memory:'))).to.be.instanceOf(RangeError);

@@ -8,8 +8,8 @@ const packages = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/cr
 const notSource = /\/(dist|node_modules)\/|\.(test|contract|fixture|test-support)\.ts$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The engines say the same in three dialects, statement by statement. */
-const dialects = /\/store\/(mysql|postgres|sqlite)\//;
+/** The engines say the same in dialects of their own, statement by statement. */
+const dialects = /\/store\/(etcd|mysql|postgres|sqlite)\//;
 
 /** A draft is the object that a write proposes, in the registry and, as plugins know it, in their admission hooks. */
 const sameMeaning: readonly string[] = ['Draft'];

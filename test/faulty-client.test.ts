@@ -85,7 +85,7 @@ describe('a faulty client', () => {
     ]);
   });
 
-  it('holds a request back until it is let go', async () => {
+  it('holds a request back until it is released', async () => {
     let letGo = (): void => {};
     faulty.inject({ kind: 'delay', until: new Promise<void>((resolve) => (letGo = resolve)) });
     const creating = faulty.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
@@ -160,7 +160,7 @@ describe('a faulty client', () => {
     expect(faulty.requests.filter(({ verb, isForCache }) => isForCache && verb === 'list')).to.have.length(4);
   });
 
-  it('keeps caches in the past until their events are let go', async () => {
+  it('keeps caches in the past until their events are released', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();

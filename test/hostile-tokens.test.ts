@@ -109,19 +109,19 @@ describe('tokens that no issuer signed', () => {
     await fc.assert(fc.asyncProperty(fc.oneof(changed, noise), expectUnauthorized), { numRuns: 150 });
   });
 
-  it('are too large where they fill all headers', async () => {
+  it('are too large when they fill all headers', async () => {
     const answer = await server.raw(
       `GET /api HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${'A'.repeat(17_000)}\r\n\r\n`,
     );
     expect(answer).to.match(/^HTTP\/1\.1 431 /);
   });
 
-  it('leave the true token as it was', async () => {
+  it('do not affect the valid token', async () => {
     const { status } = await server.get('/api/v1/namespaces', { authorization: `Bearer ${good}` });
     expect(status).not.to.equal(401);
   });
 
-  it('are a true one after its time', async () => {
+  it('include an expired one', async () => {
     await clock.advance(7_200_000);
     await expectUnauthorized(good);
   });

@@ -59,7 +59,7 @@ describe('leader election', () => {
     describe(`with the one ${places[0]}, the other ${places[1]}`, () => {
       beforeEach(() => (open = [...places]));
 
-      it('refuses what a leader writes that stood still while another took over, and ends its run', async () => {
+      it('refuses writes of a leader that stood still while another took over, and ends its run', async () => {
         const [a, b] = await rivals();
         a.hold();
         await server.create(persons, person('bob'));
@@ -79,7 +79,7 @@ describe('leader election', () => {
         expect([await greetingOf('ada'), await greetingOf('bob')]).to.deep.equal(['b', 'b']);
       });
 
-      it('refuses what arrives late of a leader that was cut off, which has given up before another takes over', async () => {
+      it('refuses late writes of a leader that was cut off, which has given up before another takes over', async () => {
         const [a, b] = await rivals();
         a.line.cut();
         await server.create(persons, person('bob'));

@@ -128,7 +128,7 @@ describe('lists', () => {
       ],
     ];
     for (const [query, names, envelope] of cases) {
-      it(`tells where the page stands, for "${query}"`, async () => {
+      it(`says which page it is, for "${query}"`, async () => {
         const answer = await list(query);
         expect(namesOf(answer)).to.deep.equal(names);
         expect(envelopeOf(answer)).to.deep.equal({ ...all, ...envelope });
@@ -207,7 +207,7 @@ describe('lists', () => {
       });
     }
 
-    it('orders indexes by path as their types do: 9 before 10, false before true', async () => {
+    it('orders indexes by path according to their types: 9 before 10, false before true', async () => {
       const path = namespaced('sorting');
       for (const weight of [10, 9, -1, 100])
         await server.create(path, newLetter(`w${weight}`.replace('-', 'm'), { weight }));

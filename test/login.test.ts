@@ -151,7 +151,7 @@ describe('People who log in', () => {
     for (const answer of answers) expect(answer).to.deep.equal(answers[0]);
   });
 
-  it('wait longer after each failure, by account, and not for ever [slow]', async () => {
+  it('wait longer after each failure of an account, but not for ever [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -204,7 +204,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('wait by address as well, whatever names they try [slow]', async () => {
+  it('wait longer after failures from an address as well, whichever names they try [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     for (let tries = 0; tries < 20; tries += 1) expect((await logIn(`user${tries}`)).status).to.equal(401);
@@ -232,7 +232,7 @@ describe('People who log in', () => {
     [{ password, extra: 'a secret in the wrong place' }, 'the body has an unknown field'],
     [[], 'the body must be'],
   ] as const) {
-    it(`are told what is wrong with a password: ${text}`, async () => {
+    it(`get an error for a bad password: ${text}`, async () => {
       await start();
       await createUser('ada');
       const refused = await admin('PUT', `${users}/ada/password`, body);
@@ -340,7 +340,7 @@ describe('People who log in', () => {
       expect((await logIn('ada', password, { origin: 'http://evil.example.com' })).status).to.equal(403);
     });
 
-    it('are refused as scripts are when they are none', async () => {
+    it('get the errors of scripts when they do not ask for a page', async () => {
       await start();
       for (const headers of [{ accept: 'application/json' }, { accept: 'text/html', 'sec-fetch-dest': 'empty' }]) {
         const refused = await fetch(`${server.url}/docs`, { headers: headers as Record<string, string> });

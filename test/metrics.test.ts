@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/')).body.paths).to.include('/metrics');
   });
 
-  it('has what is known beforehand at 0: kinds, watchers, commits that failed', async () => {
+  it('has series that are known beforehand at 0: kinds, watchers, commits that failed', async () => {
     expect(await valueOf('apiserver_storage_objects{resource="letters.people.example.com"}')).to.equal(0);
     expect(await valueOf('apiserver_storage_objects{resource="namespaces"}')).to.equal(1);
     expect(await valueOf('apiserver_registered_watchers{resource="letters.people.example.com"}')).to.equal(0);
@@ -111,7 +111,7 @@ describe('GET /metrics', () => {
     watch.close();
   });
 
-  it('makes no series of names, paths, methods or headers that clients make up', async () => {
+  it('makes no series from names, paths, methods or headers of clients', async () => {
     const seriesOf = async (): Promise<number> => (await server.get('/metrics')).text.split('\n').length;
     const made = async (from: number): Promise<void> => {
       for (let index = from; index < from + 20; index += 1) {
@@ -131,7 +131,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/metrics')).text).not.to.match(/nowhere|group-1|part-1|PROPFIND/);
   });
 
-  it('is read, and nothing else', async () => {
+  it('can only be read', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       expect((await server.request(method, '/metrics')).status).to.equal(405);
     }
@@ -167,7 +167,7 @@ describe('/metrics of a server with a token', () => {
     expect(status).to.equal(403);
   });
 
-  it('has the controllers of plugins, each with the plugin that it is of', async () => {
+  it('has the controllers of plugins, each with its plugin', async () => {
     await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     await server.settle();
     const text = await (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();

@@ -62,7 +62,9 @@ function misbehave({ spec, metadata }: Booking): void {
 /** Returns the given value, which may be anything. */
 function answering(kind: string, answer: () => unknown): ModelDescriptor {
   return defineModel({
-    gvk: `${apiVersion}/${kind}`,
+    group: 'bookings.example.com',
+    version: 'v1',
+    kind,
     plural: `${kind.toLowerCase()}s`,
     schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
     validate: answer as () => undefined,

@@ -190,7 +190,7 @@ describe('namespaces across a restart', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('go on being emptied', async () => {
+  it('continue to be emptied', async () => {
     const database = `sqlite:${folder}/restart.db`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock });

@@ -166,7 +166,7 @@ ${indented(of.ca)}
     expect(await isKnown(known)).to.equal(true);
   });
 
-  it('makes the tokens of a key void that the issuer takes back', async () => {
+  it('refuses tokens of a key that the issuer has withdrawn', async () => {
     const token = await issuer.sign(claims());
     expect(await isKnown(token)).to.equal(true);
     await issuer.rotate('other');

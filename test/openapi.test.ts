@@ -111,7 +111,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     for (const kind of kinds) server.api.schemeManager.unregister(kind, 'service');
   });
 
-  it('says what there is now: a kind that is taken back is gone from it, and comes back the same', async () => {
+  it('has the kinds that are served now: a removed kind leaves it, and returns unchanged', async () => {
     const before = await hashedAddress();
     server.api.schemeManager.unregister(machine, 'service');
     const { text } = await server.get('/openapi.json');

@@ -42,6 +42,27 @@ describe('bodies in protobuf [compat protobuf]', () => {
     });
   }
 
+  it('are sent to a client that accepts nothing else, also in lists, watches and reviews', async () => {
+    const only = { accept: type };
+    const path = '/api/v1/namespaces/default/configmaps';
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
+    const created = await server.post(path, map, { headers: only });
+    expect([created.status, created.headers['content-type']]).to.deep.equal([201, type]);
+    for (const asked of [`${path}/a`, path]) {
+      const { status, headers: sent, text } = await server.get(asked, only);
+      expect([status, sent['content-type'], text.slice(0, 4)]).to.deep.equal([200, type, 'k8s\0']);
+      expect(text).to.contain(asked === path ? 'ConfigMapList' : 'ConfigMap');
+    }
+    const watched = await server.get(`${path}?watch=true&resourceVersion=0&timeoutSeconds=1`, only);
+    expect(watched.headers['content-type']).to.equal(`${type};stream=watch`);
+    expect(watched.text).to.contain('ADDED').and.to.contain('ConfigMap');
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const who = await server.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', review, { headers: only });
+    expect([who.status, who.headers['content-type']]).to.deep.equal([201, type]);
+    expect(who.text).to.contain('developer');
+    expect((await server.get('/apis/people.example.com/v1alpha1/persons', only)).status).to.equal(406);
+  });
+
   it('are 415 for kinds that are only sent as JSON, and the error names the accepted types', async () => {
     const answer = await send('/apis/people.example.com/v1alpha1/persons', Buffer.from('k8s\0'));
     expect(answer.status).to.equal(415);

@@ -65,7 +65,7 @@ describe('a ResourceQuota', () => {
     });
   });
 
-  it('counts what is deleted no more, and says in its status what is used', async () => {
+  it('stops counting deleted objects, and shows the usage in its status', async () => {
     await server.create(quotas, quota('one', { 'count/configmaps': '1' }));
     await server.create(configMaps, { metadata: { name: 'a' } });
     await eventually(async () => JSON.stringify(await usedOf('one')) === '{"count/configmaps":"1"}');

@@ -127,7 +127,7 @@ describe('reviews [compat reviews]', () => {
     }
   });
 
-  it('can be created alone: nothing is stored', async () => {
+  it('can only be created: nothing is stored', async () => {
     const path = `/apis/${authentication}/tokenreviews`;
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
       const answer = await open.request(method, path);

@@ -96,7 +96,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect((await server.get(url)).text).to.equal(before);
   });
 
-  it('lets every one of many patches at once through', async () => {
+  it('applies each of many patches that come at once', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map((replicas) => server.patch(url, { spec: { replicas } })));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
   });

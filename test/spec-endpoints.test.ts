@@ -106,7 +106,7 @@ describe('spec: the parameters of a list', () => {
     expect(await list('labelSelector=&fieldSelector=')).to.deep.equal(newestFirst);
   });
 
-  it('cut pages of the size, the first being page 1 [spec 4.2-page, 4.2-size]', async () => {
+  it('have pages of the requested size, beginning with page 1 [spec 4.2-page, 4.2-size]', async () => {
     expect(await list('page=1&size=50')).to.deep.equal(newestFirst.slice(0, 50));
     expect(await list('page=2&size=50')).to.deep.equal(newestFirst.slice(50, 100));
     expect(await list('page=3&size=50')).to.deep.equal(newestFirst.slice(100));
@@ -126,7 +126,7 @@ describe('spec: the parameters of a list', () => {
     expect(await list('sort=name,desc')).to.deep.equal(newestFirst);
   });
 
-  it('combine with AND, the page being cut of what is selected and sorted [spec 4.2-and]', async () => {
+  it('combine with AND, and the page is taken of what is selected and sorted [spec 4.2-and]', async () => {
     const expected = oldestFirst.filter((_, i) => i % 2 === 0 && i % 3 === 0 && i !== 6);
     const query = 'labelSelector=team%3Dred&fieldSelector=spec.gender%3DMALE,metadata.name!%3Dp006&sort=name,asc';
     expect(await list(query)).to.deep.equal(expected);

@@ -122,7 +122,7 @@ describe('spec: indexes', () => {
     expect(await create('d', { title: 'Alpha' })).to.equal(201);
   });
 
-  it('cannot be chosen by a field that is none [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
+  it('cannot be chosen by a field without an index [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
     for (const query of ['fieldSelector=spec.pages%3D120', 'sort=spec.pages,asc']) {
       const response = await fetch(`${server.url}/apis/library.example.com/v1/books?${query}`);
       expect([response.status, await response.text()].join(' ')).to.match(/^400 .*spec\.pages \(indexed: /);

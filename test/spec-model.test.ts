@@ -97,7 +97,7 @@ describe('spec: the names of a model', () => {
 
   after(() => server.stop());
 
-  it('tell clients of the kind as those of a custom resource definition do [spec 1-crd-shape]', async () => {
+  it('describe the kind to clients like those of a custom resource definition [spec 1-crd-shape]', async () => {
     const { body } = await server.get(version);
     expect(body).to.include({ kind: 'APIResourceList', groupVersion: apiVersion });
     const found = body.resources.find(({ name }: { name: string }) => name === 'persons');
@@ -153,7 +153,7 @@ describe('spec: the fields of Person', () => {
     expect((await server.post(persons, { ...person('bare'), spec: { name: 'B' } })).status).to.equal(201);
   });
 
-  it('take what the constraints allow [spec 2.7-name, 2.7-age, 2.7-gender]', async () => {
+  it('accept what the constraints allow [spec 2.7-name, 2.7-age, 2.7-gender]', async () => {
     for (const [i, spec] of [
       { name: '', age: 0, gender: 'MALE' },
       { name: 'x'.repeat(100), age: 150, gender: 'FEMALE' },
@@ -163,7 +163,7 @@ describe('spec: the fields of Person', () => {
     }
   });
 
-  it('refuse a name that is no string, or too long [spec 2.7-name]', async () => {
+  it('refuse a name that is not a string, or is too long [spec 2.7-name]', async () => {
     for (const [name, cause] of [
       [7, 'FieldValueTypeInvalid spec.name'],
       ['x'.repeat(101), 'FieldValueTooLong spec.name'],

@@ -24,7 +24,7 @@ describe('a server that stops', () => {
     socket.destroy();
   });
 
-  it('does not wait for one whose TLS handshake is all that there was', async function () {
+  it('does not wait for a connection that only had a TLS handshake', async function () {
     this.timeout(firstTimeoutMs);
     const server = await SecureServer.start();
     const socket = server.http.connect();
@@ -34,7 +34,7 @@ describe('a server that stops', () => {
     socket.destroy();
   });
 
-  it('does not wait for the next request of one whose response was under way', async function () {
+  it('does not wait for another request on a connection whose response was under way', async function () {
     this.timeout(nextTimeoutMs);
     const server = await TestServer.start();
     const owned = server.api.endpoints.forOwner('slow');
@@ -59,7 +59,7 @@ describe('a server that stops', () => {
     agent.destroy();
   });
 
-  it('responds with 503 to a request that had half arrived, and closes its connection', async () => {
+  it('responds with 503 to a request that has arrived in part, and closes its connection', async () => {
     const server = await TestServer.start();
     const socket = server.connect();
     socket.write(`GET ${persons} HTTP/1.1\r\n`);

@@ -69,7 +69,7 @@ describe('tables and metadata alone, by Accept', () => {
       ]);
     });
 
-    it('bears in each row the metadata, and with includeObject the object, or nothing', async () => {
+    it('has the metadata in each row, and with includeObject the object, or nothing', async () => {
       const stored = (await server.get(`${demoPersons}/ann`)).body;
       const { metadata } = stored;
       const alone = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
@@ -99,7 +99,7 @@ describe('tables and metadata alone, by Accept', () => {
       expect((await ask(`${demoPersons}/ann/status`, table)).body.rows[0].cells[0]).to.equal('ann');
     });
 
-    it('of a chunk tells how to go on', async () => {
+    it('of a chunk has the token for the next one', async () => {
       const first = (await ask(`${demoPersons}?limit=1`, table)).body;
       expect(first.metadata).to.include.keys('continue').and.include({ remainingItemCount: 1 });
       const next = `${demoPersons}?limit=1&continue=${encodeURIComponent(first.metadata.continue)}`;
@@ -108,7 +108,7 @@ describe('tables and metadata alone, by Accept', () => {
       expect(second.metadata).to.deep.equal({ resourceVersion: first.metadata.resourceVersion });
     });
 
-    it('of a page tells the total', async () => {
+    it('of a page has the total', async () => {
       const { body } = await ask(`${demoPersons}?page=2&size=1&sort=name,asc`, table);
       expect(body).to.include({ kind: 'Table', page: 2, size: 1, total: 2, hasPrevious: true });
       expect(body.rows).to.have.length(1);
@@ -186,7 +186,7 @@ describe('tables and metadata alone, by Accept', () => {
       expectRefusal(await server.get(`${demoPersons}/dan`), { reason: 'NotFound' });
     });
 
-    it('falls to the next media type that can be had', async () => {
+    it('selects the next media type that is available', async () => {
       expect((await ask(demoPersons, `application/json;as=Foo;g=x;v=v1,${table}`)).body.kind).to.equal('Table');
       expect((await ask(demoPersons, `${partial},application/json`)).body.kind).to.equal('PersonList');
       expect((await ask(demoPersons, `${table};q=0.5,application/json`)).body.kind).to.equal('PersonList');

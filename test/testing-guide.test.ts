@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createClient } from 'homeostat';
 import type { Client } from 'homeostat';
@@ -10,8 +12,10 @@ import {
   createTestKit,
   eventually,
   FakeClock,
+  planChanges,
   startTestServer,
 } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/staff.ts';
 import { saysWhose as personController, waitsToBeTold } from './support/staff-controllers.ts';
 
@@ -149,6 +153,60 @@ describe('docs/testing.md', () => {
       },
       seeds: 30,
     });
+  });
+
+  describe('shows how to follow each write', () => {
+    const clock = new FakeClock();
+    let server: TestServer;
+
+    before(async () => {
+      server = await startTestServer({ models: [Person, Badge] });
+      await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    });
+
+    after(() => server.stop());
+
+    it('by steps', async () => {
+      const kit = createTestKit({ server, controllers: [personController], clock, stepped: true });
+      const step = await kit.step();
+      expect(step?.request).to.include({ verb: 'create', kind: 'Badge', name: 'ada' });
+      expect(step?.run.controller).to.equal('person');
+      expect(step?.run.reasons).to.deep.equal(['event ADDED']);
+      expect(step?.after).to.have.nested.property('spec.text', 'Ada');
+      await kit.stop();
+    });
+
+    it('and to find the one that breaks an invariant', async () => {
+      const invariants = {
+        'a badge has a text': async (store: Client) => {
+          for (const { spec } of (await store.list(Badge)).items) expect(spec?.text).not.to.equal('');
+        },
+      };
+      const kit = createTestKit({ server, controllers: [personController], clock, invariants });
+      await kit.settle();
+      await kit.stop();
+    });
+  });
+
+  it('shows how to plan changes', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-guide-'));
+    const file = join(folder, 'export.ndjson');
+    const server = await startTestServer({ models: [Person, Badge] });
+    await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
+    await writeFile(file, await (await fetch(`${server.url}/export`)).text());
+    await server.stop();
+
+    const plan = await planChanges({
+      plugins: [{ models: [Person, Badge], controllers: [personController] }], // or compiled folders
+      from: file, // of homeostat export
+      fetch: async () => Response.json({ state: 'running' }),
+    });
+    expect(plan.failures).to.deep.equal([]);
+    expect(plan.unsettled).to.equal(undefined);
+    expect(plan.changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`)).to.deep.equal([
+      'create Badge ada',
+    ]);
+    await rm(folder, { recursive: true });
   });
 
   it('shows what a failure says', async () => {

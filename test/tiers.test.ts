@@ -18,7 +18,7 @@ const suites = `
   });
 `;
 const patience = `
-  it('tells the factor to what tests wait for', () => {
+  it('passes the factor on to waits', () => {
     if (process.env.HOMEOSTAT_TEST_TIME_FACTOR !== '6') throw new Error(process.env.HOMEOSTAT_TEST_TIME_FACTOR);
   });
   it('gives a test that sets its own time six times of that', async function () {

@@ -53,7 +53,7 @@ describe('a server that speaks TLS', () => {
     expect(await failure({ ca: undefined })).to.equal('SELF_SIGNED_CERT_IN_CHAIN');
   });
 
-  it('takes of TLS 1.2 the suites that authenticate what they encrypt, and no others', async () => {
+  it('accepts only authenticated cipher suites of TLS 1.2', async () => {
     for (const ciphers of [
       'ECDHE-ECDSA-AES128-SHA',
       'ECDHE-ECDSA-AES256-SHA384',
@@ -147,7 +147,7 @@ describe('a server that speaks TLS', () => {
     }
   });
 
-  it('holds no watch any more when the client has gone', async () => {
+  it('ends a watch when the client has gone', async () => {
     const own = await TestServer.start({ maxWatches: 1, tls: { directory: join(folder, 'tls') } });
     const watch = `${persons}?watch=true`;
     const socket = await shake({}, own);
@@ -183,7 +183,7 @@ describe('a server that speaks TLS', () => {
     expect(elsewhere).to.be.instanceOf(Error);
   });
 
-  it('is what a test server can be', async () => {
+  it('is available in a test server', async () => {
     const own = await startTestServer({ models: [Person], tls: { directory: join(folder, 'of-a-test') } });
     expect((await own.httpClient.list(Person)).items).to.deep.equal([]);
     expect(own.url).to.match(/^https:/);

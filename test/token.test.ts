@@ -33,7 +33,7 @@ describe('a server with a token', () => {
 
   const bearing = (sent: string): Record<string, string> => ({ authorization: `Bearer ${sent}` });
 
-  it('tells why a health check fails to those only whom it knows', async () => {
+  it('says why a health check fails only to clients with the token', async () => {
     const problem = 'cannot read: no route to db.internal';
     const ill = await TestServer.start({ token, readyChecks: [{ name: 'database', check: () => problem }] });
     try {
@@ -208,14 +208,14 @@ describe('the token option', () => {
       .that.equals('token: must be 16 to 1024 printable ASCII characters, without spaces');
   });
 
-  it('is absent by default: all are let in [spec 5-authentication]', async () => {
+  it('is absent by default: every client has access [spec 5-authentication]', async () => {
     const server = await TestServer.start();
     expect((await server.get(persons)).status).to.equal(200);
     expect((await server.get(persons, { authorization: 'Bearer whatever' })).status).to.equal(200);
     await server.stop();
   });
 
-  it('goes with the HTTP client of a test server', async () => {
+  it('is used by the HTTP client of a test server', async () => {
     const server = await startTestServer({ token, models: [Person] });
     expect((await server.httpClient.list(Person)).items).to.deep.equal([]);
     expect((await fetch(`${server.url}/apis`)).status).to.equal(401);

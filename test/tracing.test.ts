@@ -107,7 +107,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile gadget'))).to.deep.equal([idOf(spanOf('cause'))]);
   });
 
-  it('bear the reconcileID that the history has, and the history the trace that caused the run', async () => {
+  it('have the reconcileID of the history, which has the trace that caused the run', async () => {
     server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('ann');
     await server.settle();
@@ -117,7 +117,8 @@ describe('traces', () => {
     const [request, reconcile] = [spanOf('POST persons'), spanOf('reconcile person')];
     expect(runs.map(({ reconcileID }) => reconcileID)).to.deep.equal([reconcile.attributes['homeostat.reconcile_id']]);
     const traceparent = `00-${request.spanContext().traceId}-${idOf(request)}-01`;
-    expect(runs[0]?.reasons).to.deep.equal([{ type: 'event', detail: 'ADDED', traceparent }]);
+    expect(runs[0]?.reasons).to.have.length(1);
+    expect(runs[0]?.reasons[0]).to.include({ type: 'event', detail: 'ADDED', traceparent });
   });
 
   it('go on over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {

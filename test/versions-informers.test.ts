@@ -58,7 +58,7 @@ describe('an informer in process, of a kind in several versions', () => {
     });
   }
 
-  it('tells a slow handler of what it missed as it was, when the kind is stored in another version meanwhile', async () => {
+  it('shows a slow handler the missed objects as they were, although the kind is stored in another version meanwhile', async () => {
     const seen: (string | undefined)[] = [];
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));

@@ -20,7 +20,7 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['Rules propose and decide the next state', /^apiserver\/registry\/(rules|object)\//],
   ['The schema fills in, prunes and judges', /^apiserver\/schema\//],
   ['The fields get their manager', /^apiserver\/apply\//],
-  ['Namespace, definition and hooks have their say', /^apiserver\/(admission|builtin|crd)\//],
+  ['Namespace, definition and hooks have their say', /^apiserver\/(admission|builtin|crd|webhooks|policies)\//],
   ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
   ['Kind, version and revision', /^apiserver\/registry\/(kinds|history)\//],
   ['The batch goes to the store', /^apiserver\/(encryption|store)\//],

@@ -81,19 +81,20 @@ export class WriteChanges {
   readonly isLong: boolean;
   readonly #changesIn: ChangesIn | undefined;
   readonly #own: FieldChanges;
-  readonly #byVersion: Map<string, FieldChanges>;
+  readonly #ownVersion: string;
+  #byVersion: Map<string, FieldChanges> | undefined;
 
   constructor(changes: FieldChanges, { by, isLong, changesIn }: ChangingWrite) {
     this.isLong = isLong;
     this.by = by;
     this.#changesIn = changesIn;
     this.#own = changes;
-    this.#byVersion = new Map([[by.apiVersion, changes]]);
+    this.#ownVersion = by.apiVersion;
   }
 
   /** Returns the changes with the field names of an entry's version, if they are known. */
   known({ apiVersion }: ManagedFieldsEntry): FieldChanges | undefined {
-    return this.#byVersion.get(apiVersion);
+    return apiVersion === this.#ownVersion ? this.#own : this.#byVersion?.get(apiVersion);
   }
 
   /** Returns the changes with the field names of an entry's version. */
@@ -101,6 +102,7 @@ export class WriteChanges {
     const { apiVersion } = entry;
     const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
     const changes = named ?? this.#own;
+    this.#byVersion ??= new Map<string, FieldChanges>();
     this.#byVersion.set(apiVersion, changes);
     return changes;
   }
@@ -114,14 +116,39 @@ export function* withoutFields(entries: ManagedFields, changes: WriteChanges): S
   const kept: ManagedFieldsEntry[] = [];
   for (const entry of entries) {
     const { changed, removed } = changes.known(entry) ?? (yield* changes.of(entry));
-    const fields = fieldsOfEntry(entry);
-    const lost = isEntryOf(entry, changes.by) ? [removed] : [changed, removed];
-    let rest = fields;
-    for (const each of lost) rest = changes.isLong ? yield* without(rest, each) : difference(rest, each);
-    if (rest === fields) kept.push(entry);
-    else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
+    let rest = fieldsOfEntry(entry);
+    if (!changes.isLong) rest = restOf(entry, changes, { changed, removed });
+    else {
+      if (!isEntryOf(entry, changes.by)) rest = yield* without(rest, changed);
+      rest = yield* without(rest, removed);
+    }
+    keep(kept, entry, rest);
   }
   return kept;
+}
+
+/** The same at once; undefined when a version's names, or the number of fields, need steps. */
+export function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): ManagedFields | undefined {
+  if (changes.isLong) return undefined;
+  const kept: ManagedFieldsEntry[] = [];
+  for (const entry of entries) {
+    const known = changes.known(entry);
+    if (known === undefined) return undefined;
+    keep(kept, entry, restOf(entry, changes, known));
+  }
+  return kept;
+}
+
+/** Returns the fields of an entry that its manager keeps. */
+function restOf(entry: ManagedFieldsEntry, { by }: WriteChanges, { changed, removed }: FieldChanges): FieldSet {
+  const fields = fieldsOfEntry(entry);
+  return difference(isEntryOf(entry, by) ? fields : difference(fields, changed), removed);
+}
+
+/** An entry that loses nothing stays the same; one without fields is left out. */
+function keep(kept: ManagedFieldsEntry[], entry: ManagedFieldsEntry, rest: FieldSet): void {
+  if (rest === fieldsOfEntry(entry)) kept.push(entry);
+  else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
 }
 
 /** Returns the fields that are not lost, in time in proportion to these fields: there can be thousands of entries. */

@@ -17,6 +17,7 @@ import {
   newEntry,
   withEntry,
   withoutFields,
+  withoutFieldsAtOnce,
   WriteChanges,
 } from './managed-fields.ts';
 import type { ChangesIn, ManagedFields, Manager } from './managed-fields.ts';
@@ -45,7 +46,8 @@ export function* trackUpdate(entries: ManagedFields, states: States, write: Trac
   const { by, now, isLong } = write;
   const changes = isLong ? yield* changesSteps(states, write) : changesOf(states, write);
   const { changed } = changes;
-  const rest = yield* withoutFields(entries, new WriteChanges(changes, write));
+  const written = new WriteChanges(changes, write);
+  const rest = withoutFieldsAtOnce(entries, written) ?? (yield* withoutFields(entries, written));
   if (isEmptySet(changed)) return rest;
   const former = fieldsOfEntry(entryOf(rest, by));
   const owned = isLong ? yield* unionSteps(former, changed) : union(former, changed);

@@ -69,7 +69,7 @@ export function auditLine(moment: AuditMoment): string {
     (moment.requestObject === undefined ? '' : `,"requestObject":${moment.requestObject}`) +
     (moment.responseObject === undefined ? '' : `,"responseObject":${moment.responseObject}`) +
     `,"requestReceivedTimestamp":"${microTime(moment.receivedMs)}","stageTimestamp":"${microTime(moment.stageMs)}"` +
-    `,"annotations":${JSON.stringify(annotationsOf(moment))}}\n`
+    `,"annotations":${annotationsJson(moment)}}\n`
   );
 }
 
@@ -104,24 +104,30 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
   return JSON.stringify({ metadata: {}, status: 'Failure', message: text, reason, code });
 }
 
-function annotationsOf({ decision, annotations, stage, latencyMs }: AuditMoment): Record<string, string> {
-  const found: Record<string, string> = { ...annotations };
+/** The annotations of the request come first; the others have names of their own. */
+function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
+  let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
   if (decision !== undefined) {
-    found['authorization.k8s.io/decision'] = decision.allowed ? 'allow' : 'forbid';
-    found['authorization.k8s.io/reason'] = decision.reason;
+    const { allowed, reason } = decision;
+    json +=
+      `${json === '' ? '' : ','}"authorization.k8s.io/decision":"${allowed ? 'allow' : 'forbid'}"` +
+      `,"authorization.k8s.io/reason":${JSON.stringify(reason)}`;
   }
-  if (stage !== 'RequestReceived') found['apiserver.latency.k8s.io/total'] = `${latencyMs.toFixed(3)}ms`;
-  return found;
+  if (stage !== 'RequestReceived')
+    json += `${json === '' ? '' : ','}"apiserver.latency.k8s.io/total":"${latencyMs.toFixed(3)}ms"`;
+  return `{${json}}`;
 }
 
-let lastMs = Number.NaN;
+let lastSecond = Number.NaN;
 let lastText = '';
 
 /** RFC 3339 with microseconds, as Kubernetes writes them; the server's clock has milliseconds. */
 function microTime(ms: number): string {
-  if (ms !== lastMs) {
-    lastText = `${new Date(ms).toISOString().slice(0, -1)}000Z`;
-    lastMs = ms;
+  const second = Math.floor(ms / 1000);
+  // The entries of a second share its text: a request has two moments, and formatting each takes a microsecond.
+  if (second !== lastSecond) {
+    lastText = new Date(second * 1000).toISOString().slice(0, -4);
+    lastSecond = second;
   }
-  return lastText;
+  return `${lastText}${String(Math.floor(ms) - second * 1000).padStart(3, '0')}000Z`;
 }

@@ -79,7 +79,7 @@ export class AuditTrail {
     this.#log.add(auditLine(moment));
   }
 
-  /** Resolves once a moment is recorded. Rejects with ApiError ServiceUnavailable when it cannot be recorded. */
+  /** Resolves once the entry of a moment of a request is written. Rejects with ApiError ServiceUnavailable when it cannot be recorded. */
   async recordNow(moment: AuditMoment): Promise<void> {
     try {
       await this.#log.addNow(auditLine(moment));

@@ -1,6 +1,6 @@
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Attributes } from './attributes.ts';
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 export interface Decision {
   readonly allowed: boolean;

@@ -2,7 +2,7 @@ import type { UserInfo } from '../identity/user-info.ts';
 import type { Decision } from './authorizer.ts';
 import { getOrAdd, Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
-import type { Subject } from '../builtin/rbac-objects.ts';
+import type { Subject } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent } from './role-content.ts';
 import { referredRole } from './role-table.ts';
 import type { RoleKey, RoleTable } from './role-table.ts';

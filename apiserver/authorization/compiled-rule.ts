@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 /** From this size on, a hash set is faster than a search of the list. */
 const smallList = 8;

@@ -1,6 +1,6 @@
 import { CompiledRule } from './compiled-rule.ts';
 import { Grants } from './grants.ts';
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 const allowed = { allowed: true, reason: '' };
 

@@ -1,6 +1,6 @@
 import type { UserInfo } from '../identity/user-info.ts';
 import { permissionCount, permissionsOf } from './cover-rules.ts';
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 import type { RbacAuthorizer } from './rbac-authorizer.ts';
 
 /**

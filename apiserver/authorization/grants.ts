@@ -1,6 +1,6 @@
 import type { Decision } from './authorizer.ts';
 import type { CompiledRule } from './compiled-rule.ts';
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 /** A question about an object or a collection. */
 export interface ResourceQuestion {

@@ -1,5 +1,5 @@
 import type { Requirement } from '@homeostat/controller-runtime/api';
-import type { LabelSelector } from '../builtin/rbac-objects.ts';
+import type { LabelSelector } from '../builtin/objects/rbac-objects.ts';
 
 /** The requirements that labels must meet, all of them. */
 export type LabelMatcher = readonly Requirement[];

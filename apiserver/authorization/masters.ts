@@ -1,7 +1,7 @@
 import { mastersGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Decision } from './authorizer.ts';
-import type { PolicyRule } from '../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 /** The decision about each request of a member. */
 export const allowedToMasters: Decision = { allowed: true, reason: `group "${mastersGroup}" may do everything` };

@@ -4,7 +4,7 @@ import type { Authorizer, Decision } from './authorizer.ts';
 import { BindingTable } from './binding-table.ts';
 import { includesPermission } from './cover-rules.ts';
 import { allowedToMasters, fullAuthority, isMaster } from './masters.ts';
-import type { PolicyRule, RoleRef } from '../builtin/rbac-objects.ts';
+import type { PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
 

@@ -1,4 +1,4 @@
-import type { LabelSelector, PolicyRule, RoleRef, Subject } from '../builtin/rbac-objects.ts';
+import type { LabelSelector, PolicyRule, RoleRef, Subject } from '../builtin/objects/rbac-objects.ts';
 
 /** A Role or a ClusterRole, as the rules of authorization need it. */
 export interface RoleContent {

@@ -1,6 +1,6 @@
 import { matchesLabels } from '@homeostat/controller-runtime/api';
 import { CompiledRule } from './compiled-rule.ts';
-import type { LabelSelector, PolicyRule, RoleRef } from '../builtin/rbac-objects.ts';
+import type { LabelSelector, PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { RoleContent } from './role-content.ts';
 import { selectorOf } from './label-selector.ts';
 import type { LabelMatcher } from './label-selector.ts';

@@ -1,6 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { kindNameOf, kindOfKey } from '../store/object-key.ts';
-import type { Operation, Row, Store } from '../store/store.ts';
+import type { BatchLimits, Operation, Row, Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { ExportManifest, ExportSummary } from './export-format.ts';
 import type { ExportedObject } from './export-reader.ts';
@@ -13,9 +13,8 @@ import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinis
  */
 const revisionGap = 1_000_000;
 
-/** Limits of one commit; the first one that is reached ends it. */
-const maxBatchObjects = 1000;
-const maxBatchBytes = 4 * 1024 * 1024;
+/** Limits of one commit, unless the store has its own; the first one that is reached ends it. */
+const batchLimits: BatchLimits = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024 };
 
 export interface ImportSource {
   /** Manifest and summary of the export, checked by a first reading of all of it. */
@@ -87,18 +86,21 @@ async function lastKey(store: Store): Promise<string> {
 /** Creates objects in batches. */
 class BatchWriter {
   readonly #store: Store;
+  readonly #limits: BatchLimits;
   readonly #kinds = new Map<string, number>();
   #batch: Operation[] = [];
   #bytes = 0;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#limits = store.batchLimits ?? batchLimits;
   }
 
   async add({ key, data }: ExportedObject): Promise<void> {
     this.#batch.push({ op: 'create', key, kind: await this.#kindOf(key), data });
     this.#bytes += data.byteLength;
-    if (this.#batch.length >= maxBatchObjects || this.#bytes >= maxBatchBytes) await this.flush();
+    const { maxOperations, maxBytes } = this.#limits;
+    if (this.#batch.length >= maxOperations || this.#bytes >= maxBytes) await this.flush();
   }
 
   async flush(): Promise<void> {
@@ -110,7 +112,7 @@ class BatchWriter {
     if (lost)
       throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
     // No client can resume from the history of an import: its log would only be a second copy.
-    await this.#store.compact(await this.#store.currentRevision(), maxBatchObjects);
+    await this.#store.compact(await this.#store.currentRevision(), this.#limits.maxOperations);
   }
 
   async #kindOf(key: string): Promise<number> {

@@ -1,7 +1,8 @@
+import { controllerModel, externalEffectModel, runModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { admissionPolicyBindingKind, admissionPolicyKind } from './admission-policy-kinds.ts';
 import { configMapKind, configMapStrategy } from './config-map-kind.ts';
 import { eventKind, eventsGroupKind } from './event-kinds.ts';
-import { externalEffectKind } from './external-effect-kind.ts';
 import { leaseKind } from './lease-kind.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
@@ -13,6 +14,7 @@ import { resourceQuotaKind } from './resource-quota-kind.ts';
 import { serviceAccountKind } from './service-account-kind.ts';
 import { serviceKind } from './service-kind.ts';
 import { userKind } from './user-kind.ts';
+import { mutatingWebhookKind, validatingWebhookKind } from './webhook-kinds.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
@@ -28,7 +30,13 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   secretKind,
   configMapKind,
   resourceQuotaKind,
-  externalEffectKind,
+  mutatingWebhookKind,
+  validatingWebhookKind,
+  admissionPolicyKind,
+  admissionPolicyBindingKind,
+  externalEffectModel,
+  runModel,
+  controllerModel,
 ];
 
 /** Registers the kinds as the service's own, before others can take their names; resolves when they are served. */

@@ -1,13 +1,7 @@
-import {
-  checkDnsSubdomain,
-  checkLabels,
-  checkName,
-  checkQualifiedName,
-  deepEqual,
-  quoteValue,
-} from '@homeostat/controller-runtime/api';
+import { checkDnsSubdomain, checkName, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldViolation, NamespacedObject } from '@homeostat/controller-runtime/api';
-import type { LabelSelector, PolicyRule, RoleRef, Subject } from './rbac-objects.ts';
+import { invalidField, isEmptyList, notSupported, required, selectorViolations } from './field-violations.ts';
+import type { LabelSelector, PolicyRule, RoleRef, Subject } from './objects/rbac-objects.ts';
 import { rbacGroup } from './rbac-defaults.ts';
 
 type Found = Generator<FieldViolation>;
@@ -33,7 +27,7 @@ export function checkClusterRole({ rules, aggregationRule }: Role): readonly Fie
 }
 
 /** The same in a RoleBinding or a ClusterRoleBinding, which may refer to roles of these kinds. */
-export function checkBinding(
+export function checkRoleBinding(
   next: Binding,
   stored: Binding | undefined,
   kinds: readonly string[],
@@ -70,16 +64,16 @@ function* rulesOf(rules: readonly PolicyRule[], isNamespaced: boolean): Found {
 
 function* ruleOf(rule: Partial<PolicyRule>, field: string, isNamespaced: boolean): Found {
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
-  if (isEmpty(verbs)) yield required(`${field}.verbs`, 'verbs must contain at least one value');
-  if (!isEmpty(nonResourceURLs)) {
+  if (isEmptyList(verbs)) yield required(`${field}.verbs`, 'verbs must contain at least one value');
+  if (!isEmptyList(nonResourceURLs)) {
     const at = `${field}.nonResourceURLs`;
-    if (isNamespaced) yield invalid(at, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs');
-    if (!isEmpty(apiGroups) || !isEmpty(resources) || !isEmpty(resourceNames))
-      yield invalid(at, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
+    if (isNamespaced) yield invalidField(at, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs');
+    if (!isEmptyList(apiGroups) || !isEmptyList(resources) || !isEmptyList(resourceNames))
+      yield invalidField(at, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs');
     return;
   }
-  if (isEmpty(apiGroups)) yield required(`${field}.apiGroups`, 'resource rules must supply at least one api group');
-  if (isEmpty(resources)) yield required(`${field}.resources`, 'resource rules must supply at least one resource');
+  if (isEmptyList(apiGroups)) yield required(`${field}.apiGroups`, 'resource rules must supply at least one api group');
+  if (isEmptyList(resources)) yield required(`${field}.resources`, 'resource rules must supply at least one resource');
 }
 
 function* aggregationOf(rule: Role['aggregationRule']): Found {
@@ -88,35 +82,18 @@ function* aggregationOf(rule: Role['aggregationRule']): Found {
   const selectors = rule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     yield required(field, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
-  for (const [index, selector] of selectors.entries()) yield* selectorOf(selector, `${field}[${index}]`);
-}
-
-const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
-
-function* selectorOf({ matchLabels, matchExpressions }: LabelSelector, field: string): Found {
-  for (const { message } of checkLabels(matchLabels ?? {}, `${field}.matchLabels`))
-    yield { reason: 'FieldValueInvalid', field: `${field}.matchLabels`, message };
-  for (const [index, { key, operator, values }] of (matchExpressions ?? []).entries()) {
-    const at = `${field}.matchExpressions[${index}]`;
-    const isSet = operator === 'In' || operator === 'NotIn';
-    if (isSet && isEmpty(values))
-      yield required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
-    else if (!operators.includes(operator)) yield invalid(`${at}.operator`, operator, 'not a valid selector operator');
-    else if (!isSet && !isEmpty(values))
-      yield forbidden(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    for (const rule of checkQualifiedName(key)) yield invalid(`${at}.key`, key, rule);
-  }
+  for (const [index, selector] of selectors.entries()) yield* selectorViolations(selector, `${field}[${index}]`);
 }
 
 function* roleRefOf({ apiGroup = '', kind = '', name = '' }: Partial<RoleRef>, kinds: readonly string[]): Found {
   if (apiGroup !== rbacGroup) yield notSupported('roleRef.apiGroup', apiGroup, [rbacGroup]);
   if (!kinds.includes(kind)) yield notSupported('roleRef.kind', kind, kinds);
   if (name === '') yield required('roleRef.name');
-  else for (const rule of checkName(name, 'path')) yield invalid('roleRef.name', name, rule);
+  else for (const rule of checkName(name, 'path')) yield invalidField('roleRef.name', name, rule);
 }
 
 function* changeOf(next: Partial<RoleRef>, stored: Partial<RoleRef> | undefined): Found {
-  if (stored !== undefined && !deepEqual(next, stored)) yield invalid('roleRef', next, 'cannot change roleRef');
+  if (stored !== undefined && !deepEqual(next, stored)) yield invalidField('roleRef', next, 'cannot change roleRef');
 }
 
 function* subjectsOf(subjects: readonly Partial<Subject>[], isNamespaced: boolean): Found {
@@ -127,32 +104,10 @@ function* subjectOf(subject: Partial<Subject>, field: string, isNamespaced: bool
   const { kind = '', apiGroup = '', name = '', namespace = '' } = subject;
   if (name === '') yield required(`${field}.name`);
   if (kind === 'ServiceAccount') {
-    if (name !== '') for (const rule of checkDnsSubdomain(name)) yield invalid(`${field}.name`, name, rule);
+    if (name !== '') for (const rule of checkDnsSubdomain(name)) yield invalidField(`${field}.name`, name, rule);
     if (apiGroup !== '') yield notSupported(`${field}.apiGroup`, apiGroup, ['']);
     if (!isNamespaced && namespace === '') yield required(`${field}.namespace`);
   } else if (kind === 'User' || kind === 'Group') {
     if (apiGroup !== rbacGroup) yield notSupported(`${field}.apiGroup`, apiGroup, [rbacGroup]);
   } else yield notSupported(`${field}.kind`, kind, ['Group', 'ServiceAccount', 'User']);
-}
-
-function isEmpty(list: readonly unknown[] | null | undefined): boolean {
-  return list === undefined || list === null || list.length === 0;
-}
-
-function required(field: string, rule = ''): FieldViolation {
-  return { reason: 'FieldValueRequired', field, message: `Required value${rule === '' ? '' : `: ${rule}`}` };
-}
-
-function invalid(field: string, value: unknown, rule: string): FieldViolation {
-  return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${quoteValue(value)}: ${rule}` };
-}
-
-function forbidden(field: string, rule: string): FieldViolation {
-  return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${rule}` };
-}
-
-function notSupported(field: string, value: string, supported: readonly string[]): FieldViolation {
-  const list = supported.map((each) => JSON.stringify(each)).join(', ');
-  const message = `Unsupported value: ${quoteValue(value)}: supported values: ${list}`;
-  return { reason: 'FieldValueNotSupported', field, message };
 }

@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { rbacGroup } from './rbac-defaults.ts';
-import { checkBinding, checkClusterRole, checkRole } from './check-rbac.ts';
+import { checkRoleBinding, checkClusterRole, checkRole } from './check-rbac.ts';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text, 'x-kubernetes-list-type': 'atomic' } as const;
@@ -105,7 +105,7 @@ export const roleBindingKind: ModelDescriptor = defineModel({
   scope: 'Namespaced',
   nameFormat: 'path',
   schema: { type: 'object', properties: bindingFields },
-  validate: (next, stored) => checkBinding(next, stored, ['ClusterRole', 'Role']),
+  validate: (next, stored) => checkRoleBinding(next, stored, ['ClusterRole', 'Role']),
 });
 
 /** `rbac.authorization.k8s.io/v1 ClusterRoleBinding`: grants a ClusterRole in the whole cluster. */
@@ -114,7 +114,7 @@ export const clusterRoleBindingKind: ModelDescriptor = defineModel({
   plural: 'clusterrolebindings',
   nameFormat: 'path',
   schema: { type: 'object', properties: bindingFields },
-  validate: (next, stored) => checkBinding(next, stored, ['ClusterRole']),
+  validate: (next, stored) => checkRoleBinding(next, stored, ['ClusterRole']),
 });
 
 export const rbacKinds: readonly ModelDescriptor[] = [

@@ -19,7 +19,55 @@ export const serviceKind: ModelDescriptor = defineModel({
   validate: () => [{ field: 'kind', message: 'Forbidden: this server routes no traffic, so it stores no services' }],
 });
 
+const text = { type: 'string' } as const;
+const whole = { type: 'integer', format: 'int32' } as const;
+
+/**
+ * `apiregistration.k8s.io/v1 APIService`: a version of a group that the server offers. It is read-only, and made of what is served:
+ * the server passes no requests on to others.
+ */
+export const apiServiceKind: ModelDescriptor = defineModel({
+  gvk: 'apiregistration.k8s.io/v1/APIService',
+  plural: 'apiservices',
+  categories: ['api-extensions'],
+  schema: {
+    type: 'object',
+    description: 'A version of a group. All are local, so they are available.',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: { group: text, version: text, groupPriorityMinimum: whole, versionPriority: whole },
+      },
+      status: {
+        type: 'object',
+        properties: {
+          conditions: {
+            type: 'array',
+            'x-kubernetes-list-type': 'map',
+            'x-kubernetes-list-map-keys': ['type'],
+            items: {
+              type: 'object',
+              required: ['type', 'status'],
+              properties: {
+                type: text,
+                status: text,
+                reason: text,
+                message: text,
+                lastTransitionTime: { type: 'string', format: 'date-time' },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
+export function isApiServiceKind({ group, kind }: Pick<ModelDescriptor, 'group' | 'kind'>): boolean {
+  return group === apiServiceKind.group && kind === apiServiceKind.kind;
+}
+
 /** True for kinds that clients can read and cannot write. */
 export function isReadOnly({ group, kind }: ModelDescriptor): boolean {
-  return group === serviceKind.group && kind === serviceKind.kind;
+  return (group === serviceKind.group && kind === serviceKind.kind) || isApiServiceKind({ group, kind });
 }

@@ -1,30 +1,14 @@
-import { ensureObject } from '@homeostat/controller-runtime';
+import { ensureObject, ForwardingClient } from '@homeostat/controller-runtime';
 import type {
+  AnyWriteOptions,
   AppliedObject,
   ApplyOptions,
-  DeleteOptions,
   Desired,
-  GetOptions,
-  Informer,
-  InformerOptions,
-  ListOptions,
-  Patch,
-  PatchOptions,
-  StatusOf,
-  WatchOptions,
+  WriteCall,
   WriteOptions,
 } from '@homeostat/controller-runtime';
 import { descriptorOf, keyOf } from '@homeostat/controller-runtime/api';
-import type {
-  ApiObject,
-  FieldCause,
-  Model,
-  ModelDescriptor,
-  NewObject,
-  ObjectKey,
-  ObjectList,
-  WatchEvent,
-} from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldCause, Model, ModelDescriptor, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { CallAuditor } from '../audit/call-auditor.ts';
 import { maxBodyLength } from '../audit/recorded-json.ts';
 import { recordedUri } from '../audit/secret-bodies.ts';
@@ -51,58 +35,14 @@ interface Write extends GuardedCall {
 }
 
 /** Records the writes of a client in the server's process. Its reads are served from memory, and are not recorded. */
-export class AuditedClient implements PluginClient {
+export class AuditedClient extends ForwardingClient implements PluginClient {
   readonly #parts: AuditedClientParts;
   readonly #client: LocalClient;
 
   constructor(parts: AuditedClientParts) {
+    super(parts.client);
     this.#parts = parts;
     this.#client = parts.client;
-  }
-
-  get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T> {
-    return this.#client.get(model, name, options);
-  }
-
-  list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>> {
-    return this.#client.list(model, options);
-  }
-
-  watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    return this.#client.watch(model, options);
-  }
-
-  informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T> {
-    return this.#client.informer(model, options);
-  }
-
-  create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
-    const namespace = options.namespace ?? object.metadata.namespace;
-    const write = { verb: 'create', name: object.metadata.name, namespace, options, sent: object };
-    return this.#run(descriptorOf(model), write, () => this.#client.create(model, object, options));
-  }
-
-  async update<T extends ApiObject>(object: T, options: WriteOptions = {}): Promise<T> {
-    const write = { verb: 'update', ...keyOf(object), options, sent: object };
-    return this.#run(await this.#client.modelOf(object), write, () => this.#client.update(object, options));
-  }
-
-  async updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options: WriteOptions = {}): Promise<T> {
-    const sent = { ...object, status };
-    const write = { verb: 'update', ...keyOf(object), subresource: 'status', options, sent };
-    const model = await this.#client.modelOf(object);
-    return this.#run(model, write, () => this.#client.updateStatus(object, status, options));
-  }
-
-  patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options: PatchOptions = {}): Promise<T> {
-    const { namespace, subresource } = options;
-    const sent = patch.type === 'json' ? patch.operations : patch.patch;
-    const write = { verb: 'patch', name, namespace, subresource, options, sent };
-    return this.#run(descriptorOf(model), write, () => this.#client.patch(model, name, patch, options));
-  }
-
-  apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T> {
-    return this.#run(descriptorOf(model), applied(object, options), () => this.#client.apply(model, object, options));
   }
 
   async applyUncontested<T extends ApiObject>(
@@ -116,22 +56,26 @@ export class AuditedClient implements PluginClient {
       contested = found.contested;
       return found.object;
     };
-    const written = await this.#run(descriptorOf(model), applied(object, options), write);
+    const written = await this.#run(descriptorOf(model), writeOf({ verb: 'apply', model, object }, options), write);
     return { object: written, contested };
   }
 
-  delete<T extends ApiObject>(model: Model<T>, name: string, options: DeleteOptions = {}): Promise<T | undefined> {
-    const write = { verb: 'delete', name, namespace: options.namespace, options };
-    return this.#run(descriptorOf(model), write, () => this.#client.delete(model, name, options));
-  }
-
-  ensure<T extends ApiObject>(
+  override ensure<T extends ApiObject>(
     model: Model<T>,
     key: string | ObjectKey,
     desired: Desired<T>,
     options: WriteOptions = {},
   ): Promise<T> {
     return ensureObject(this, model, { key, desired, options });
+  }
+
+  protected override async write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
+    call: WriteCall,
+    options: O,
+    send: (options: O) => Promise<R>,
+  ): Promise<R> {
+    const model = 'model' in call ? descriptorOf(call.model) : await this.#client.modelOf(call.object);
+    return this.#run(model, writeOf(call, options), () => send(options));
   }
 
   #run<R extends object | undefined>(
@@ -154,9 +98,32 @@ export class AuditedClient implements PluginClient {
   }
 }
 
-function applied<T extends ApiObject>(object: AppliedObject<T>, options: ApplyOptions): Write {
-  const { name, namespace = options.namespace } = object.metadata;
-  return { verb: 'patch', name, namespace, subresource: options.subresource, options, sent: object };
+function writeOf(call: WriteCall, options: AnyWriteOptions = {}): Write {
+  switch (call.verb) {
+    case 'create': {
+      const { name, namespace } = call.object.metadata;
+      return { verb: 'create', name, namespace: options.namespace ?? namespace, options, sent: call.object };
+    }
+    case 'update':
+      return { verb: 'update', ...keyOf(call.object), options, sent: call.object };
+    case 'updateStatus': {
+      const sent = { ...call.object, status: call.status };
+      return { verb: 'update', ...keyOf(call.object), subresource: 'status', options, sent };
+    }
+    case 'patch': {
+      const sent = call.patch.type === 'json' ? call.patch.operations : call.patch.patch;
+      const { namespace, subresource } = options;
+      return { verb: 'patch', name: call.name, namespace, subresource, options, sent };
+    }
+    case 'apply': {
+      const { name, namespace = options.namespace } = call.object.metadata;
+      return { verb: 'patch', name, namespace, subresource: options.subresource, options, sent: call.object };
+    }
+    case 'delete':
+      return { verb: 'delete', name: call.name, namespace: options.namespace, options };
+    case 'ensure':
+      throw new Error('ensure is no request: it consists of others');
+  }
 }
 
 /** Returns the URI of the same request over HTTP. */

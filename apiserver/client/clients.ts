@@ -35,7 +35,7 @@ export class Clients {
     const { client, authorizer } = this.#parts;
     const user = pluginUser(name);
     const guard = permits === undefined ? undefined : pluginGuard(user, authorizer, permits);
-    const own = client.as('plugin', `plugin:${name}`, guard);
+    const own = client.as('plugin', `plugin:${name}`, { guard, author: user });
     return this.#auditor === undefined ? own : new AuditedClient({ client: own, auditor: this.#auditor, user, guard });
   }
 }

@@ -22,7 +22,8 @@ const taken = new WeakMap<Kind, { readonly revision: number; readonly all: reado
  */
 export class FrozenEntries {
   readonly #kind: Kind;
-  readonly #revision: number;
+  /** The revision of the kind to which all of them belong. */
+  readonly revision: number;
   readonly #selects: (entry: Entry) => boolean;
   readonly #steps: Steps<void>;
   readonly #byKey = new Map<string, Entry>();
@@ -32,7 +33,7 @@ export class FrozenEntries {
 
   constructor(kind: Kind, selects: (entry: Entry) => boolean) {
     this.#kind = kind;
-    this.#revision = kind.feed.revision;
+    this.revision = kind.feed.revision;
     this.#selects = selects;
     this.#steps = this.#select(allOf(kind));
     this.whole = runInTurns(this.#steps);
@@ -40,7 +41,7 @@ export class FrozenEntries {
 
   find(key: string): Entry | undefined {
     const { cache, feed } = this.#kind;
-    if (this.#entries === undefined && feed.revision === this.#revision) {
+    if (this.#entries === undefined && feed.revision === this.revision) {
       const entry = cache.get(key);
       return entry !== undefined && this.#selects(entry) ? entry : undefined;
     }

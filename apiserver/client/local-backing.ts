@@ -57,7 +57,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
   /** The resource and its entries when the kind was last served. */
-  #before: { readonly resource: Resource; readonly entries: readonly Entry[] } | undefined;
+  #before: Before | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
     this.#parts = parts;
@@ -74,11 +74,12 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entry !== undefined && selects(entry) ? this.#read(entry, resource) : undefined;
   }
 
-  objects(): Iterable<KeyedObject<T>> {
+  objects(use?: 'once'): Iterable<KeyedObject<T>> {
     if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
     const present = entries();
-    const stateOf = (entry: Entry): KeyedObject<T> => this.#stateOf(entry, resource);
+    const stateOf = (entry: Entry): KeyedObject<T> =>
+      use === 'once' ? this.#onceOf(entry, resource) : this.#stateOf(entry, resource);
     return {
       *[Symbol.iterator]() {
         for (const entry of present) yield stateOf(entry);
@@ -134,7 +135,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // Several informers of a kind that closes each collect its objects.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
-    this.#before = { resource, entries: (kept ?? followed).entries() };
+    this.#before = { resource, entries: (kept ?? followed).entries(), revision: kept?.revision };
   }
 
   /** Returns why the informer may not follow the kind; undefined when it may. */
@@ -211,19 +212,23 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     };
   }
 
-  #tellDifferences({ resource, entries }: Followed, sink: BackingSink<T>): void {
+  #tellDifferences(followed: Followed, sink: BackingSink<T>): void {
     // In the first life no handler knows an object yet: open() delivers them all.
     if (this.#before === undefined) return;
-    const { resource: last, entries: before } = this.#before;
-    const gone = new Map(before.map((entry) => [entry.key, entry]));
+    const { resource } = followed;
+    const { resource: last, entries: before, revision } = this.#before;
     this.#before = undefined;
-    for (const entry of entries()) {
+    const changed = resource === last && revision !== undefined ? changedSince(revision, resource) : undefined;
+    const gone = new Map<string, Entry>();
+    for (const entry of before) if (changed?.has(entry.key) !== false) gone.set(entry.key, entry);
+    for (const entry of changed === undefined ? followed.entries() : selectedOf(changed, followed)) {
       const previous = gone.get(entry.key);
-      const state = this.#stateOf(entry, resource);
       gone.delete(entry.key);
+      if (previous !== undefined && previous.uid === entry.uid && previous.revision === entry.revision) continue;
+      const state = this.#stateOf(entry, resource);
       if (previous !== undefined && previous.uid !== entry.uid) sink.deleted(this.#stateOf(previous, last));
       if (previous === undefined || previous.uid !== entry.uid) sink.added(state);
-      else if (previous.revision !== entry.revision) sink.updated(this.#stateOf(previous, last), state);
+      else sink.updated(this.#stateOf(previous, last), state);
     }
     for (const entry of gone.values()) sink.deleted(this.#stateOf(entry, last));
   }
@@ -253,6 +258,21 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     };
   }
 
+  /** The same for an entry that is read now, and whose object is not kept for others. */
+  #onceOf(entry: Entry, resource: Resource): KeyedObject<T> {
+    const { reader, shape } = this.#parts;
+    const shaped = this.#shaped;
+    let known: T | undefined;
+    return {
+      key: entry.key,
+      get object() {
+        if (known !== undefined) return known;
+        const whole = reader.readOnce<T>(resource.show(entry));
+        return (known = shaped.get(whole) ?? shape(whole));
+      },
+    };
+  }
+
   #read(entry: Entry, resource: Resource): T {
     const { reader, shape } = this.#parts;
     const whole = reader.read<T>(resource.show(entry));
@@ -260,6 +280,23 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     this.#shaped.set(whole, shaped);
     return shaped;
   }
+}
+
+/** The keys of the objects that have changed after a revision; undefined when these changes are no longer known. */
+function changedSince(revision: number, { feed }: Resource): ReadonlySet<string> | undefined {
+  return revision < feed.floor ? undefined : new Set(feed.since(revision).map(({ entry }) => entry.key));
+}
+
+function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Entry[] {
+  return Array.from(keys, find).flatMap((entry) => (entry !== undefined && selects(entry) ? [entry] : []));
+}
+
+/** The objects that handlers know. */
+interface Before {
+  readonly resource: Resource;
+  readonly entries: readonly Entry[];
+  /** The revision of the kind to which all of them belong; undefined when the kind has closed. */
+  readonly revision: number | undefined;
 }
 
 /** The objects that were selected when the informer lost its permission, whatever changes later. */

@@ -50,6 +50,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Revisions } from '../registry/history/revisions.ts';
 import type { StoredKind } from '../store/object-key.ts';
 import { attributesOf } from './client-guard.ts';
+import type { UserInfo } from '../identity/user-info.ts';
 import type { ClientGuard, GuardedCall } from './client-guard.ts';
 import { listRequest } from './list-request.ts';
 import { LocalBacking } from './local-backing.ts';
@@ -72,6 +73,8 @@ export interface LocalClientParts {
   readonly fieldManager?: string;
   /** Decides about each call. Default: all are allowed. */
   readonly guard?: ClientGuard | undefined;
+  /** The user whom others see as the author of its writes. Default: the user of the guard, or the server itself. */
+  readonly author?: UserInfo | undefined;
 }
 
 /** The object after the apply, and the fields that were left to other managers. */
@@ -101,9 +104,9 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** Returns a client whose writes are those of another writer, who may do what `guard` allows. */
-  as(writer: Writer, fieldManager: string, guard?: ClientGuard): LocalClient {
-    return new LocalClient({ ...this.#parts, writer, fieldManager, guard });
+  /** Returns a client whose writes are those of another writer, who may do what the guard allows. */
+  as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
+    return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
   }
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
@@ -269,10 +272,11 @@ export class LocalClient implements PluginClient {
 
   /** Adds the writer to the options, last, so that a caller cannot override it. */
   #written<O extends WriteOptions>(options: O): O & Pick<RegistryOptions, 'user'> & Written {
-    const { writer = 'service', fieldManager: own = 'homeostat', guard } = this.#parts;
+    const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    return { ...options, fieldManager, writer, user: guard?.user };
+    // A spread with fields after it would give each result a hidden class of its own.
+    return Object.assign({}, options, { fieldManager, writer, user: guard?.user, author });
   }
 
   /**

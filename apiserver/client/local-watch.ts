@@ -3,6 +3,7 @@ import type { ApiObject, WatchEvent } from '@homeostat/controller-runtime/api';
 import type { WatchOptions } from '@homeostat/controller-runtime';
 import type { Entry } from '../index/entry.ts';
 import type { Lister, Selection } from '../registry/reads/lister.ts';
+import { PendingConversion } from '../registry/kinds/pending-conversion.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { parseRevision } from '../registry/history/revisions.ts';
@@ -27,6 +28,8 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
+  /** The next of them, once it was taken. */
+  next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
   markInitialEnd: boolean;
@@ -63,7 +66,11 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
       while (place !== undefined && !this.#isOver()) {
         if (this.#isDoubtful) this.#parts.check();
         this.#isDoubtful = false;
-        const event = this.#waiting.shift() ?? this.#nextInitial(place) ?? this.#nextChange(place);
+        const event = this.#waiting.shift() ?? this.#nextOf(place);
+        if (event instanceof PendingConversion) {
+          await event.fetch();
+          continue;
+        }
         if (event !== undefined) return { done: false, value: event };
         if (this.#isClosed) throw new ApiError('Expired', 'the kind is no longer served');
         await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -151,10 +158,23 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
+  /** Returns a conversion that has to be fetched before the next event can be shown. */
+  #nextOf(place: Place): WatchEvent<T> | PendingConversion | undefined {
+    try {
+      return this.#nextInitial(place) ?? this.#nextChange(place);
+    } catch (error) {
+      if (error instanceof PendingConversion) return error;
+      throw error;
+    }
+  }
+
   #nextInitial(place: Place): WatchEvent<T> | undefined {
-    const next = place.initial.next();
-    if (next.done !== true)
-      return { type: 'ADDED', object: this.#parts.reader.read<T>(place.resource.show(next.value)) };
+    place.next ??= place.initial.next();
+    if (place.next.done !== true) {
+      const object = this.#parts.reader.read<T>(place.resource.show(place.next.value));
+      place.next = undefined;
+      return { type: 'ADDED', object };
+    }
     if (!place.markInitialEnd) return undefined;
     place.markInitialEnd = false;
     return initialEnd(place.resource, place.revision);
@@ -162,11 +182,12 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
 
   #nextChange(place: Place): WatchEvent<T> | undefined {
     for (const change of place.resource.feed.since(place.revision)) {
-      place.revision = change.revision;
       const seen = translate(change, place.selection.selects);
-      if (seen === undefined) continue;
-      const object = this.#parts.reader.read<T>(place.resource.show(seen.entry));
-      this.#waiting.push({ type: seen.type, object });
+      const entry = seen === undefined ? undefined : place.resource.show(seen.entry);
+      // Only now: showing it may have to be done again.
+      place.revision = change.revision;
+      if (seen === undefined || entry === undefined) continue;
+      this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(entry) });
     }
     return this.#waiting.shift();
   }

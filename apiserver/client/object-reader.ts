@@ -21,16 +21,30 @@ export class ObjectReader {
   read<T extends ApiObject>(entry: Entry): T {
     const known = this.#parsed.get(entry);
     if (known !== undefined) return known as T;
-    const object = freezeDeep(decodeObject(entry.bytes));
-    const traceparent = originOf(entry);
-    if (traceparent !== undefined) noteOrigin(object, traceparent);
+    const object = parseEntry<T>(entry);
     this.#parsed.set(entry, object);
     this.#bytes.set(object, entry.bytes);
-    return object as T;
+    return object;
+  }
+
+  /**
+   * Reads an object of many that are read once, and keeps none: they would replace all others, and garbage collections would have to
+   * copy them.
+   */
+  readOnce<T extends ApiObject>(entry: Entry): T {
+    const known = this.#parsed.peek(entry);
+    return known === undefined ? parseEntry<T>(entry) : (known as T);
   }
 
   /** Returns the JSON that an object was read from; the object is frozen, so it cannot differ from it. */
   bytesOf(object: object): Buffer | undefined {
     return this.#bytes.get(object);
   }
+}
+
+function parseEntry<T extends ApiObject>(entry: Entry): T {
+  const object = freezeDeep(decodeObject<T>(entry.bytes));
+  const traceparent = originOf(entry);
+  if (traceparent !== undefined) noteOrigin(object, traceparent);
+  return object;
 }

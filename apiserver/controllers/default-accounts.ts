@@ -17,7 +17,7 @@ export interface DefaultAccountsParts {
 /** The account of programs that name no other, as in Kubernetes. */
 const defaultAccount = 'default';
 
-const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /**
  * Creates the ServiceAccount `default` in each namespace, and again when it is deleted, until the namespace is
@@ -35,7 +35,7 @@ export class DefaultAccounts {
       idOf: (namespace) => namespace,
       handle: async (namespace) => this.ensure(namespace),
       onFailure: (namespace, err) =>
-        parts.logger.error({ err, namespace }, 'a ServiceAccount "default" could not be created; again later'),
+        parts.logger.error({ err, namespace }, 'a ServiceAccount "default" could not be created; trying again later'),
     });
     parts.table.on('opened', (resource) => this.#follow(resource));
     parts.table.on('closed', (resource) => this.#unfollow(resource));

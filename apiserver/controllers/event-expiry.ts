@@ -115,8 +115,12 @@ export class EventExpiry {
 
   /** Deletes expired events and returns the number of attempts. It checks only events older than the time to live, since an event never occurs before its creation. */
   async #deleteExpired(resource: Resource, most: number): Promise<number> {
-    const created = resource.cache.index('metadata.creationTimestamp')?.values;
-    if (created === undefined) return 0;
+    const index = resource.cache.index('metadata.creationTimestamp');
+    if (index === undefined) return 0;
+    const unmade = { absent: false, order: false };
+    for (let made = index.prepareCondition(unmade); made !== undefined; made = index.prepareCondition(unmade))
+      await made;
+    const created = index.values;
     const nowMs = this.#options.clock.now();
     const { eventTtlMs } = this.#options;
     const old = Array.from({ length: created.rankAfter(formatTime(nowMs - eventTtlMs)) }, (_each, at) =>
@@ -138,7 +142,10 @@ export class EventExpiry {
   async #delete(resource: Resource, event: ApiObject): Promise<void> {
     const { resourceVersion } = event.metadata;
     try {
-      await this.#options.registry.delete(resource, keyOf(event), { preconditions: { resourceVersion } });
+      await this.#options.registry.delete(resource, keyOf(event), {
+        preconditions: { resourceVersion },
+        isOwnUpkeep: true,
+      });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }

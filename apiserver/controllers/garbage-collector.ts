@@ -1,6 +1,6 @@
 import { deepEqual, isConflict, isNotFound, keyOf, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
-import { staysWithOwner } from '../builtin/external-effect-kind.ts';
+import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import { namespaceKind } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
@@ -74,7 +74,7 @@ export class GarbageCollector {
         idOf,
         handle: async (node) => this.#handle(node),
         onFailure: (node, err) =>
-          options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; again later'),
+          options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; trying again later'),
       },
       { atOnce: handledAtOnce },
     );
@@ -178,7 +178,9 @@ export class GarbageCollector {
     const node = { resource, key: entry.key };
     if (this.#behindBroken.size > 0 && type !== 'MODIFIED') this.#retryBehindBroken();
     if (previous !== undefined) this.#graph.remove(resource, previous);
-    if (type !== 'DELETED') this.#graph.add(resource, entry);
+    // Most objects have no owner, and are not being deleted.
+    if (type !== 'DELETED' && (entry.owners !== undefined || entry.deletion !== undefined))
+      this.#graph.add(resource, entry);
     if (previous?.owners !== undefined) for (const owner of this.#graph.leavingOwners(previous)) this.#queue.add(owner);
     if (type === 'DELETED') {
       if (entry.owners !== undefined || staysFor(entry)) this.#undecided.delete(idOf(node));

@@ -1,6 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
-import { staysWithOwner } from '../builtin/external-effect-kind.ts';
+import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/change-feed.ts';
@@ -35,7 +35,7 @@ const deletedAtOnce = 100;
  */
 const graceMs = 5000;
 
-const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /**
  * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. The namespaces hold all
@@ -58,7 +58,7 @@ export class NamespaceController {
       idOf: (name) => name,
       handle: async (name) => this.#handle(name),
       onFailure: (namespace, err) =>
-        options.logger.error({ err, namespace }, 'a namespace could not be emptied; again later'),
+        options.logger.error({ err, namespace }, 'a namespace could not be emptied; trying again later'),
     });
     this.#accounts = new DefaultAccounts(options);
     options.table.on('opened', (resource) => this.#follow(resource));

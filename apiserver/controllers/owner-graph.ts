@@ -1,5 +1,5 @@
 import type { Entry } from '../index/entry.ts';
-import { staysWithOwner } from '../builtin/external-effect-kind.ts';
+import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 
 /** An object, by its place. */

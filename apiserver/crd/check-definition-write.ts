@@ -44,6 +44,7 @@ export function checkChange(
   for (const [field, before, after] of fixed)
     if (before !== after) violations.invalid(field, after, 'field is immutable');
   checkStoredVersions(next, violations);
+  checkAuthorities(next, previous, violations);
   return violations.found;
 }
 
@@ -52,6 +53,24 @@ function checkStoredVersions({ spec, status }: CustomResourceDefinition, violati
   const present = new Set(spec.versions.map(({ name }) => name));
   for (const [index, name] of (status?.storedVersions ?? []).entries())
     if (!present.has(name)) violations.invalid(`status.storedVersions[${index}]`, name, 'must appear in spec.versions');
+}
+
+/** Checks that authorities which can be read are not replaced by others which cannot, as kube-apiserver does. */
+function checkAuthorities(
+  next: CustomResourceDefinition,
+  previous: CustomResourceDefinition,
+  violations: DefinitionViolations,
+): void {
+  const [before = '', after = ''] = [previous, next].map(
+    ({ spec }) => spec.conversion?.webhook?.clientConfig?.caBundle,
+  );
+  if (before === after || after === '' || isBundle(after) || (before !== '' && !isBundle(before))) return;
+  const rule = 'unable to load root certificates: unable to parse bytes as PEM block';
+  violations.invalid('spec.conversion.webhook.clientConfig.caBundle', after, rule);
+}
+
+function isBundle(caBundle: string): boolean {
+  return atob(caBundle).includes('-----BEGIN CERTIFICATE-----');
 }
 
 function isEstablished({ status }: CustomResourceDefinition): boolean {

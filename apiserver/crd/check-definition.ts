@@ -1,9 +1,17 @@
 import { checkDnsLabel, checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 import type { FieldViolation, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import type { MeasuredWork } from '../turns/in-turns.ts';
+import { checkClientConfig, checkReviewVersions } from '../builtin/check-webhooks.ts';
 import { checkStructuralSchema } from './check-structural-schema.ts';
 import { checkSelectableFields } from './check-selectable-fields.ts';
-import type { CustomResourceDefinition, DefinitionNames, DefinitionSpec, DefinitionVersion } from './definition.ts';
+import { checkRules } from './check-rules.ts';
+import type {
+  CustomResourceDefinition,
+  DefinitionNames,
+  DefinitionSpec,
+  DefinitionVersion,
+  DefinitionWebhook,
+} from './definition.ts';
 import { SchemaCost } from './schema-cost.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
@@ -22,6 +30,7 @@ export function* checkDefinition(definition: CustomResourceDefinition): Measured
   checkNames(spec.names, violations);
   checkConversion(spec, violations);
   yield* checkVersions(spec.versions, violations);
+  if (violations.found.length === 0) yield* checkRules(spec.versions, violations);
   return violations.found;
 }
 
@@ -63,12 +72,32 @@ function checkLabel(field: string, value: string, violations: DefinitionViolatio
   for (const rule of checkDnsLabel(isKind ? value.toLowerCase() : value)) violations.invalid(field, value, rule);
 }
 
-function checkConversion({ conversion }: DefinitionSpec, violations: DefinitionViolations): void {
+function checkConversion(
+  { conversion, preserveUnknownFields }: DefinitionSpec,
+  violations: DefinitionViolations,
+): void {
   if (conversion === undefined) return;
-  if (conversion.strategy !== 'None')
-    return violations.notSupported('spec.conversion.strategy', conversion.strategy, ['None']);
-  if (conversion.webhook !== undefined)
-    violations.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook');
+  const { strategy, webhook } = conversion;
+  const field = 'spec.conversion.webhook';
+  if (strategy === 'Webhook') {
+    if (preserveUnknownFields === true)
+      violations.invalid('spec.conversion.strategy', strategy, 'must be None if spec.preserveUnknownFields is true');
+    return checkConversionWebhook(webhook ?? {}, field, violations);
+  }
+  if (strategy !== 'None') return violations.notSupported('spec.conversion.strategy', strategy, ['None', 'Webhook']);
+  if (webhook !== undefined)
+    violations.forbidden(`${field}.clientConfig`, 'should not be set when strategy is not set to Webhook');
+}
+
+function checkConversionWebhook(webhook: DefinitionWebhook, field: string, violations: DefinitionViolations): void {
+  const { clientConfig, conversionReviewVersions } = webhook;
+  if (clientConfig === undefined)
+    return violations.required(`${field}.clientConfig`, 'required when strategy is set to Webhook');
+  for (const found of checkClientConfig(clientConfig, `${field}.clientConfig`)) violations.add(found);
+  // Absent in definitions of older versions of the API.
+  if (conversionReviewVersions === undefined || conversionReviewVersions === null) return;
+  for (const found of checkReviewVersions(conversionReviewVersions, `${field}.conversionReviewVersions`))
+    violations.add(found);
 }
 
 function* checkVersions(versions: readonly DefinitionVersion[], violations: DefinitionViolations): MeasuredWork<void> {

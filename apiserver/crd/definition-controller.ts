@@ -15,6 +15,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import { definitionModel } from './definition-model.ts';
+import type { ConvertTo } from './model-of-definition.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
 import { ServedDefinitions } from './served-definitions.ts';
 
@@ -24,9 +25,11 @@ export interface DefinitionControllerOptions {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Returns the conversion of a definition that has a webhook for it. Default: there are no webhooks. */
+  readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
-const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /** Objects that are deleted at the same time. */
 const deletedAtOnce = 100;
@@ -55,7 +58,7 @@ export class DefinitionController {
       idOf: (name) => name,
       handle: async (name) => this.#handle(name),
       onFailure: (name, err) =>
-        options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; again later'),
+        options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; trying again later'),
     });
   }
 

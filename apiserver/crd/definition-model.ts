@@ -1,5 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { clientConfigFields } from '../builtin/webhook-kinds.ts';
 import { liveIndex } from '../registry/kinds/live-claim.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
@@ -59,7 +60,14 @@ const schemaProps = fields({
   'x-kubernetes-list-type': text,
   'x-kubernetes-list-map-keys': texts,
   'x-kubernetes-map-type': text,
-  'x-kubernetes-validations': { type: 'array', items: free },
+  'x-kubernetes-validations': {
+    ...list(
+      { rule: text, message: text, messageExpression: text, reason: text, fieldPath: text, optionalOldSelf: flag },
+      ['rule'],
+    ),
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['rule'],
+  },
 });
 
 const names = fields({
@@ -91,13 +99,18 @@ const version = {
   selectableFields: list({ jsonPath: text }, ['jsonPath']),
 };
 
+const webhook = fields({
+  clientConfig: fields(clientConfigFields),
+  conversionReviewVersions: { ...texts, description: 'The versions of ConversionReview that it understands: v1.' },
+});
+
 const spec = fields(
   {
     group: { ...text, description: 'A domain.' },
     scope: { ...text, description: 'Cluster or Namespaced.' },
     names,
     versions: list(version, ['name', 'served', 'storage']),
-    conversion: { ...fields({ strategy: text, webhook: free }, ['strategy']), default: { strategy: 'None' } },
+    conversion: { ...fields({ strategy: text, webhook }, ['strategy']), default: { strategy: 'None' } },
     preserveUnknownFields: flag,
   },
   ['group', 'scope', 'names', 'versions'],

@@ -8,9 +8,10 @@ export function statusOf(definition: CustomResourceDefinition, outcome: ServingO
   const { spec, status } = definition;
   const stored = spec.versions.filter(({ storage }) => storage).map(({ name }) => name);
   return {
-    conditions: conditionsOf(definition, outcome).reduce<readonly Condition[]>(
+    conditions: conditionsOf(outcome).reduce<readonly Condition[]>(
       (conditions, condition) => setCondition(conditions, condition, now),
-      status?.conditions ?? [],
+      // An older version set this one for definitions with rules, which it did not enforce.
+      (status?.conditions ?? []).filter(({ type }) => type !== 'FullySupported'),
     ),
     acceptedNames:
       outcome.kind === 'conflict' ? (status?.acceptedNames ?? { plural: '', kind: '' }) : completeNames(spec.names),
@@ -34,8 +35,8 @@ function completeNames(names: DefinitionNames): DefinitionNames {
   return { singular: names.kind.toLowerCase(), listKind: `${names.kind}List`, ...names };
 }
 
-function conditionsOf(definition: CustomResourceDefinition, outcome: ServingOutcome): readonly NewCondition[] {
-  return [namesAccepted(outcome), established(outcome), ...supported(definition)];
+function conditionsOf(outcome: ServingOutcome): readonly NewCondition[] {
+  return [namesAccepted(outcome), established(outcome)];
 }
 
 function namesAccepted(outcome: ServingOutcome): NewCondition {
@@ -54,19 +55,4 @@ function established(outcome: ServingOutcome): NewCondition {
     case 'refused':
       return { type, status: 'False', reason: 'NotServed', message: outcome.message };
   }
-}
-
-/** Returns a condition for parts of a definition without effect on this server; none when all parts have, and always had, an effect. */
-function supported(definition: CustomResourceDefinition): readonly NewCondition[] {
-  const type = 'FullySupported';
-  const limits = limitsOf(definition);
-  if (limits.length > 0) return [{ type, status: 'False', reason: 'PartlySupported', message: limits.join('; ') }];
-  const had = definition.status?.conditions?.some((condition) => condition.type === type) === true;
-  return had ? [{ type, status: 'True', reason: 'Supported', message: '' }] : [];
-}
-
-function limitsOf({ spec }: CustomResourceDefinition): readonly string[] {
-  const schemas = spec.versions.filter(({ served }) => served).map(({ schema }) => schema);
-  const hasRules = JSON.stringify(schemas).includes('"x-kubernetes-validations":');
-  return hasRules ? ['rules of x-kubernetes-validations are not enforced'] : [];
 }

@@ -5,12 +5,10 @@ import type {
   PrinterColumn,
   ScaleSubresource,
 } from '@homeostat/controller-runtime/api';
+import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
 
 /** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, checked when the definition is written. */
-export type DefinitionSchema = JsonSchema & {
-  /** Rules in CEL. Stored, not enforced. */
-  readonly 'x-kubernetes-validations'?: readonly object[];
-};
+export type DefinitionSchema = JsonSchema;
 
 export interface DefinitionNames {
   readonly plural: string;
@@ -40,12 +38,19 @@ export interface DefinitionVersion {
   readonly selectableFields?: readonly { readonly jsonPath: string }[];
 }
 
+/** The conversion webhook of a definition. */
+export interface DefinitionWebhook {
+  readonly clientConfig?: WebhookClientConfig;
+  /** The versions of ConversionReview that it understands. */
+  readonly conversionReviewVersions?: readonly string[] | null;
+}
+
 export interface DefinitionSpec {
   readonly group: string;
   readonly scope: 'Cluster' | 'Namespaced';
   readonly names: DefinitionNames;
   readonly versions: readonly DefinitionVersion[];
-  readonly conversion?: { readonly strategy: string; readonly webhook?: object };
+  readonly conversion?: { readonly strategy: string; readonly webhook?: DefinitionWebhook };
   readonly preserveUnknownFields?: boolean;
 }
 

@@ -1,5 +1,11 @@
 import { IndexSpec, pathAttribute } from '@homeostat/controller-runtime/api';
-import type { JsonSchema, ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
+import type {
+  ApiObject,
+  JsonSchema,
+  ModelDescriptor,
+  ModelVersion,
+  PrinterColumn,
+} from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
 
 const string: JsonSchema = { type: 'string' };
@@ -8,16 +14,39 @@ const string: JsonSchema = { type: 'string' };
  * Returns the model of a valid definition: the version that objects are stored in, with the other served versions. Registration
  * checks its names. The model shares the schemas of the definition, which may be frozen with it.
  */
-export function modelOfDefinition(definition: CustomResourceDefinition): ModelDescriptor {
+export function modelOfDefinition(definition: CustomResourceDefinition, convert?: ConvertTo): ModelDescriptor {
   const { versions } = definition.spec;
   const storage = versions.find((version) => version.storage);
   if (storage === undefined) throw new TypeError('a valid definition has a version for storage');
   const model = modelOfVersion(definition, storage);
-  const others = versions.filter((version) => version.served && version !== storage);
+  // Objects may still be stored in a version that is no longer served: only a webhook can convert them.
+  const others = versions.filter((version) => (version.served || convert !== undefined) && version !== storage);
   return {
     ...model,
-    indexes: indexesOf(model, [storage, ...others]),
-    ...(others.length === 0 ? {} : { versions: others.map((each) => ({ model: modelOfVersion(definition, each) })) }),
+    indexes: indexesOf(model, [storage, ...others.filter(({ served }) => served)]),
+    ...(others.length === 0
+      ? {}
+      : { versions: others.map((each) => versionOf(definition, { each, storage, convert })) }),
+  };
+}
+
+/** Returns an object in another version, or throws when its webhook has to be asked first. */
+export type ConvertTo = (object: ApiObject, apiVersion: string) => ApiObject;
+
+interface VersionParts {
+  readonly each: DefinitionVersion;
+  readonly storage: DefinitionVersion;
+  readonly convert: ConvertTo | undefined;
+}
+
+function versionOf(definition: CustomResourceDefinition, { each, storage, convert }: VersionParts): ModelVersion {
+  const model = modelOfVersion(definition, each);
+  if (convert === undefined) return { model };
+  const { group } = definition.spec;
+  return {
+    model,
+    toStorage: (object) => convert(object, `${group}/${storage.name}`),
+    fromStorage: (object) => convert(object, `${group}/${each.name}`),
   };
 }
 

@@ -11,6 +11,7 @@ import { storeErrorCodeOf } from '../store/store-error.ts';
 import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { identityOfModel, modelOfDefinition } from './model-of-definition.ts';
+import type { ConvertTo } from './model-of-definition.ts';
 
 /** The result of serving a definition. */
 export type ServingOutcome =
@@ -28,6 +29,8 @@ interface Served {
 export interface ServedDefinitionsParts {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
+  /** Returns the conversion of a definition that has a webhook for it. Default: there are no webhooks. */
+  readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
 /** Serves the kinds of definitions. Allows one call for a definition at a time. */
@@ -78,7 +81,10 @@ export class ServedDefinitions {
   async #register(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
     try {
-      const model = await this.#publish(name, await frozen(modelOfDefinition(definition)));
+      const model = await this.#publish(
+        name,
+        await frozen(modelOfDefinition(definition, this.#parts.converterOf?.(definition))),
+      );
       this.#served.set(name, { uid, generation, model });
       return { kind: 'served' };
     } catch (error) {

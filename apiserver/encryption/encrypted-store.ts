@@ -1,5 +1,6 @@
 import { keyPrefixOf, kindNameOf, kindOfKey } from '../store/object-key.ts';
-import type { Change, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store/store.ts';
+import type { StoredKind } from '../store/object-key.ts';
+import type { BatchLimits, Change, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store/store.ts';
 import type { Encryption, KindEncryption } from './encryption.ts';
 
 /** Finds the keys, once the database is open and before anything is read from it. */
@@ -37,6 +38,10 @@ export class EncryptedStore implements Store {
     return this.stored.isShared;
   }
 
+  get batchLimits(): BatchLimits | undefined {
+    return this.stored.batchLimits;
+  }
+
   async open(): Promise<OpenedStore> {
     const opened = await this.stored.open();
     this.#encryption = await this.#openEncryption(this.stored);
@@ -51,6 +56,11 @@ export class EncryptedStore implements Store {
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const page of this.stored.scan(kind)) yield page.map((row) => this.#readable(row, this.#ofKey(row.key)));
+  }
+
+  /** True when written objects of the kind are encrypted. */
+  encrypts(kind: StoredKind): boolean {
+    return this.#opened().of(kind).key !== undefined;
   }
 
   /** Returns a row of {@link stored} as {@link scan} does. */
@@ -95,6 +105,10 @@ export class EncryptedStore implements Store {
 
   names(prefix: string): Promise<readonly string[]> {
     return this.stored.names(prefix);
+  }
+
+  uniqueIndexes(kind: number): ReturnType<Store['uniqueIndexes']> {
+    return this.stored.uniqueIndexes(kind);
   }
 
   claims(kind: number): ReturnType<Store['claims']> {

@@ -38,12 +38,14 @@ import type { ReencryptHandler } from './objects/reencrypt-handler.ts';
 import type { ResourceHandler } from './objects/resource-handler.ts';
 import { parseResourcePath } from './request/resource-path.ts';
 import type { ResourcePath } from './request/resource-path.ts';
+import type { ApiServiceHandler } from './objects/api-service-handler.ts';
 import type { ReviewHandler } from './objects/review-handler.ts';
 
 export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly connections: Connections;
   readonly resources: ResourceHandler;
   readonly reviews: ReviewHandler;
+  readonly apiServices: ApiServiceHandler;
   readonly exports: ExportHandler;
   readonly reencryption: ReencryptHandler;
   readonly table: ResourceTable;
@@ -141,7 +143,7 @@ function resourceRoutes(parts: AppParts): Middleware {
     if (path === undefined) return next();
     if (parts.connections.isStopping) throw shuttingDown();
     const resource = parts.table.find(path.group, path.version, path.plural);
-    const model = resource?.model ?? parts.reviews.find(path);
+    const model = resource?.model ?? parts.reviews.find(path) ?? parts.apiServices.find(path);
     if (model === undefined) return next();
     context.state.servedPath = path;
     if (
@@ -150,15 +152,18 @@ function resourceRoutes(parts: AppParts): Middleware {
     ) {
       throw pathNotFound();
     }
-    if (resource === undefined) return parts.reviews.handle(context, path, model);
-    return parts.resources.handle(context, path, resource);
+    if (resource !== undefined) return parts.resources.handle(context, path, resource);
+    if (parts.apiServices.find(path) !== undefined) return parts.apiServices.handle(context, path);
+    return parts.reviews.handle(context, path, model);
   };
 }
 
 /** True for the path of a kind, ready or not. */
-function isKind({ table, reviews }: AppParts, path: ResourcePath): boolean {
+function isKind({ table, reviews, apiServices }: AppParts, path: ResourcePath): boolean {
   try {
-    return (table.find(path.group, path.version, path.plural) ?? reviews.find(path)) !== undefined;
+    return (
+      (table.find(path.group, path.version, path.plural) ?? reviews.find(path) ?? apiServices.find(path)) !== undefined
+    );
   } catch {
     return true;
   }

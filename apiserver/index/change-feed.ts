@@ -128,6 +128,25 @@ export class ChangeFeed {
   }
 
   /**
+   * The changes of one object, the newest first, with revisions below `before` and above `after`. Looks at `most` changes of the kind;
+   * `next` is where to go on, undefined at the end.
+   */
+  changesOf(
+    key: string,
+    { before, after, most }: { readonly before: number; readonly after: number; readonly most: number },
+  ): { readonly changes: readonly FeedChange[]; readonly next: number | undefined } {
+    const changes: FeedChange[] = [];
+    const end = before === Number.POSITIVE_INFINITY ? this.#changes.length : this.#firstAfter(before - 1);
+    const first = Math.max(this.#head, this.#firstAfter(after));
+    const last = Math.max(first, end - most);
+    for (let i = end - 1; i >= last; i--) {
+      const change = inBounds(this.#changes[i]);
+      if (change.entry.key === key) changes.push(change);
+    }
+    return { changes, next: last > first ? inBounds(this.#changes[last]).revision : undefined };
+  }
+
+  /**
    * Drops the changes up to a revision. The floor is the last dropped one: a reader that has seen it has missed
    * nothing.
    */

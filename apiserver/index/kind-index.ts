@@ -26,11 +26,11 @@ class ValuePool {
   readonly #lists = new Map<string, readonly string[]>();
   #overflows = 0;
 
-  /** An equal list, shared if possible. */
+  /** An equal list, shared if possible; never the list itself. */
   share(values: readonly string[]): readonly string[] {
     const [first] = values;
     if (first === undefined) return noValues;
-    if (this.#overflows >= maxOverflows) return values;
+    if (this.#overflows >= maxOverflows) return [...values];
     if (values.length === 1) return this.#list(first);
     return values.map((value) => this.#list(value)[0] ?? value);
   }
@@ -124,7 +124,7 @@ export class KindIndex {
 
   /** Compares any two values that objects of this kind have or had. */
   get compare(): CompareStrings {
-    return this.values.compare;
+    return this.isMade ? this.values.compare : compareCodePoints;
   }
 
   valuesOf(entry: Entry): readonly string[] {
@@ -136,8 +136,9 @@ export class KindIndex {
     const values = this.#call(object);
     // Most functions sort already, and sorting 10,000 labels again takes 5 ms.
     const distinct =
-      values.length < 2 || isDistinctSorted(values) ? [...values] : [...new Set(values)].sort(compareCodePoints);
-    return this.spec.unique ? distinct : this.#pool.share(distinct);
+      values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
+    // A copy, since an index function may keep its list and change it.
+    return this.spec.unique ? [...distinct] : this.#pool.share(distinct);
   }
 
   /**

@@ -81,6 +81,13 @@ function compareByKey({ index, descending }: SortKey, a: Entry, b: Entry): numbe
   return descending ? index.compare(valueOfB, valueOfA) : index.compare(valueOfA, valueOfB);
 }
 
+/** All entries of a kind in the order of one key: several times as fast as a walk, for selections that need all. */
+export function allInOrder({ index, descending }: SortKey): Entry[] {
+  const found = index.order(descending).entries(descending);
+  for (const entry of index.absent.entries(false)) found.push(entry);
+  return found;
+}
+
 /** Visits all entries of a kind in order. Returns false when `emit` ended the walk. */
 export function walkOrder(order: readonly SortKey[], walk: Walk): boolean {
   const [first, ...rest] = order;

@@ -2,7 +2,7 @@ import type { Candidates, Condition } from './condition.ts';
 import { candidatesOf, countMatches } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
-import { firstInOrder, walkOrder } from './order-walk.ts';
+import { allInOrder, firstInOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
@@ -105,6 +105,9 @@ function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice
 }
 
 function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): SelectedEntries {
+  const [key, ...rest] = query.order;
+  if (from === 0 && to >= cache.size && key !== undefined && rest.length === 0)
+    return { entries: allInOrder(key), total: cache.size, visited: cache.size };
   const entries: Entry[] = [];
   let visited = 0;
   const wanted = to - from;

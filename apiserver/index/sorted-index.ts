@@ -155,6 +155,28 @@ export class SortedIndex {
     return true;
   }
 
+  /** All entries from the lowest value to the highest or, with `descending`, as in {@link forEachDescending}. */
+  entries(descending: boolean): Entry[] {
+    const found: Entry[] = [];
+    if (!descending) {
+      for (const { slots } of this.#buckets) for (const { entry } of slots) found.push(entry);
+      return found;
+    }
+    // The entries of the present value, which may reach into the buckets before; they are added in their own order.
+    const group: Entry[] = [];
+    let value: string | undefined;
+    for (let number = this.#buckets.length - 1; number >= 0; number--) {
+      const { values, slots } = inBounds(this.#buckets[number]);
+      for (let at = values.length - 1; at >= 0; at--) {
+        if (values[at] !== value) moveReversed(group, found);
+        value = values[at];
+        group.push(inBounds(slots[at]).entry);
+      }
+    }
+    moveReversed(group, found);
+    return found;
+  }
+
   /**
    * Visits from the highest value to the lowest, equal values still by ascending name, after skipping the first
    * `offset` items of that order; O(log n) to reach the first. Returns false when the visitor ended it.
@@ -286,4 +308,8 @@ export class SortedIndex {
     const joined = { values: lower.values.concat(upper.values), slots: lower.slots.concat(upper.slots) };
     this.#replace(left, 2, joined);
   }
+}
+
+function moveReversed(from: Entry[], to: Entry[]): void {
+  for (let last = from.pop(); last !== undefined; last = from.pop()) to.push(last);
 }

@@ -1,4 +1,4 @@
-import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import { apiVersionOf, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
 import type { ComponentNames } from './component-names.ts';
@@ -31,8 +31,9 @@ export function* modelSchemas(
 /** The schema of the object with its group, version and kind, by which `kubectl explain` finds it. */
 function withEnvelope(model: ModelDescriptor, schema: OpenApiSchema): OpenApiSchema {
   const { group, version, kind } = model;
+  const declared = schema['properties'];
   const properties = {
-    ...(schema['properties'] as OpenApiSchema | undefined),
+    ...(isJsonObject(declared) ? declared : {}),
     apiVersion: { type: 'string', description: 'Group and version.', example: apiVersionOf(model) },
     kind: { type: 'string', description: 'The kind of the object.', example: kind },
     metadata: schemaReference(meta.objectMeta),

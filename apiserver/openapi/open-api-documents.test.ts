@@ -8,7 +8,9 @@ import { routes, servedModels } from './served-models.fixture.ts';
 /** A model that records when its schema is read. */
 function watchedModel(kind: string, onRead: () => void, description = ''): ModelDescriptor {
   const model = defineModel({
-    gvk: `watched.example.com/v1/${kind}`,
+    group: 'watched.example.com',
+    version: 'v1',
+    kind,
     plural: `${kind.toLowerCase()}s`,
     schema: {
       type: 'object',

@@ -98,8 +98,8 @@ function patternOf({ pattern }: JsonSchema): OpenApiSchema {
 
 function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): OpenApiSchema {
   return {
-    ...boundOf('minimum', minimum, exclusiveMinimum, (a, b) => a > b),
-    ...boundOf('maximum', maximum, exclusiveMaximum, (a, b) => a < b),
+    ...boundOf('minimum', minimum, exclusiveMinimum),
+    ...boundOf('maximum', maximum, exclusiveMaximum),
   };
 }
 
@@ -108,11 +108,12 @@ function boundOf(
   name: 'minimum' | 'maximum',
   limit: number | undefined,
   exclusive: boolean | number | undefined,
-  isTighter: (a: number, b: number) => boolean,
 ): OpenApiSchema {
-  const flag = name === 'minimum' ? 'exclusiveMinimum' : 'exclusiveMaximum';
-  if (typeof exclusive === 'number' && (limit === undefined || !isTighter(limit, exclusive))) {
-    return { [name]: exclusive, [flag]: true };
+  const isMinimum = name === 'minimum';
+  const flag = isMinimum ? 'exclusiveMinimum' : 'exclusiveMaximum';
+  if (typeof exclusive === 'number') {
+    const isLimitTighter = limit !== undefined && (isMinimum ? limit > exclusive : limit < exclusive);
+    if (!isLimitTighter) return { [name]: exclusive, [flag]: true };
   }
   if (limit === undefined) return {};
   return exclusive === true ? { [name]: limit, [flag]: true } : { [name]: limit };

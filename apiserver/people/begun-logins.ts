@@ -1,15 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { base64url, EncryptJWT, jwtDecrypt } from 'jose';
+import { base64url, decodeProtectedHeader, EncryptJWT, jwtDecrypt } from 'jose';
 import type { LoginSecrets } from '../identity/login-provider.ts';
 import type { Vault } from '../vault/vault.ts';
 import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 
-const keyName = 'login/key';
+const keyPrefix = 'login/key';
 const usedPrefix = 'login-used/';
 
 /** How long a login may take: long enough to type a password and a second factor. */
 export const maxLoginMs: number = 10 * 60_000;
+
+/** How long a key encrypts new logins. */
+const keyPeriodMs = 30 * 24 * 3_600_000;
 
 /** A login that has begun at an issuer. The browser keeps it, encrypted, until the person comes back. */
 export interface KeptLogin {
@@ -23,7 +26,8 @@ export interface KeptLogin {
 
 /**
  * Logins that wait for a person to come back from an issuer. Each is in a cookie of the browser that began it, encrypted by a
- * key that replicas share, so that logins that are never finished cost nothing. The database notes those that are used.
+ * key that replicas share and that changes every 30 days, so that logins that are never finished cost nothing. The database
+ * notes those that are used.
  */
 export class BegunLogins {
   readonly #vault: Vault;
@@ -36,16 +40,18 @@ export class BegunLogins {
 
   async seal(login: KeptLogin): Promise<string> {
     const nowMs = this.#clock.now();
+    const kid = keyNameAt(nowMs);
     return new EncryptJWT({ login })
-      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid })
       .setExpirationTime(new Date(nowMs + maxLoginMs))
-      .encrypt(await this.#key());
+      .encrypt(this.#key(kid) ?? (await this.#makeKey(kid)));
   }
 
   /** Resolves with undefined for what this server has not sealed, and for what is too old. */
   async open(sealed: string): Promise<KeptLogin | undefined> {
-    const key = await this.#key();
     try {
+      const key = this.#key(String(decodeProtectedHeader(sealed).kid));
+      if (key === undefined) return undefined;
       const options = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
       const currentDate = new Date(this.#clock.now());
       const { payload } = await jwtDecrypt(sealed, key, { ...options, currentDate, requiredClaims: ['exp'] });
@@ -61,24 +67,32 @@ export class BegunLogins {
     return this.#vault.put(name, this.#clock.now(), { ifAbsent: true });
   }
 
-  /** Forgets the used logins that are too old to be opened. */
+  /** Deletes the used logins that are too old to be opened, and the keys that encrypted none but such logins. */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
     for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))
       // Twice the time, since the clocks of replicas differ.
       if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
+    const kept = [keyNameAt(nowMs - 2 * maxLoginMs), keyNameAt(nowMs), keyNameAt(nowMs + 2 * maxLoginMs)];
+    for (const name of this.#vault.entries(keyPrefix).keys()) if (!kept.includes(name)) await this.#vault.delete(name);
   }
 
-  async #key(): Promise<Uint8Array> {
-    const known = readVault<string>(this.#vault, keyName) ?? (await this.#makeKey());
-    return base64url.decode(known);
+  #key(name: string): Uint8Array | undefined {
+    if (!name.startsWith(keyPrefix)) return undefined;
+    const known = readVault<string>(this.#vault, name);
+    return known === undefined ? undefined : base64url.decode(known);
   }
 
-  async #makeKey(): Promise<string> {
-    await this.#vault.put(keyName, randomBytes(32).toString('base64url'), { ifAbsent: true });
+  async #makeKey(name: string): Promise<Uint8Array> {
+    await this.#vault.put(name, randomBytes(32).toString('base64url'), { ifAbsent: true });
     await this.#vault.reach();
-    const key = readVault<string>(this.#vault, keyName);
+    const key = this.#key(name);
     if (key === undefined) throw new Error('the vault has lost the key of logins');
     return key;
   }
+}
+
+/** Returns the name of the key that encrypts the logins of a time: all replicas find the same one. */
+function keyNameAt(timeMs: number): string {
+  return `${keyPrefix}/${Math.floor(timeMs / keyPeriodMs)}`;
 }

@@ -6,9 +6,9 @@ import { readFields } from './wire-fields.ts';
 /** The media type that clients in Go send for the kinds of Kubernetes itself. */
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
-const magic = Buffer.from('k8s\0');
+export const magic: Buffer = Buffer.from('k8s\0');
 
-const typeMeta: Message = new Map([
+export const typeMeta: Message = new Map([
   [1, { name: 'apiVersion', type: 'string' }],
   [2, { name: 'kind', type: 'string' }],
 ]);

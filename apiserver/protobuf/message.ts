@@ -8,9 +8,11 @@ import type { WireField } from './wire-fields.ts';
 
 /**
  * The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in
- * Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON.
+ * Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON. `json` is a
+ * message of one text of JSON, which is only written.
  */
-export type FieldType = 'string' | 'bytes' | 'quantity' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
+export type FieldType =
+  'string' | 'bytes' | 'quantity' | 'json' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
@@ -18,9 +20,10 @@ export interface MessageField {
   readonly type: FieldType;
   /**
    * `list`: repeated; `map`: entries with a key of text, and values of text, bytes or quantities; `optional`: an empty
-   * value counts as a value. Default: none of these.
+   * value counts as a value; `inline`: JSON has the fields of the message beside the other fields; `shown`: a value, or a list
+   * of values, that is only written, since it is the server's own. Default: none of these.
    */
-  readonly is?: 'list' | 'map' | 'optional';
+  readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown';
 }
 
 /** The fields of a message by their numbers. Fields with other numbers are ignored, as protobuf requires. */
@@ -35,10 +38,11 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
   const entries = new Map<string, unknown>();
   for (const wire of readFields(bytes)) {
     const field = message.get(wire.number);
-    if (field === undefined) continue;
+    if (field === undefined || field.is === 'shown') continue;
     const value = decodeValue(field, wire, depth);
     if (field.is === 'list') push(entries, field.name, value);
     else if (field.is === 'map') push(entries, field.name, mapEntry(value));
+    else if (field.is === 'inline') addAll(entries, value);
     else if (field.is === 'optional' ? value !== undefined : !isEmpty(value)) entries.set(field.name, value);
   }
   for (const { name, is } of message.values()) {
@@ -68,6 +72,10 @@ function push(entries: Map<string, unknown>, name: string, value: unknown): void
   else entries.set(name, [value]);
 }
 
+function addAll(entries: Map<string, unknown>, value: unknown): void {
+  for (const [name, each] of Object.entries(isJsonObject(value) ? value : {})) entries.set(name, each);
+}
+
 function mapEntry(value: unknown): readonly [string, unknown] {
   const { key = '', value: held = '' }: JsonObject = isJsonObject(value) ? value : {};
   return [String(key), held];
@@ -83,6 +91,8 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
     return type === 'boolean' ? wire.value !== 0n : integerOf(name, wire.value);
   }
   if (wire.kind !== 'bytes') throw malformed(`${name} is of another type`);
+  // Only the server sets managed fields, so those of a client are not read.
+  if (type === 'json') return undefined;
   if (is === 'map') return decodeMessage(entryOf(type), wire.value, depth + 1);
   if (type === 'quantity') return decodeMessage(quantity, wire.value, depth + 1)['string'];
   if (type === 'bytes') return wire.value.toString('base64');

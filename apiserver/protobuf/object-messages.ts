@@ -1,41 +1,7 @@
-import type { FieldType, Message, MessageField } from './message.ts';
-
-type Fields = Readonly<Record<number, readonly [name: string, type: FieldType, is?: MessageField['is']]>>;
-
-function message(fields: Fields): Message {
-  return new Map(
-    Object.entries(fields).map(([number, [name, type, is]]) => [
-      Number(number),
-      { name, type, ...(is === undefined ? {} : { is }) },
-    ]),
-  );
-}
-
-const ownerReference = message({
-  1: ['kind', 'string'],
-  3: ['name', 'string'],
-  4: ['uid', 'string'],
-  5: ['apiVersion', 'string'],
-  6: ['controller', 'boolean', 'optional'],
-  7: ['blockOwnerDeletion', 'boolean', 'optional'],
-});
-
-// Without managedFields (17), which the server sets.
-const metadata = message({
-  1: ['name', 'string'],
-  2: ['generateName', 'string'],
-  3: ['namespace', 'string'],
-  5: ['uid', 'string'],
-  6: ['resourceVersion', 'string'],
-  7: ['generation', 'integer'],
-  8: ['creationTimestamp', 'time'],
-  9: ['deletionTimestamp', 'time'],
-  10: ['deletionGracePeriodSeconds', 'integer', 'optional'],
-  11: ['labels', 'string', 'map'],
-  12: ['annotations', 'string', 'map'],
-  13: ['ownerReferences', ownerReference, 'list'],
-  14: ['finalizers', 'string', 'list'],
-});
+import type { Message } from './message.ts';
+import { message, metadata } from './metadata-message.ts';
+import type { MessageFields } from './metadata-message.ts';
+import { reviewMessages } from './review-messages.ts';
 
 const objectReference = message({
   1: ['kind', 'string'],
@@ -116,21 +82,21 @@ const lease = message({
   ],
 });
 
-const policyRule = message({
-  1: ['verbs', 'string', 'list'],
-  2: ['apiGroups', 'string', 'list'],
-  3: ['resources', 'string', 'list'],
-  4: ['resourceNames', 'string', 'list'],
-  5: ['nonResourceURLs', 'string', 'list'],
-});
-
-const labelSelector = message({
+const labelSelector: Message = message({
   1: ['matchLabels', 'string', 'map'],
   2: [
     'matchExpressions',
     message({ 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] }),
     'list',
   ],
+});
+
+const policyRule = message({
+  1: ['verbs', 'string', 'list'],
+  2: ['apiGroups', 'string', 'list'],
+  3: ['resources', 'string', 'list'],
+  4: ['resourceNames', 'string', 'list'],
+  5: ['nonResourceURLs', 'string', 'list'],
 });
 
 const role = message({ 1: ['metadata', metadata], 2: ['rules', policyRule, 'list'] });
@@ -158,15 +124,6 @@ const serviceAccount = message({
   4: ['automountServiceAccountToken', 'boolean', 'optional'],
 });
 
-const tokenRequestSpec = message({
-  1: ['audiences', 'string', 'list'],
-  3: [
-    'boundObjectRef',
-    message({ 1: ['kind', 'string'], 2: ['apiVersion', 'string'], 3: ['name', 'string'], 4: ['uid', 'string'] }),
-  ],
-  4: ['expirationSeconds', 'integer', 'optional'],
-});
-
 const secret = message({
   1: ['metadata', metadata],
   2: ['data', 'bytes', 'map'],
@@ -188,33 +145,61 @@ const configMap = message({
   4: ['immutable', 'boolean', 'optional'],
 });
 
-const resourceAttributes = message({
-  1: ['namespace', 'string'],
-  2: ['verb', 'string'],
-  3: ['group', 'string'],
-  4: ['version', 'string'],
-  5: ['resource', 'string'],
-  6: ['subresource', 'string'],
-  7: ['name', 'string'],
+const clientConfig = message({
+  1: [
+    'service',
+    message({
+      1: ['namespace', 'string'],
+      2: ['name', 'string'],
+      3: ['path', 'string', 'optional'],
+      4: ['port', 'integer', 'optional'],
+    }),
+  ],
+  2: ['caBundle', 'bytes'],
+  3: ['url', 'string', 'optional'],
 });
 
-const nonResourceAttributes = message({ 1: ['path', 'string'], 2: ['verb', 'string'] });
+const ruleWithOperations = message({
+  1: ['operations', 'string', 'list'],
+  2: [
+    '',
+    message({
+      1: ['apiGroups', 'string', 'list'],
+      2: ['apiVersions', 'string', 'list'],
+      3: ['resources', 'string', 'list'],
+      4: ['scope', 'string', 'optional'],
+    }),
+    'inline',
+  ],
+});
 
-function review(spec: Fields): Message {
-  return message({ 1: ['metadata', metadata], 2: ['spec', message(spec)] });
+const matchCondition = message({ 1: ['name', 'string'], 2: ['expression', 'string'] });
+
+/** A webhook; the numbers of some fields differ between the two kinds. */
+function webhooks(rest: MessageFields): Message {
+  return message({
+    1: ['name', 'string'],
+    2: ['clientConfig', clientConfig],
+    3: ['rules', ruleWithOperations, 'list'],
+    4: ['failurePolicy', 'string', 'optional'],
+    5: ['namespaceSelector', labelSelector],
+    6: ['sideEffects', 'string', 'optional'],
+    7: ['timeoutSeconds', 'integer', 'optional'],
+    8: ['admissionReviewVersions', 'string', 'list'],
+    9: ['matchPolicy', 'string', 'optional'],
+    ...rest,
+  });
 }
 
-const attributes: Fields = {
-  1: ['resourceAttributes', resourceAttributes],
-  2: ['nonResourceAttributes', nonResourceAttributes],
-};
+const mutatingWebhook = webhooks({
+  10: ['reinvocationPolicy', 'string', 'optional'],
+  11: ['objectSelector', labelSelector],
+  12: ['matchConditions', matchCondition, 'list'],
+});
 
-// Without `extra` (5), on which no response depends.
-const subjectReview = review({
-  ...attributes,
-  3: ['user', 'string'],
-  4: ['groups', 'string', 'list'],
-  6: ['uid', 'string'],
+const validatingWebhook = webhooks({
+  10: ['objectSelector', labelSelector],
+  11: ['matchConditions', matchCondition, 'list'],
 });
 
 const messages: Readonly<Record<string, Message>> = {
@@ -230,15 +215,15 @@ const messages: Readonly<Record<string, Message>> = {
   'rbac.authorization.k8s.io/v1/RoleBinding': binding,
   'rbac.authorization.k8s.io/v1/ClusterRoleBinding': binding,
   '/v1/ServiceAccount': serviceAccount,
-  // Its field 3 is the status, which a client does not send.
-  'authentication.k8s.io/v1/TokenRequest': message({ 1: ['metadata', metadata], 2: ['spec', tokenRequestSpec] }),
-  // Its field 2 is the status, which a client does not send.
-  'authentication.k8s.io/v1/SelfSubjectReview': message({ 1: ['metadata', metadata] }),
-  'authentication.k8s.io/v1/TokenReview': review({ 1: ['token', 'string'], 2: ['audiences', 'string', 'list'] }),
-  'authorization.k8s.io/v1/SelfSubjectAccessReview': review(attributes),
-  'authorization.k8s.io/v1/SubjectAccessReview': subjectReview,
-  'authorization.k8s.io/v1/LocalSubjectAccessReview': subjectReview,
-  'authorization.k8s.io/v1/SelfSubjectRulesReview': review({ 1: ['namespace', 'string'] }),
+  'admissionregistration.k8s.io/v1/MutatingWebhookConfiguration': message({
+    1: ['metadata', metadata],
+    2: ['webhooks', mutatingWebhook, 'list'],
+  }),
+  'admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration': message({
+    1: ['metadata', metadata],
+    2: ['webhooks', validatingWebhook, 'list'],
+  }),
+  ...reviewMessages,
 };
 
 /** Returns the message of a kind; undefined for kinds that are only sent as JSON, as all but the built-in ones are. */
@@ -262,3 +247,37 @@ export const deleteOptionsMessage: Message = message({
   4: ['propagationPolicy', 'string', 'optional'],
   5: ['dryRun', 'string', 'list'],
 });
+
+export const listMetaMessage: Message = message({
+  2: ['resourceVersion', 'string'],
+  3: ['continue', 'string'],
+  4: ['remainingItemCount', 'integer', 'optional'],
+});
+
+/** Without its object (2), which is in an envelope. */
+export const watchEventMessage: Message = message({ 1: ['type', 'string'] });
+
+const statusDetails = message({
+  1: ['name', 'string'],
+  2: ['group', 'string'],
+  3: ['kind', 'string'],
+  4: ['causes', message({ 1: ['reason', 'string'], 2: ['message', 'string'], 3: ['field', 'string'] }), 'list'],
+  5: ['retryAfterSeconds', 'integer'],
+  6: ['uid', 'string'],
+});
+
+const statusMessage = message({
+  1: ['metadata', listMetaMessage],
+  2: ['status', 'string'],
+  3: ['message', 'string'],
+  4: ['reason', 'string'],
+  5: ['details', statusDetails],
+  6: ['code', 'integer'],
+});
+
+/** Returns the message of an object in a response: of a built-in kind, or a Status. */
+export function answerMessageOf(apiVersion: string, kind: string): Message | undefined {
+  if (apiVersion === 'v1' && kind === 'Status') return statusMessage;
+  const name = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}/${kind}`;
+  return Object.hasOwn(messages, name) ? messages[name] : undefined;
+}

@@ -18,7 +18,7 @@ export interface QuotaControllerParts {
 /** Time that changes are gathered for, so that a thousand creations are one change of a status. */
 const gatherMs = 200;
 
-const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /** Maintains `status.used` and `status.hard` of quotas, which are only for people and tools. */
 export class QuotaController {
@@ -37,7 +37,8 @@ export class QuotaController {
       clock: parts.clock,
       idOf: (namespace) => namespace,
       handle: async (namespace) => this.#count(namespace),
-      onFailure: (namespace, err) => parts.logger.error({ err, namespace }, 'quotas could not be counted; again later'),
+      onFailure: (namespace, err) =>
+        parts.logger.error({ err, namespace }, 'quotas could not be counted; trying again later'),
     });
     parts.table.on('opened', (resource) => this.#follow(resource));
     parts.table.on('closed', (resource) => this.#unfollow(resource));

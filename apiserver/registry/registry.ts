@@ -17,6 +17,7 @@ import { KeyedMutex } from './writes/keyed-mutex.ts';
 import { Committer } from './writes/committer.ts';
 import type { Refusal } from './writes/committer.ts';
 import type { RegistryOptions } from './writes/registry-options.ts';
+import { whenConverted } from './kinds/pending-conversion.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
 import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
@@ -24,7 +25,7 @@ import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from '
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
 import { WritePlanner } from './writes/write-plan.ts';
 import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
-import { deletionAnswer, storedAnswer, writtenAs } from './writes/write-result.ts';
+import { deletionAnswer, storedResult, writtenAs } from './writes/write-result.ts';
 import type { Written, WriteResult } from './writes/write-result.ts';
 
 /** The number of names tried for a generateName. */
@@ -37,8 +38,6 @@ const maxRaces = 16;
 
 type PlannedCommit = Extract<WritePlan, { readonly kind: 'commit' }>;
 
-const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
-
 export type { RegistryOptions };
 
 /** A write to carry out; it is planned again when the state that the plan was based on has changed. */
@@ -46,6 +45,7 @@ interface Work {
   readonly resource: Resource;
   readonly name: string;
   readonly dryRun: boolean | undefined;
+  readonly options: WriteOptions;
   readonly plan: () => WritePlan | Promise<WritePlan>;
 }
 
@@ -59,6 +59,8 @@ export class Registry {
   readonly #planner: WritePlanner;
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
+  /** Counts writes that are reviewed; each has a lock of its own. */
+  #reviewed = 0;
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -79,7 +81,7 @@ export class Registry {
     const reached = this.#options.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
     resource.checkServed();
-    return resource.show(this.#planner.stored(resource, key));
+    return resource.showLater(this.#planner.stored(resource, key));
   }
 
   async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
@@ -165,68 +167,89 @@ export class Registry {
       proposeBroken: (stored, request) =>
         oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
       takesLocked: true,
+      requested: resource,
     });
     // A deleted object is not shown, so that it can be deleted even if it cannot be converted.
-    return written.outcome === 'removed' ? written : deletionAnswer(resource, written);
+    return written.outcome === 'removed' ? written : whenConverted(() => deletionAnswer(resource, written));
   }
 
   /** @throws ApiError AlreadyExists when the name is taken */
-  async #createNamed(resource: Resource, proposal: CreateProposal, options: CreateOptions): Promise<WriteResult> {
+  #createNamed(resource: Resource, proposal: CreateProposal, options: CreateOptions): Promise<WriteResult> {
     const { request } = proposal;
     const key = formatKey(keyOf(proposal.object));
     const lock = resource.keyPrefix + key;
-    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
+    const hooks = this.#planner.hooksFor(resource, options);
     const asked = { resource, proposal, stored: undefined, options, warnings: request.warnings };
     const decided =
       hooks === undefined
         ? this.#planner.decide(resource, proposal)
-        : this.#locks.run(lock, () => this.#planner.decideAfter(hooks, asked));
-    const next = (decided instanceof Promise ? await decided : decided) as NextState;
-    return this.#locks.run(lock, () =>
-      this.#carryOut({
-        resource,
-        name: next.object.metadata.name,
-        dryRun: options.dryRun,
-        plan: () => this.#planner.planCreate(resource, next, { key, options, request }),
-      }),
-    );
+        : this.#locks.run(this.#lockFor(resource, key, options), () => this.#planner.decideAfter(hooks, asked));
+    const commit = (next: NextState): Promise<WriteResult> => {
+      const { name } = next.object.metadata;
+      const plan = (): WritePlan | Promise<WritePlan> =>
+        this.#planner.planCreate(resource, next, { key, options, request });
+      return this.#locks.run(lock, () => this.#carryOut({ resource, name, dryRun: options.dryRun, options, plan }, 0));
+    };
+    // A creation always changes something.
+    const accepted = decided as NextState | Promise<NextState>;
+    return accepted instanceof Promise ? accepted.then(commit) : commit(accepted);
   }
 
   #change(resource: Resource, change: RequestedChange): Promise<WriteResult> {
     const { key, options } = change;
-    return this.#locks.run(resource.keyPrefix + formatKey(key), async () => {
+    const plan = (): WritePlan | Promise<WritePlan> => this.#planner.planChange(resource, change);
+    const work = { resource, name: key.name, dryRun: options.dryRun, options, plan };
+    return this.#locks.run(this.#lockFor(resource, formatKey(key), options), () => {
       const ready = resource.whenWritable();
-      if (ready !== undefined) await ready;
-      return this.#carryOut({
-        resource,
-        name: key.name,
-        dryRun: options.dryRun,
-        plan: () => this.#planner.planChange(resource, change),
-      });
+      return ready === undefined ? this.#carryOut(work, 0) : ready.then(() => this.#carryOut(work, 0));
     });
   }
 
-  /** Plans and commits; plans again when another replica was faster. */
-  async #carryOut(work: Work): Promise<WriteResult> {
+  /**
+   * The lock of a write: that of its object. A write about which webhooks are asked may take half a minute, and waits for none: its
+   * commit fails when the object was changed meanwhile, and it is planned again.
+   */
+  #lockFor(resource: Resource, key: string, options: WriteOptions): string {
+    const lock = resource.keyPrefix + key;
+    if (this.#planner.reviewOf(resource, options) === undefined) return lock;
+    this.#reviewed += 1;
+    return `${lock}\n${this.#reviewed}`;
+  }
+
+  /** Plans and commits; plans again when another replica was faster. One turn until the commit, if nothing has to wait. */
+  #carryOut(work: Work, race: number): Promise<WriteResult> {
+    if (race === maxRaces) return Promise.reject(conflict(work.resource.model, work.name));
+    try {
+      const planned = this.#options.revisions.mayLag
+        ? this.#planOnLatest(work)
+        : work.resource.storage.hasVersions
+          ? whenConverted(work.plan)
+          : work.plan();
+      return planned instanceof Promise
+        ? planned.then((plan) => this.#execute(work, plan, race))
+        : this.#execute(work, planned, race);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #execute(work: Work, plan: WritePlan, race: number): Promise<WriteResult> {
+    if (plan.kind === 'refused') return Promise.reject(plan.error);
+    if (plan.kind === 'unchanged') return Promise.resolve(plan.result);
     const { resource, name, dryRun = false } = work;
-    for (let race = 0; race < maxRaces; race += 1) {
-      const planned = this.#options.revisions.mayLag ? this.#planOnLatest(work) : work.plan();
-      const plan = planned instanceof Promise ? await planned : planned;
-      if (plan.kind === 'refused') throw plan.error;
-      if (plan.kind === 'unchanged') return plan.result;
-      const { write, warnings, release } = plan;
-      const committed = dryRun
-        ? writtenAs(write.data, write.stored?.revision)
-        : plan.recheck === undefined
-          ? this.#committer.commit(resource, write)
-          : this.#commitInTurn(plan, resource, race);
-      const written = await (release === undefined ? committed : Promise.resolve(committed).finally(release));
+    const { write, warnings, release } = plan;
+    const committed = dryRun
+      ? Promise.resolve(writtenAs(write.data, write.stored?.revision))
+      : plan.recheck === undefined
+        ? this.#committer.commit(resource, write)
+        : this.#commitInTurn(plan, resource, race);
+    return (release === undefined ? committed : committed.finally(release)).then((written) => {
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
-      if (typeof written === 'string') continue;
-      return { ...storedAnswer(write, written), outcome: outcomes[write.op], warnings };
-    }
-    throw conflict(resource.model, name);
+      if (typeof written === 'string') return this.#carryOut(work, race + 1);
+      if (!dryRun && written.revision !== undefined) this.#options.writers?.note(written.revision, work.options);
+      return storedResult(write, written, warnings);
+    });
   }
 
   /** Commits a write that depends on other objects: it is checked once more at its turn. */
@@ -246,13 +269,14 @@ export class Registry {
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
-      const first = await planOrRefusal(plan);
-      // A hook that did not respond has not decided anything.
-      if (first.kind === 'commit' || (first.kind === 'refused' && first.error.reason === 'Timeout')) return first;
+      const first = await planOrRefusal(async () => whenConverted(plan));
+      // A hook or a webhook that did not respond has not decided anything.
+      const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
+      if (first.kind === 'commit' || isUndecided) return first;
     }
     await this.#options.revisions.reach(undefined);
     resource.checkServed();
-    return plan();
+    return whenConverted(plan);
   }
 }
 

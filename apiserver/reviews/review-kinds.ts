@@ -31,45 +31,55 @@ const subject = {
 } as const;
 
 interface Review {
-  readonly gvk: `${string}/${string}`;
+  readonly group: string;
+  readonly kind: string;
   readonly spec: Readonly<Record<string, object>>;
   readonly scope?: ModelDescriptor['scope'];
 }
 
-function reviewKind({ gvk, spec, scope = 'Cluster' }: Review): ModelDescriptor {
-  const kind = gvk.slice(gvk.lastIndexOf('/') + 1);
+function reviewKind({ group, kind, spec, scope = 'Cluster' }: Review): ModelDescriptor {
   const properties = { spec: { type: 'object', properties: spec }, status: anything };
-  return defineModel({ gvk, plural: `${kind.toLowerCase()}s`, scope, schema: { type: 'object', properties } });
+  const plural = `${kind.toLowerCase()}s`;
+  return defineModel({ group, version: 'v1', kind, plural, scope, schema: { type: 'object', properties } });
 }
 
-const authentication = 'authentication.k8s.io/v1';
-const authorization = 'authorization.k8s.io/v1';
+const authentication = 'authentication.k8s.io';
+const authorization = 'authorization.k8s.io';
 
-export const selfSubjectReview: ModelDescriptor = reviewKind({ gvk: `${authentication}/SelfSubjectReview`, spec: {} });
+export const selfSubjectReview: ModelDescriptor = reviewKind({
+  group: authentication,
+  kind: 'SelfSubjectReview',
+  spec: {},
+});
 
 export const tokenReview: ModelDescriptor = reviewKind({
-  gvk: `${authentication}/TokenReview`,
+  group: authentication,
+  kind: 'TokenReview',
   spec: { token: text, audiences: texts },
 });
 
 export const selfSubjectAccessReview: ModelDescriptor = reviewKind({
-  gvk: `${authorization}/SelfSubjectAccessReview`,
+  group: authorization,
+  kind: 'SelfSubjectAccessReview',
   spec: attributes,
 });
 
 export const subjectAccessReview: ModelDescriptor = reviewKind({
-  gvk: `${authorization}/SubjectAccessReview`,
+  group: authorization,
+  kind: 'SubjectAccessReview',
   spec: { ...attributes, ...subject },
 });
 
 export const localSubjectAccessReview: ModelDescriptor = reviewKind({
-  gvk: `${authorization}/LocalSubjectAccessReview`,
+  group: authorization,
+  kind: 'LocalSubjectAccessReview',
   spec: { ...attributes, ...subject },
   scope: 'Namespaced',
 });
 
 export const selfSubjectRulesReview: ModelDescriptor = reviewKind({
-  gvk: `${authorization}/SelfSubjectRulesReview`,
+  group: authorization,
+  kind: 'SelfSubjectRulesReview',
   spec: { namespace: text },
 });
 

@@ -24,7 +24,7 @@ export class DefaultSizes {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);
       if (known === undefined)
-        throw new RangeError(`the default ${quoteValue(shape.defaultValue)} contains itself without an end`);
+        throw new RangeError(`the default ${quoteValue(shape.defaultValue)} contains itself endlessly`);
       return known;
     }
     this.#sizes.set(shape, undefined);

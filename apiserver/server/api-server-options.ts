@@ -12,6 +12,7 @@ import { checkProxy } from '../http/request/trusted-proxies.ts';
 import { defaultRetention } from '../registry/history/compactor.ts';
 import type { Retention } from '../registry/history/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';
+import { checkAllowedHosts, checkServiceOrigin } from '../webhooks/webhook-places.ts';
 import { defaultMaxConnections } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
@@ -21,7 +22,7 @@ export type AuthMode = 'required' | 'open';
 
 /** How to run an API server. Everything has a default. */
 export interface ApiServerOptions {
-  /** `sqlite:<file>`, `postgres://…`, `mysql://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
+  /** `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
   readonly database?: string;
   /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
   readonly host?: string;
@@ -128,6 +129,16 @@ export interface ApiServerOptions {
   readonly maxAnswerBytes?: number;
   /** Records each request in a file. Default: requests are not audited. */
   readonly audit?: AuditOptions;
+  /**
+   * The origins (`https://<host>:<port>`) of the services that webhooks name, by `<namespace>/<name>`, since this server routes no
+   * traffic. Default none.
+   */
+  readonly webhookServices?: Readonly<Record<string, string>>;
+  /**
+   * The hosts of webhooks that the server may call, besides {@link webhookServices}: `<host>`, `<host>:<port>` or `*.<domain>`.
+   * Default: every host. Link-local addresses and those of clouds' metadata services are never called.
+   */
+  readonly webhookHosts?: readonly string[];
   /** The time from an event's last occurrence to its deletion. Default one hour. */
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
@@ -152,6 +163,7 @@ export type Settings = Required<
     | 'encryptionConfig'
     | 'audit'
     | 'clientCa'
+    | 'webhookHosts'
   >
 > & {
   readonly encryptionConfig: string | undefined;
@@ -165,6 +177,7 @@ export type Settings = Required<
   readonly maxConnections: number | undefined;
   readonly tls: TlsOptions | undefined;
   readonly audit: AuditOptions | undefined;
+  readonly webhookHosts: readonly string[] | undefined;
 };
 
 export function settingsOf(options: ApiServerOptions): Settings {
@@ -188,6 +201,8 @@ export function settingsOf(options: ApiServerOptions): Settings {
     random: Math.random,
     uuid: randomUUID,
     readyChecks: [],
+    webhookServices: {},
+    webhookHosts: undefined,
     awaitedKind: () => undefined,
     token: undefined,
     administratorFile: undefined,
@@ -228,7 +243,8 @@ function watchShare(maxConnections: number | undefined): number {
 
 /** @throws TypeError for an invalid token, domain or proxy, and for an open server that others can reach */
 export function checkSettings(settings: Settings): void {
-  const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies } = settings;
+  const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies, webhookHosts } =
+    settings;
   const isExposed = auth === 'open' && !isLoopback(host);
   const [problem] = [
     ...(isExposed ? [`auth: "open" accepts every request, so it is for loopback addresses only, not for ${host}`] : []),
@@ -238,6 +254,10 @@ export function checkSettings(settings: Settings): void {
     ),
     ...(clientCa !== undefined && tls === undefined ? ['clientCa: needs tls: plain HTTP has no certificates'] : []),
     ...checkServiceDomain(serviceDomain).map((rule) => `serviceDomain: ${rule}`),
+    ...checkAllowedHosts(webhookHosts ?? []).map((rule) => `webhookHosts: ${rule}`),
+    ...Object.entries(settings.webhookServices)
+      .flatMap((service) => checkServiceOrigin(...service))
+      .map((rule) => `webhookServices: ${rule}`),
     ...trustedProxies.flatMap((proxy) => checkProxy(proxy) ?? []).map((rule) => `trustedProxies: ${rule}`),
   ];
   if (problem !== undefined) throw new TypeError(problem);

@@ -149,6 +149,12 @@ export class ApiServer {
     await this.#parts.table.whenReady(gvk);
   }
 
+  /** True when the objects of a registered kind are encrypted in the database, so that records should not show their values. */
+  isEncrypted(gvk: GroupVersionKind): boolean {
+    const registration = this.#parts.schemes.lookup(gvk);
+    return registration !== undefined && this.#parts.store.encrypts(registration.descriptor);
+  }
+
   /** The number of objects indexed so far, while a kind is being indexed. */
   indexingProgress(gvk: GroupVersionKind): number | undefined {
     const registration = this.#parts.schemes.lookup(gvk);
@@ -169,8 +175,8 @@ export class ApiServer {
 
   /** True when no write is running, and garbage collection, namespaces, events, definitions and roles have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces, events, definitions, roles, quotas } = this.#parts;
-    return [registry, commits, collector, namespaces, events, definitions, roles, quotas].every((part) =>
+    const { registry, commits, collector, namespaces, events, runs, definitions, roles, quotas } = this.#parts;
+    return [registry, commits, collector, namespaces, events, runs, definitions, roles, quotas].every((part) =>
       part.isIdle(),
     );
   }
@@ -208,6 +214,7 @@ export class ApiServer {
       collector,
       namespaces,
       events,
+      runs,
       definitions,
       roles,
       quotas,
@@ -216,13 +223,17 @@ export class ApiServer {
       commits,
       follower,
       store,
+      webhooks,
     } = this.#parts;
     await this.drain();
     const followed = definitions.stop();
-    const collected = Promise.all([collector, namespaces, events, roles, quotas].map(async (each) => each.stop()));
+    const collected = Promise.all(
+      [collector, namespaces, events, runs, roles, quotas].map(async (each) => each.stop()),
+    );
     await Promise.all([compactor.stop(), schemaWatch.stop()]);
     // Pending writes wait for the follower, which may wait for a database that does not come back.
     await follower?.stop();
+    await webhooks.client.close();
     await collected;
     await commits.close();
     // Controllers of this process write until then.

@@ -12,7 +12,7 @@ import { SharedDatabase } from './shared-database.fixture.ts';
 import type { ReplicaStore } from './shared-database.fixture.ts';
 
 const modelOf = (
-  gvk: `${string}/${string}`,
+  gvk: `${string}/v1/${Capitalize<string>}` | `v1/${Capitalize<string>}`,
   plural: string,
   scope: 'Cluster' | 'Namespaced' = 'Cluster',
 ): ModelDescriptor => defineModel({ gvk, plural, scope, schema: { type: 'object', additionalProperties: true } });

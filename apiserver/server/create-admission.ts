@@ -1,6 +1,7 @@
 import { grantGuard } from '../authorization/rbac/guard-grants.ts';
 import { userGuard } from '../authorization/rbac/guard-users.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
+import { admissionPolicyBindingKind } from '../builtin/admission-policy-kinds.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
@@ -9,10 +10,22 @@ import { QuotaLedger } from '../quota/quota-ledger.ts';
 import type { QuotaLedgerParts } from '../quota/quota-ledger.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { StoreVault } from '../registry/vault/store-vault.ts';
-import type { RegistryOptions } from '../registry/writes/registry-options.ts';
+import type { RegistryOptions, WriteReview } from '../registry/writes/registry-options.ts';
 import { WriteTurns } from '../registry/writes/write-turns.ts';
 import type { Settings } from './api-server-options.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { PolicyList } from '../policies/policy-list.ts';
+import { PolicyReview } from '../policies/policy-review.ts';
+import { NamespaceLabels } from '../matching/namespace-labels.ts';
+import type { CustomResourceDefinition } from '../crd/definition.ts';
+import type { ConvertTo } from '../crd/model-of-definition.ts';
+import { ConversionWebhook, keepConversions } from '../webhooks/conversion-webhook.ts';
+import { WebhookCaller } from '../webhooks/webhook-caller.ts';
+import { WebhookClient } from '../webhooks/webhook-client.ts';
+import { WebhookList } from '../webhooks/webhook-list.ts';
+import { WebhookPlaces } from '../webhooks/webhook-places.ts';
+import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
  * Returns the rule that quotas add to creations. `registry` is called once writes begin, since the registry itself
@@ -38,6 +51,65 @@ interface QuotaAdmissionParts {
   readonly table: ResourceTable;
   readonly isShared: boolean;
   readonly registry: () => Registry;
+}
+
+/** What calls webhooks. */
+export interface Webhooks {
+  readonly client: WebhookClient;
+  readonly places: WebhookPlaces;
+}
+
+export function createWebhooks({
+  clock,
+  webhookServices,
+  webhookHosts,
+}: Pick<Settings, 'clock' | 'webhookServices' | 'webhookHosts'>): Webhooks {
+  const places = new WebhookPlaces({ services: webhookServices, allowedHosts: webhookHosts });
+  return { client: new WebhookClient({ clock }), places };
+}
+
+interface ReviewParts {
+  readonly table: ResourceTable;
+  readonly webhooks: Webhooks;
+  readonly authorizer: RbacAuthorizer;
+}
+
+/** Returns the reviews of writes, by admission policies and by the configured webhooks. */
+export function reviews(
+  { logger, uuid }: Pick<Settings, 'logger' | 'uuid'>,
+  { table, webhooks, authorizer }: ReviewParts,
+): WriteReview {
+  const namespaces = new NamespaceLabels(table);
+  const caller = new WebhookCaller({ ...webhooks, logger });
+  const webhook = new WebhookReview({ list: new WebhookList(table), caller, namespaces, uuid });
+  const policies = new PolicyReview({ list: new PolicyList(table), table, namespaces, authorizer });
+  const bindings = table.getterOf(admissionPolicyBindingKind);
+  // A policy that refuses everything must not prevent its own removal. Most servers have no binding at all.
+  const hasPolicies = ({ model: { group } }: Resource): boolean =>
+    (bindings()?.cache.size ?? 0) > 0 && group !== admissionPolicyBindingKind.group;
+  return {
+    covers: (resource) => webhook.covers(resource) || hasPolicies(resource),
+    change: async (object, write) => webhook.change(object, write),
+    async check(object, write) {
+      if (hasPolicies(write.resource)) await policies.check(object, write);
+      await webhook.check(object, write);
+    },
+  };
+}
+
+/** Returns the conversions of definitions that have webhooks for them. */
+export function conversionWebhooks(
+  { uuid }: Pick<Settings, 'uuid'>,
+  webhooks: Webhooks,
+): (definition: CustomResourceDefinition) => ConvertTo | undefined {
+  const kept = keepConversions();
+  return ({ spec: { conversion, names } }) => {
+    const clientConfig = conversion?.webhook?.clientConfig;
+    if (conversion?.strategy !== 'Webhook' || clientConfig === undefined) return undefined;
+    const reviewVersions = conversion.webhook?.conversionReviewVersions ?? [];
+    const webhook = new ConversionWebhook({ ...webhooks, kind: names.kind, clientConfig, reviewVersions, uuid, kept });
+    return (object, apiVersion) => webhook.convert(object, apiVersion);
+  };
 }
 
 export interface WriteRuleParts {

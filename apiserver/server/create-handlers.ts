@@ -1,3 +1,4 @@
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { EncryptedStore } from '../encryption/encrypted-store.ts';
 import type { RequestPermissions } from '../http/access/request-permissions.ts';
 import { ExportHandler } from '../http/objects/export-handler.ts';
@@ -9,6 +10,8 @@ import { Fairness } from '../fairness/fairness.ts';
 import type { ObjectReader } from '../client/object-reader.ts';
 import { createApp } from '../http/app.ts';
 import type { AppParts } from '../http/app.ts';
+import { apiServiceKind } from '../builtin/service-kind.ts';
+import { ApiServiceHandler } from '../http/objects/api-service-handler.ts';
 import { ReviewHandler } from '../http/objects/review-handler.ts';
 import { AnswerMemory } from '../http/response/answer-memory.ts';
 import { ResourceHandler } from '../http/objects/resource-handler.ts';
@@ -37,7 +40,10 @@ export interface Handlers {
 /** The handlers of requests for objects, with the parts that they share. */
 export function createHandlers(
   settings: Settings,
-  parts: Pick<ResourceHandlerParts, 'registry' | 'lister' | 'permissions' | 'accountIssuer' | 'people'> & {
+  parts: Pick<
+    ResourceHandlerParts,
+    'registry' | 'lister' | 'permissions' | 'accountIssuer' | 'people' | 'table' | 'history' | 'isEncrypted'
+  > & {
     readonly revisions: Revisions;
   },
 ): Handlers {
@@ -67,13 +73,15 @@ export function createListener(settings: Settings, served: Served, keyPair: KeyP
   const { host, hostNames, clock, logger, uuid } = settings;
   const { bodies, table, absent, reader, added, access } = served;
   const connections = new ConnectionTable(limitsOf(settings, served.proxies));
+  const models = (): readonly ModelDescriptor[] => [...table.models(), ...reviewKinds, apiServiceKind];
   return new HttpListener(
     createApp({
       ...served,
       ...served.copies,
       reviews: new ReviewHandler(access, bodies),
       refusalOf: (kind) => absent.refusalOf(kind),
-      models: () => [...table.models(), ...reviewKinds],
+      models,
+      apiServices: new ApiServiceHandler({ models, sinceMs: clock.now() }),
       ...added,
       storedBytes: (object) => reader.bytesOf(object),
       fairness: new Fairness({ clock, metrics: served.metrics }),

@@ -42,7 +42,7 @@ export interface ExportDatabaseOptions {
 }
 
 /**
- * The text of an export of a database (`sqlite:<file>`, `postgres://…` or `mysql://…`), whole lines at a time. The
+ * The text of an export of a database (`sqlite:<file>`, `postgres://…`, `mysql://…` or `etcd://…`), whole lines at a time. The
  * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, with RangeError for an
  * invalid URL, and with EncryptionConfigError when it has to decrypt and the keys are not there.
  */

@@ -87,10 +87,11 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
 export function measureCommits(
   store: Store,
   { metrics, clock, health }: { readonly metrics: Metrics; readonly clock: Clock; readonly health: DatabaseHealth },
-): Pick<Store, 'commit' | 'isShared'> {
+): Pick<Store, 'commit' | 'isShared' | 'batchLimits'> {
   const { committed, failed, operations, duration } = commitMetrics(metrics);
   return {
     isShared: store.isShared,
+    batchLimits: store.batchLimits,
     async commit(batch) {
       const sinceMs = clock.monotonicMs();
       operations.inc(batch.length);

@@ -355,11 +355,11 @@ describe('the parts of a replica together', () => {
     const b = await begin();
     b.server.schemeManager.register(indexed);
     await b.server.whenReady(indexed);
-    const claims = a.store.claims.bind(a.store);
+    const uniqueIndexes = a.store.uniqueIndexes.bind(a.store);
     let looks = 0;
-    a.store.claims = (kind) => {
+    a.store.uniqueIndexes = (kind) => {
       looks += 1;
-      return claims(kind);
+      return uniqueIndexes(kind);
     };
     const writes = Array.from({ length: 30 }, (_, at) => a.server.client.create(Note, note(`n-${at}`)));
     const outcomes = await Promise.allSettled(writes);

@@ -10,10 +10,15 @@ import type { UserInfo } from '../identity/user-info.ts';
 import { LocalClient } from '../client/local-client.ts';
 import { ObjectReader } from '../client/object-reader.ts';
 import { EventExpiry } from '../controllers/event-expiry.ts';
+import { RunExpiry } from '../controllers/run-expiry.ts';
 import { GarbageCollector } from '../controllers/garbage-collector.ts';
 import { UnservedDependents } from '../controllers/unserved-dependents.ts';
+import { stuckObjects } from '../controllers/stuck-objects.ts';
 import { NamespaceController } from '../controllers/namespace-controller.ts';
 import { definitionJudge } from '../crd/definition-judge.ts';
+import { policyJudge } from '../policies/policy-judge.ts';
+import type { KindJudge } from '../registry/rules/kind-judge.ts';
+import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { DefinitionController } from '../crd/definition-controller.ts';
 import type { BodyCodec } from '../decode/body-codec.ts';
 import type { EncryptedStore } from '../encryption/encrypted-store.ts';
@@ -26,6 +31,9 @@ import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
 import type { Compactor } from '../registry/history/compactor.ts';
 import type { Follower } from '../registry/follow/follower.ts';
 import { Lister } from '../registry/reads/lister.ts';
+import { RecentWriters } from '../registry/history/recent-writers.ts';
+import { ObjectHistory } from '../registry/reads/object-history.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
 import { Registry } from '../registry/registry.ts';
 import { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
@@ -39,7 +47,8 @@ import type { Settings } from './api-server-options.ts';
 import { Clients } from '../client/clients.ts';
 import { createAccess } from './create-access.ts';
 import type { Access } from './create-access.ts';
-import { quotaAdmission, writeRules } from './create-admission.ts';
+import { conversionWebhooks, createWebhooks, quotaAdmission, reviews, writeRules } from './create-admission.ts';
+import type { Webhooks } from './create-admission.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { createCopies, createHandlers, createListener } from './create-handlers.ts';
 import { DatabaseHealth } from './database-health.ts';
@@ -63,7 +72,7 @@ interface OpenRequests {
 
 /** The connected parts of a server. */
 export interface Parts {
-  readonly store: Store;
+  readonly store: EncryptedStore;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
   /** Set when other processes write to the database as well. */
@@ -72,6 +81,7 @@ export interface Parts {
   readonly namespaces: NamespaceController;
   readonly quotas: QuotaController;
   readonly events: EventExpiry;
+  readonly runs: RunExpiry;
   readonly health: DatabaseHealth;
   readonly schemaWatch: SchemaWatch;
   readonly definitions: DefinitionController;
@@ -85,6 +95,7 @@ export interface Parts {
   readonly schemes: SchemeManager;
   readonly endpoints: EndpointTable;
   readonly admissions: AdmissionTable;
+  readonly webhooks: Webhooks;
   readonly clients: Clients;
   readonly permissions: OpenRequests;
   readonly metrics: Metrics;
@@ -125,24 +136,30 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const { log, revisions, commits, follower, compactor, epoch, vault } = memory;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const judgeOf = definitionJudge(serviceDomain);
+  const definitions = definitionJudge(serviceDomain);
+  const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
   const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
   kinds.table = table;
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
-  const registry = createRegistry(settings, { ...memory, ...access, store, table, admissions });
+  const webhooks = createWebhooks(settings);
+  const writers = new RecentWriters();
+  const registry = createRegistry(settings, { ...memory, ...access, writers, store, table, admissions, webhooks });
   const lister = new Lister({ revisions, epoch });
   const permissions = new RequestPermissions({ ...access, clock });
-  const handlers = createHandlers(settings, { ...access, registry, lister, revisions, permissions });
+  const history = new ObjectHistory({ revisions, writers });
+  const isEncrypted = (resource: Resource): boolean => store.encrypts(resource.model);
+  const handled = { registry, lister, revisions, permissions, table, history, isEncrypted };
+  const handlers = createHandlers(settings, { ...access, ...handled });
   const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches });
-  const controllers = createControllers(settings, { ...access, ...memory, store, schemes, table, registry });
+  const controllers = createControllers(settings, { ...access, ...memory, store, schemes, table, registry, webhooks });
   const reader = new ObjectReader();
   const awaited = [settings.awaitedKind, (kind: StoredKind) => controllers.definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
-  const added: Parts['added'] = { ready: [health, ...settings.readyChecks], debug: [], assets: new AssetTable() };
+  const added = addedParts(settings, { health, table });
   const copies = createCopies(settings, { store, storage: memory, table, permissions });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
@@ -153,38 +170,50 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
   const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
-  return { ...writing, permissions, ...shared, watches, schemes, admissions, clients, listener, secure, access, audit };
+  const guarding = { permissions, access, admissions, webhooks, audit, secure };
+  return { ...writing, ...shared, ...guarding, watches, schemes, clients, listener };
+}
+
+function addedParts(
+  { clock, readyChecks }: Settings,
+  { health, table }: { readonly health: HealthCheck; readonly table: ResourceTable },
+): Parts['added'] {
+  const index = (): Promise<object> => stuckObjects({ table, nowMs: clock.now() });
+  const stuck: DebugPage = { name: 'stuck', index, item: () => undefined };
+  return { ready: [health, ...readyChecks], debug: [stuck], assets: new AssetTable() };
 }
 
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
   parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions'> &
-    Pick<Access, 'authorizer'> & { readonly store: Store },
+    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
+    Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, admissions, commits, revisions, onChange, vault } = parts;
+  const { store, table, authorizer, admissions, webhooks, commits, revisions, onChange, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
     leaders: leaderRules(table),
     hooks: admissions,
+    review: reviews(settings, { table, webhooks, authorizer }),
     reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),
     commits,
     revisions,
     onCommit: onChange,
+    writers,
     onOldGeneration: (resource) => adoptGeneration(resource, store),
   });
   return registry;
 }
 
-type Controllers = Pick<Parts, 'collector' | 'namespaces' | 'events' | 'definitions' | 'roles' | 'quotas'>;
+type Controllers = Pick<Parts, 'collector' | 'namespaces' | 'events' | 'runs' | 'definitions' | 'roles' | 'quotas'>;
 
 /** The parts that change stored objects by themselves. */
 function createControllers(
   settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'vault'> &
-    Pick<Parts, 'schemes' | 'table' | 'registry'> &
+    Pick<Parts, 'schemes' | 'table' | 'registry' | 'webhooks'> &
     Pick<Access, 'authorizer'> & { readonly store: Store },
 ): Controllers {
   const { clock, logger } = settings;
@@ -195,7 +224,8 @@ function createControllers(
     collector: new GarbageCollector({ ...working, unserved }),
     namespaces: new NamespaceController(working),
     events: new EventExpiry({ ...settings, registry, table }),
-    definitions: new DefinitionController(working),
+    runs: new RunExpiry({ clock, logger, registry, table }),
+    definitions: new DefinitionController({ ...working, converterOf: conversionWebhooks(settings, parts.webhooks) }),
     roles: new RoleKeeper(working),
     quotas: new QuotaController(working),
   };

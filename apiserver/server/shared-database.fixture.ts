@@ -106,6 +106,10 @@ export class ReplicaStore implements Store {
     return this.#store.names(prefix);
   }
 
+  uniqueIndexes(kind: number): ReturnType<Store['uniqueIndexes']> {
+    return this.#store.uniqueIndexes(kind);
+  }
+
   claims(kind: number): ReturnType<Store['claims']> {
     return this.#store.claims(kind);
   }

@@ -1,12 +1,19 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-import type { Claim, Committed, Operation, Outcome, RequiredClaim, Store } from './store.ts';
+import type { Committed, Operation, Outcome, RequiredClaim, Store } from './store.ts';
+import { requiredTokenOf, tokensOf } from './operation-tokens.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
-  /** The maximum number of operations in one batch; default 1,000: more did not make the store faster. */
+  /**
+   * The maximum number of operations in one batch; default: the store's own limit, or 1,000: more did not make a store
+   * faster.
+   */
   readonly maxOperations?: number;
-  /** The maximum bytes of data in one batch; default 4 MB. A larger operation is a batch of its own. */
+  /**
+   * The maximum bytes of data in one batch; default: the store's own limit, or 4 MB. A larger operation is a batch of
+   * its own.
+   */
   readonly maxBytes?: number;
   /**
    * The maximum number of queued operations, besides the batch in flight; default 10,000. Beyond it `submit` rejects
@@ -21,23 +28,37 @@ export interface GroupCommitOptions {
   readonly onIdle?: () => void;
 }
 
-/** The number of operations that need not wait for the end of the turn, with a store that starts a batch at no cost. */
+const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000 } as const;
+
+type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
+
+/** A batch of so many operations starts at once, without waiting for the end of the turn, if starting costs the store nothing. */
 const enough = 32;
 
 /** The number of batches that are written but not answered yet, besides the one that is being written. */
 const maxUnanswered = 2;
 
-interface Entry {
+/** An operation, and what is called when it is committed. Either `settle` or `fail` is called, once. */
+export interface Submission {
   readonly operation: Operation;
-  readonly apply: ((revision: number) => void) | undefined;
-  readonly resolve: (outcome: Outcome) => void;
-  readonly reject: (error: unknown) => void;
+  /**
+   * Called when the operation is durable, in revision order over all operations, before any operation of the batch is
+   * settled. Not called for a conflict.
+   */
+  apply(revision: number): void;
+  settle(outcome: Outcome): void;
+  fail(error: unknown): void;
+}
+
+/** A submission in the queue, or in a batch. */
+interface Entry {
+  readonly submission: Submission;
   /** The key and the claims, which no other operation of the same batch may touch. */
   readonly tokens: readonly string[];
   /** Claims that other operations of the batch may require, but not change. */
   required: readonly Requirement[];
   /** Operations that were submitted later and touch one of these tokens. */
-  readonly successors: Entry[];
+  successors: Entry[] | undefined;
   /** The number of earlier operations that this one waits for. */
   blockers: number;
 }
@@ -55,7 +76,7 @@ interface Requirement {
  * Operations on one key or one claim are committed in the order of their submission, each in its own batch.
  */
 export class GroupCommit {
-  readonly #store: Pick<Store, 'commit' | 'isShared'>;
+  readonly #store: CommittingStore;
   /**
    * For a database server, a transaction costs as much as 20 to 30 operations, the disk may be slow, and transactions
    * of other replicas come in between: it gets all queued operations.
@@ -79,10 +100,10 @@ export class GroupCommit {
   #isClosed = false;
   #drained: (() => void)[] = [];
 
-  constructor(store: Pick<Store, 'commit' | 'isShared'>, options: GroupCommitOptions) {
+  constructor(store: CommittingStore, options: GroupCommitOptions) {
     this.#store = store;
     this.#enough = store.isShared ? Number.POSITIVE_INFINITY : enough;
-    this.#options = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000, ...options };
+    this.#options = { ...defaults, ...store.batchLimits, ...options };
   }
 
   /**
@@ -91,16 +112,19 @@ export class GroupCommit {
    * when the queue is full, and with StoreError when the store fails: `refused` is always this operation's own fault.
    * After `unknown` the operation may be written, now or later, and `apply` is not called.
    */
-  submit(operation: Operation, apply?: (revision: number) => void): Promise<Outcome> {
-    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'no more writes are accepted'));
+  submit(operation: Operation, apply: (revision: number) => void = () => undefined): Promise<Outcome> {
+    return new Promise((settle, fail) => this.begin({ operation, apply, settle, fail }));
+  }
+
+  /** The same for a caller that keeps what belongs to the operation itself: the fewest objects for each write. */
+  begin(submission: Submission): void {
+    if (this.#isClosed) return submission.fail(new StoreError('closed', 'no more writes are accepted'));
     if (this.#queued >= this.#options.maxQueued) {
       const message = `${this.#queued} writes are waiting; try again later`;
-      return Promise.reject(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
+      return submission.fail(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }));
     }
-    return new Promise((resolve, reject) => {
-      const tokens = tokensOf(operation);
-      this.#enqueue({ operation, apply, resolve, reject, tokens, required: [], successors: [], blockers: 0 });
-    });
+    const tokens = tokensOf(submission.operation);
+    this.#enqueue({ submission, tokens, required: noRequirements, successors: undefined, blockers: 0 });
   }
 
   /** True while the store works on a batch, or a batch is not answered yet. */
@@ -130,7 +154,8 @@ export class GroupCommit {
       this.#awaitRequiring(entry, token);
       this.#tails.set(token, entry);
     }
-    if (entry.operation.requires !== undefined) this.#require(entry, entry.operation.requires);
+    const { requires } = entry.submission.operation;
+    if (requires !== undefined) this.#require(entry, requires);
     this.#queued += 1;
     if (entry.blockers === 0) this.#ready.push(entry);
     if (!this.#maySend()) return;
@@ -172,7 +197,7 @@ export class GroupCommit {
     });
   }
 
-  /** `answered`: the number of operations that are being answered, and are likely to be followed by as many. */
+  /** `answered`: the number of operations that get their results now; their callers are likely to submit as many again. */
   #send(answered = 0): void {
     const batch = this.#takeBatch(Math.max(this.#enough, Math.ceil((this.#queued + answered) / 2)));
     this.#inFlight = batch.length;
@@ -198,7 +223,7 @@ export class GroupCommit {
     let to = from;
     let size = 0;
     for (; to < this.#ready.length && to - from < limit; to += 1) {
-      size += this.#ready[to]?.operation.data?.byteLength ?? 0;
+      size += this.#ready[to]?.submission.operation.data?.byteLength ?? 0;
       if (size > maxBytes && to > from) break;
     }
     const batch = this.#ready.slice(from, to);
@@ -261,7 +286,7 @@ export class GroupCommit {
       return;
     }
     this.#release(batch);
-    for (const entry of batch) entry.reject(error);
+    for (const { submission } of batch) submission.fail(error);
   }
 
   async #retry(half: readonly Entry[]): Promise<void> {
@@ -275,7 +300,7 @@ export class GroupCommit {
   }
 
   #write(batch: readonly Entry[]): Promise<Committed> {
-    return this.#store.commit(batch.map(({ operation }) => operation));
+    return this.#store.commit(batch.map(({ submission }) => submission.operation));
   }
 
   #goOn(): void {
@@ -292,24 +317,19 @@ export class GroupCommit {
   }
 
   #settle(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
-    const written = batch.flatMap((entry, position) => {
-      const outcome = outcomes[position];
-      return entry.apply && outcome && 'revision' in outcome
-        ? [{ apply: entry.apply, revision: outcome.revision }]
-        : [];
-    });
-    for (const { apply, revision } of written.sort((a, b) => a.revision - b.revision)) this.#apply(apply, revision);
+    for (const position of inOrder(outcomes)) this.#apply(batch[position], outcomes[position]);
     this.#release(batch);
-    for (const [position, entry] of batch.entries()) {
+    for (const [position, { submission }] of batch.entries()) {
       const outcome = outcomes[position];
-      if (outcome) entry.resolve(outcome);
-      else entry.reject(new StoreError('crashed', 'the store gave no outcome'));
+      if (outcome) submission.settle(outcome);
+      else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
     }
   }
 
-  #apply(apply: (revision: number) => void, revision: number): void {
+  #apply(entry: Entry | undefined, outcome: Outcome | undefined): void {
+    if (entry === undefined || outcome === undefined || !('revision' in outcome)) return;
     try {
-      apply(revision);
+      entry.submission.apply(outcome.revision);
     } catch (error) {
       this.#options.onError(error);
     }
@@ -333,40 +353,37 @@ export class GroupCommit {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
       for (const requirement of entry.required) this.#endRequirement(requirement);
-      for (const successor of entry.successors) this.#unblock(successor);
+      for (const successor of entry.successors ?? noEntries) this.#unblock(successor);
     }
   }
+}
+
+const noEntries: readonly Entry[] = [];
+const noRequirements: readonly Requirement[] = [];
+
+/** The positions of the operations that were written, by their revisions, which is their own order with most stores. */
+function inOrder(outcomes: readonly Outcome[]): readonly number[] {
+  const positions: number[] = [];
+  const revisions: number[] = [];
+  let last = 0;
+  let isSorted = true;
+  for (const [position, outcome] of outcomes.entries()) {
+    if (!('revision' in outcome)) continue;
+    positions.push(position);
+    revisions[position] = outcome.revision;
+    isSorted &&= outcome.revision > last;
+    last = outcome.revision;
+  }
+  return isSorted ? positions : positions.sort((a, b) => (revisions[a] ?? 0) - (revisions[b] ?? 0));
 }
 
 /** Makes the entry wait until the other one is settled. */
 function block(entry: Entry, before: Entry | undefined): void {
   if (before === undefined) return;
-  before.successors.push(entry);
+  (before.successors ??= []).push(entry);
   entry.blockers += 1;
 }
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Keys start with a slash, claims with a number. */
-function tokensOf({ key, kind, unique }: Operation): readonly string[] {
-  if (!unique) return [key];
-  const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
-  return [key, ...new Set(claims)];
-}
-
-const requiredTokens = new WeakMap<RequiredClaim, string>();
-
-/** Cached: thousands of creations require the same claim. */
-function requiredTokenOf(required: RequiredClaim): string {
-  const known = requiredTokens.get(required);
-  if (known !== undefined) return known;
-  const token = tokenOf(required.kind, required.claim);
-  requiredTokens.set(required, token);
-  return token;
-}
-
-function tokenOf(kind: number, [index, value]: Claim): string {
-  return `${kind}/${index}/${value}`;
 }

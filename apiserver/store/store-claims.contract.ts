@@ -90,10 +90,12 @@ export function describeKindClaims(store: () => Store): void {
     const claims = [holder('a', 1, 'stays'), holder('a', 1, 'moves'), holder('b', 2, 'x'.repeat(300))];
     const wanted = { indexes: [1, 2], claims, revision };
     expect(await store().claims(kind)).to.deep.include({ generation: 0, indexes: [], revision });
+    expect(await store().uniqueIndexes(kind)).to.deep.equal({ generation: 0, indexes: [] });
     const first = await store().setClaims(kind, wanted);
     expect(first).to.have.property('generation').that.is.above(0);
     const stored = await store().claims(kind);
     expect(stored).to.deep.include({ ...first, indexes: [1, 2], revision });
+    expect(await store().uniqueIndexes(kind)).to.deep.equal({ ...first, indexes: [1, 2] });
     expect(allSteps(claimDifference(stored.claims, claims))).to.deep.equal({ set: [], drop: [] });
     expect(await store().setClaims(kind, wanted)).to.deep.equal(first);
     const lost = await committed(

@@ -28,8 +28,14 @@ export async function committed(store: Store, batch: readonly Operation[]): Prom
   return (await store.commit(batch)).outcomes;
 }
 
-export async function written(store: Store, ...batch: Operation[]): Promise<number[]> {
-  return (await committed(store, batch)).map(revisionOf);
+/** Writes in batches that the store takes in one request. */
+export async function written(store: Store, ...operations: Operation[]): Promise<number[]> {
+  const size = store.batchLimits?.maxOperations ?? operations.length;
+  const revisions: number[] = [];
+  for (let from = 0; from < operations.length; from += size) {
+    revisions.push(...(await committed(store, operations.slice(from, from + size))).map(revisionOf));
+  }
+  return revisions;
 }
 
 export async function scanned(store: Store, only?: number): Promise<Row[]> {

@@ -44,6 +44,12 @@ export interface Committed {
   readonly outcomes: readonly Outcome[];
 }
 
+export interface BatchLimits {
+  readonly maxOperations: number;
+  /** The bytes of data. */
+  readonly maxBytes: number;
+}
+
 /** The unique indexes of a kind and all claims of its objects. */
 export interface KindClaims {
   /** The numbers of all its unique indexes, with or without claims. */
@@ -65,11 +71,15 @@ export interface StoredClaim {
   readonly key: string;
 }
 
-/** The unique indexes of a kind and the claims in them, as stored at a revision. */
-export interface StoredClaims {
+/** The unique indexes of a kind, as stored. */
+export interface StoredIndexes {
   /** 0 until they are first set. */
   readonly generation: number;
   readonly indexes: readonly number[];
+}
+
+/** The unique indexes of a kind and the claims in them, as stored at a revision. */
+export interface StoredClaims extends StoredIndexes {
   readonly claims: readonly StoredClaim[];
   readonly revision: number;
 }
@@ -125,6 +135,8 @@ export interface Store {
    * changes}.
    */
   readonly isShared: boolean;
+  /** The batches that fit into one request of this engine. Larger ones work too, but cost several. Default: no limits. */
+  readonly batchLimits?: BatchLimits | undefined;
   open(): Promise<OpenedStore>;
   /**
    * One transaction. A batch has at most one operation per key, no two that share a claim, and none that requires a
@@ -155,6 +167,8 @@ export interface Store {
   numberOf(name: string): Promise<number>;
   /** Every numbered name that starts with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
+  /** The unique indexes of a kind, without its claims, of which there may be millions. */
+  uniqueIndexes(kind: number): Promise<StoredIndexes>;
   /** The claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**

@@ -4,7 +4,9 @@ import { eventKind } from '../builtin/event-kinds.ts';
 import { secretKind } from '../builtin/secret-kind.ts';
 import { columnsOfConfigMaps, columnsOfSecrets } from './data-columns.ts';
 import { columnsOfEvents } from './event-columns.ts';
+import { policyColumns } from './policy-columns.ts';
 import { rbacColumns } from './rbac-columns.ts';
+import { webhookColumns } from './webhook-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
 /** The columns of built-in kinds that are not plain fields. */
@@ -22,7 +24,7 @@ export function columnsOf(model: ModelDescriptor): TableColumns {
   const { group, kind, printerColumns } = model;
   const builtin = columnsOfBuiltins.find((each) => group === each.model.group && kind === each.model.kind);
   if (builtin !== undefined) return new TableColumns(builtin.columns);
-  const ofRbac = rbacColumns(model);
-  if (ofRbac !== undefined) return new TableColumns(ofRbac);
+  const own = rbacColumns(model) ?? webhookColumns(model) ?? policyColumns(model);
+  if (own !== undefined) return new TableColumns(own);
   return declaredColumns(printerColumns.length === 0 ? defaultColumns : printerColumns);
 }

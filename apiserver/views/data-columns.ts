@@ -1,3 +1,5 @@
+import { countFieldsAt } from './json-value.ts';
+import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition } from './table-columns.ts';
 
 /** The fields of a Secret or a ConfigMap that the columns read; any may have a wrong type, since the object comes from the database. */
@@ -8,7 +10,7 @@ interface DataFields {
   readonly binaryData?: object | null;
 }
 
-interface DataColumn {
+interface DataColumn extends Pick<Column, 'paths' | 'readJson'> {
   readonly name: string;
   readonly description: string;
   readonly type?: ColumnDefinition['type'];
@@ -21,20 +23,28 @@ const name: DataColumn = {
   format: 'name',
   description: 'Unique within the namespace.',
   read: ({ metadata }) => metadata?.name ?? '',
+  paths: [metadataPaths.name],
 };
 const count: DataColumn = {
   name: 'Data',
   type: 'integer',
   description: 'The number of values.',
   read: ({ data, binaryData }) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
+  readJson: (json) => countFieldsAt(json, ['data']) + countFieldsAt(json, ['binaryData']),
 };
 const age: DataColumn = {
   name: 'Age',
   type: 'date',
   description: 'Time since the creation.',
   read: ({ metadata }) => metadata?.creationTimestamp,
+  paths: [metadataPaths.creationTimestamp],
 };
-const secretType: DataColumn = { name: 'Type', description: 'The purpose of the values.', read: ({ type }) => type };
+const secretType: DataColumn = {
+  name: 'Type',
+  description: 'The purpose of the values.',
+  read: ({ type }) => type,
+  paths: [['type']],
+};
 
 /** The columns that Kubernetes shows for Secrets. */
 export const columnsOfSecrets: readonly Column[] = [name, secretType, count, age].map(columnOf);
@@ -42,6 +52,7 @@ export const columnsOfSecrets: readonly Column[] = [name, secretType, count, age
 /** The columns that Kubernetes shows for ConfigMaps. */
 export const columnsOfConfigMaps: readonly Column[] = [name, count, age].map(columnOf);
 
-function columnOf({ read, type = 'string', format = '', ...rest }: DataColumn): Column {
-  return { definition: { ...rest, type, format, priority: 0 }, read: (object) => read(object) };
+function columnOf({ type = 'string', format = '', read, paths, readJson, ...rest }: DataColumn): Column {
+  const ways = { ...(paths === undefined ? {} : { paths }), ...(readJson === undefined ? {} : { readJson }) };
+  return { definition: { ...rest, type, format, priority: 0 }, read: (object) => read(object), ...ways };
 }

@@ -1,4 +1,5 @@
-import type { ColumnDefinition, Column } from './table-columns.ts';
+import { metadataPaths } from './table-columns.ts';
+import type { ColumnDefinition, Column, FieldPath } from './table-columns.ts';
 
 /** The fields of an event that the columns read; any may have a wrong type, since the event comes from the database. */
 interface EventFields {
@@ -25,6 +26,24 @@ interface EventColumn {
   readonly format?: string;
   readonly read: (event: EventFields) => unknown;
 }
+
+/** All that the columns read: no event has much in these fields. */
+const shownPaths: readonly FieldPath[] = [
+  metadataPaths.name,
+  metadataPaths.creationTimestamp,
+  ['involvedObject'],
+  ['source'],
+  ['series'],
+  ['eventTime'],
+  ['firstTimestamp'],
+  ['lastTimestamp'],
+  ['type'],
+  ['reason'],
+  ['message'],
+  ['count'],
+  ['reportingComponent'],
+  ['reportingInstance'],
+];
 
 const eventColumns: readonly EventColumn[] = [
   { name: 'Last Seen', type: 'date', description: 'Time since it was last observed.', read: lastSeen },
@@ -61,6 +80,7 @@ export const columnsOfEvents: readonly Column[] = eventColumns.map(
   ({ name, description, read, type = 'string', format = '', priority = 0 }) => ({
     definition: { name, type, format, description, priority },
     read: (event) => read(event),
+    paths: shownPaths,
   }),
 );
 

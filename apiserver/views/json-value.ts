@@ -21,6 +21,20 @@ export function jsonValueAt(json: Buffer, path: readonly string[]): Buffer | und
   return json.subarray(start, endOfValue(json, start));
 }
 
+/** True for the bytes of an object or a list. */
+export function isStructure(json: Buffer): boolean {
+  return json[0] === openBrace || json[0] === openBracket;
+}
+
+/** The number of fields of the object at a path; 0 when there is none. Its values are passed over. */
+export function countFieldsAt(json: Buffer, path: readonly string[]): number {
+  const object = jsonValueAt(json, path);
+  if (object?.[0] !== openBrace) return 0;
+  let count = 0;
+  for (let at = 1; object[at] === quote; at = endOfValue(object, endOfText(object, at) + 1) + 1) count += 1;
+  return count;
+}
+
 /** The start of the value of a field of the object at `start`. */
 function startOfField(json: Buffer, start: number, name: Buffer): number | undefined {
   if (json[start] !== openBrace) return undefined;

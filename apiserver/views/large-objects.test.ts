@@ -1,6 +1,11 @@
-import type { PrinterColumn } from '@homeostat/controller-runtime/api';
+import type { ModelDescriptor, PrinterColumn } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { array, assert, dictionary, jsonValue, property, string } from 'fast-check';
+import { configMapKind } from '../builtin/config-map-kind.ts';
+import { eventKind } from '../builtin/event-kinds.ts';
+import { clusterRoleBindingKind, clusterRoleKind } from '../builtin/rbac-kinds.ts';
+import { secretKind } from '../builtin/secret-kind.ts';
+import { columnsOf } from './columns-of.ts';
 import { jsonValueAt } from './json-value.ts';
 import { MetadataView } from './metadata-view.ts';
 import { declaredColumns } from './table-columns.ts';
@@ -42,6 +47,26 @@ function objectOf(filling: string): Buffer {
   return Buffer.from(text.replace('"status"', '"__proto__":{"x":"own"},"status"'));
 }
 
+const metadataOfOne = { name: 'one', creationTimestamp: '2026-01-01T00:00:00Z' };
+const involvedObject = { kind: 'Person', name: 'ann', fieldPath: 'spec.name' };
+
+/** Kinds with columns of their own, and the fields of an object. */
+const builtins: readonly (readonly [title: string, model: ModelDescriptor, fields: object])[] = [
+  ['a Secret', secretKind, { type: 'Opaque', data: { a: 'eA==', 'b"\\': '' } }],
+  ['a Secret without data', secretKind, { data: null }],
+  ['a ConfigMap', configMapKind, { data: { a: '{"b":"c"}' }, binaryData: { c: 'eA==', d: '' } }],
+  ['an Event', eventKind, { involvedObject, reason: 'Started', message: ' begun ', count: 3, type: 'Normal' }],
+  ['an Event of a series', eventKind, { series: { count: 4, lastObservedTime: '2026-01-01T12:00:00Z' }, source: null }],
+  ['a ClusterRole', clusterRoleKind, { rules: [{ verbs: ['get'] }] }],
+  [
+    'a ClusterRoleBinding',
+    clusterRoleBindingKind,
+    { roleRef: { kind: 'ClusterRole', name: 'r' }, subjects: [{ kind: 'User', name: 'ann' }] },
+  ],
+];
+
+const nowMs = Date.parse('2026-01-02T00:00:00Z');
+
 describe('views of large objects', () => {
   for (const includeObject of ['Metadata', 'None'] as const) {
     it(`are those of small ones: Table with ${includeObject}`, () => {
@@ -50,6 +75,17 @@ describe('views of large objects', () => {
       const large = view.ofObject(objectOf('x'.repeat(100_000))).toString();
       expect(large.replace('x'.repeat(100_000), '')).to.equal(small);
       expect(small).to.include('"own"').and.include('"yes"');
+    });
+  }
+
+  for (const [title, model, fields] of builtins) {
+    it(`show the same cells as small ones: ${title}`, () => {
+      const object = { metadata: metadataOfOne, ...fields };
+      const own = columnsOf(model);
+      const cells = own.cellsOf(object, nowMs);
+      const json = Buffer.from(JSON.stringify(object));
+      expect(own.cellsOfJson(json, nowMs)).to.deep.equal(cells);
+      expect(cells).to.include('one');
     });
   }
 

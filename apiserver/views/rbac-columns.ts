@@ -1,6 +1,7 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { clusterRoleKind, isBindingKind, roleKind } from '../builtin/rbac-kinds.ts';
-import type { Column, ColumnDefinition } from './table-columns.ts';
+import { metadataPaths } from './table-columns.ts';
+import type { Column, ColumnDefinition, FieldPath } from './table-columns.ts';
 
 /** The fields that the columns read; any may have a wrong type, since the object comes from the database. */
 interface RbacFields {
@@ -18,6 +19,7 @@ interface SubjectFields {
 type RbacColumn = Pick<ColumnDefinition, 'name' | 'description'> &
   Partial<ColumnDefinition> & {
     readonly read: (object: RbacFields) => unknown;
+    readonly path: FieldPath;
   };
 
 const nameColumn: RbacColumn = {
@@ -25,12 +27,20 @@ const nameColumn: RbacColumn = {
   format: 'name',
   description: 'Unique within the kind.',
   read: ({ metadata }) => metadata?.name ?? '',
+  path: metadataPaths.name,
 };
 
 const roleColumns: readonly RbacColumn[] = [
   nameColumn,
-  { name: 'Created At', description: 'The time of the creation.', read: ({ metadata }) => metadata?.creationTimestamp },
+  {
+    name: 'Created At',
+    description: 'The time of the creation.',
+    read: ({ metadata }) => metadata?.creationTimestamp,
+    path: metadataPaths.creationTimestamp,
+  },
 ];
+
+const pathOfSubjects: FieldPath = ['subjects'];
 
 const bindingColumns: readonly RbacColumn[] = [
   nameColumn,
@@ -38,20 +48,35 @@ const bindingColumns: readonly RbacColumn[] = [
     name: 'Role',
     description: 'The role that is granted.',
     read: ({ roleRef }) => `${roleRef?.kind ?? ''}/${roleRef?.name ?? ''}`,
+    path: ['roleRef'],
   },
   {
     name: 'Age',
     type: 'date',
     description: 'Time since the creation.',
     read: ({ metadata }) => metadata?.creationTimestamp,
+    path: metadataPaths.creationTimestamp,
   },
-  { name: 'Users', description: 'The users.', priority: 1, read: (binding) => namesOf(binding, 'User') },
-  { name: 'Groups', description: 'The groups.', priority: 1, read: (binding) => namesOf(binding, 'Group') },
+  {
+    name: 'Users',
+    description: 'The users.',
+    priority: 1,
+    read: (binding) => namesOf(binding, 'User'),
+    path: pathOfSubjects,
+  },
+  {
+    name: 'Groups',
+    description: 'The groups.',
+    priority: 1,
+    read: (binding) => namesOf(binding, 'Group'),
+    path: pathOfSubjects,
+  },
   {
     name: 'ServiceAccounts',
     description: 'The service accounts.',
     priority: 1,
     read: (binding) => namesOf(binding, 'ServiceAccount'),
+    path: pathOfSubjects,
   },
 ];
 

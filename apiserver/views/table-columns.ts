@@ -1,7 +1,6 @@
-import { JsonPath } from '@homeostat/controller-runtime/api';
+import { formatAge, JsonPath } from '@homeostat/controller-runtime/api';
 import type { PrinterColumn } from '@homeostat/controller-runtime/api';
-import { formatAge } from './format-age.ts';
-import { jsonValueAt } from './json-value.ts';
+import { isStructure, jsonValueAt } from './json-value.ts';
 
 /** The value of a cell; null is shown as an empty cell. */
 export type Cell = string | number | boolean | null;
@@ -39,14 +38,25 @@ const ageColumn: PrinterColumn = {
 export interface Column {
   readonly definition: ColumnDefinition;
   readonly read: (object: RowSource) => unknown;
-  /** The path of the field that has all that is read. Default: the whole object. */
-  readonly fields?: readonly string[];
+  /** The paths of the fields that have all that is read. Default: the whole object. */
+  readonly paths?: readonly FieldPath[];
+  /** Reads the JSON of a large object. Default: parses the fields at `paths`, and reads them. */
+  readonly readJson?: (json: Buffer) => unknown;
 }
+
+/** The names of fields, from the root of an object. */
+export type FieldPath = readonly string[];
+
+/** The paths of the fields of metadata that columns show. */
+export const metadataPaths = {
+  name: ['metadata', 'name'],
+  creationTimestamp: ['metadata', 'creationTimestamp'],
+} as const;
 
 const firstColumn: Column = {
   definition: nameColumn,
   read: ({ metadata }) => metadata.name ?? '',
-  fields: ['metadata', 'name'],
+  paths: [metadataPaths.name],
 };
 
 /** Returns Name, and the declared columns. */
@@ -56,7 +66,26 @@ export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns
 
 function declaredColumn(column: PrinterColumn): Column {
   const path = new JsonPath(column.jsonPath);
-  return { definition: definitionOf(column), read: (object) => path.firstIn(object), fields: path.fields };
+  const { fields } = path;
+  const read = (object: object): unknown => path.firstIn(object);
+  const definition = definitionOf(column);
+  const end = {};
+  const isPlain = fields.length > 0 && read(withFieldAt(fields, end)) === end;
+  if (!isPlain) return { definition, read, paths: [fields] };
+  return { definition, read, readJson: (json) => shownValue(column.type, jsonValueAt(json, fields)) };
+}
+
+function withFieldAt(path: FieldPath, value: unknown): RowSource {
+  const object = { metadata: {} };
+  putAt(object, path, value);
+  return object;
+}
+
+/** Returns the value of a cell. The text of an object or a list is its JSON, which is not parsed: it may be megabytes. */
+function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
+  if (json === undefined) return undefined;
+  if (!isStructure(json)) return JSON.parse(json.toString('utf8'));
+  return type === 'string' ? json.toString('utf8') : undefined;
 }
 
 /** Name and Age, for models that declare none. */
@@ -77,21 +106,30 @@ export class TableColumns {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
 
-  /** Parses those fields of an object's JSON that a row needs. Returns undefined when a column may read any field. */
-  partsOf(json: Buffer): RowSource | undefined {
-    const paths = this.#columns.map(({ fields = [] }) => fields);
-    if (paths.some((path) => path.length === 0)) return undefined;
-    const parts = { metadata: {} };
-    for (const path of [['metadata', 'resourceVersion'], ...paths]) {
-      const value = jsonValueAt(json, path);
-      if (value !== undefined) putAt(parts, path, JSON.parse(value.toString('utf8')));
-    }
-    return parts;
+  /** Returns the same cells of an object's JSON; parses only the fields that the columns show. */
+  cellsOfJson(json: Buffer, nowMs: number): readonly Cell[] {
+    return this.#columns.map((column) => cellOf(column.definition.type, readFromJson(column, json), nowMs));
   }
 }
 
+/** Parses the whole JSON of an object. */
+export function parseRow(json: Buffer): RowSource {
+  return JSON.parse(json.toString('utf8')) as RowSource;
+}
+
+function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): unknown {
+  if (readJson !== undefined) return readJson(json);
+  if (paths.some((path) => path.length === 0)) return read(parseRow(json));
+  const parts = { metadata: {} };
+  for (const path of paths) {
+    const value = jsonValueAt(json, path);
+    if (value !== undefined) putAt(parts, path, JSON.parse(value.toString('utf8')));
+  }
+  return read(parts);
+}
+
 /** Sets the value at a path of fields; a value that is there already has all parts of it, or is a part of it. */
-function putAt(parts: object, path: readonly string[], value: unknown): void {
+function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
   for (const name of path.slice(0, -1)) {
     if (!Object.hasOwn(place, name)) setField(place, name, {});

@@ -1,6 +1,8 @@
+import { jsonValueAt } from './json-value.ts';
 import { formatMetadata } from './metadata-view.ts';
 import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
-import type { RowSource, TableColumns } from './table-columns.ts';
+import { parseRow } from './table-columns.ts';
+import type { TableColumns } from './table-columns.ts';
 
 /** The object that a row has beside its cells; the default is Metadata. */
 export const includedObjects = ['Metadata', 'Object', 'None'] as const;
@@ -65,10 +67,11 @@ export class TableView implements ObjectView {
 
   #row(bytes: Buffer): { readonly text: string; readonly resourceVersion: string | undefined } {
     const { columns, now } = this.#options;
-    const object = (bytes.length > parsedWhole ? columns.partsOf(bytes) : undefined) ?? parseWhole(bytes);
-    const cells = JSON.stringify(columns.cellsOf(object, now()));
-    const text = `{"cells":${cells},"object":${this.#included(bytes)}}`;
-    return { text, resourceVersion: object.metadata.resourceVersion };
+    const object = bytes.length > parsedWhole ? undefined : parseRow(bytes);
+    const cells = object === undefined ? columns.cellsOfJson(bytes, now()) : columns.cellsOf(object, now());
+    const text = `{"cells":${JSON.stringify(cells)},"object":${this.#included(bytes)}}`;
+    const { metadata } = object ?? { metadata: { resourceVersion: revisionOf(bytes) } };
+    return { text, resourceVersion: metadata.resourceVersion };
   }
 
   #included(bytes: Buffer): string {
@@ -84,6 +87,7 @@ export class TableView implements ObjectView {
   }
 }
 
-function parseWhole(bytes: Buffer): RowSource {
-  return JSON.parse(bytes.toString('utf8')) as RowSource;
+/** The resourceVersion, whose digits need no parsing. */
+function revisionOf(bytes: Buffer): string | undefined {
+  return jsonValueAt(bytes, ['metadata', 'resourceVersion'])?.toString('latin1').slice(1, -1);
 }

@@ -44,16 +44,17 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   const again = await child.call<Reconciled>('reconcileAll', manyParents);
   const growth = again.heldBytes / objectsAlone;
   const name = `start with ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()}`;
-  const row = (what: string, ms: number): Row => ({
+  const row = (what: string, { ms, cpuMs }: Reconciled): Row => ({
     name: `${name}, ${what}`,
     target: {
       text: `${(ms / 1000).toFixed(1)} s <= ${mostSeconds.toString()} s`,
       isMet: ms <= mostSeconds * 1000,
     },
+    note: `${(cpuMs / 1000).toFixed(1)} s of processor time`,
   });
   return [
-    row('all dependents to be created', first.ms),
-    row('all dependents there', again.ms),
+    row('all dependents to be created', first),
+    row('all dependents there', again),
     {
       name: `${name}, memory`,
       target: { text: `${growth.toFixed(2)} x <= ${mostGrowth.toString()} x`, isMet: growth <= mostGrowth },

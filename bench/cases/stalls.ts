@@ -31,6 +31,7 @@ export async function stalls({ settings }: CaseContext): Promise<readonly Row[]>
     await server.call('fill', settings.objects);
     for (const [number, large] of listRequests.entries())
       await measureRequest({ server, meter, large, object: `list-${number.toString()}` });
+    await measureInformer(server, meter);
     const reindex = (): Promise<void> => server.call('reindex');
     await meter.measure('indexes of all these objects', reindex);
     for (const { name, request } of firstRequests)
@@ -60,6 +61,29 @@ async function measureRequest({ server, meter, large, object }: Measured): Promi
       for (const each of before(nameOf(attempt))) await server.send(each);
     },
   );
+}
+
+const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
+
+/** An informer of all objects in the server's process, which gets an index, and loses its permission for a moment. */
+async function measureInformer(server: HostileProcess, meter: StallMeter): Promise<void> {
+  await meter.measureOnce('an informer of all objects', () => server.call('follow'));
+  await meter.measure('an index for an informer of all objects', () => server.call('indexFollowed'));
+  let changed = 0;
+  const permit = async (isPermitted: boolean): Promise<void> => {
+    await server.call('permitFollowing', isPermitted);
+    changed += 1;
+    const metadata = { name: `change-${changed.toString()}` };
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules: [] };
+    const headers = { 'content-type': 'application/json' };
+    await server.send({ method: 'POST', path: roles, headers, body: JSON.stringify(role) });
+  };
+  await meter.measure('a permission withdrawn from an informer, and given again', async () => {
+    await permit(false);
+    await permit(true);
+    await server.call('whenFollowed');
+  });
+  await server.call('unfollow');
 }
 
 async function isServed(server: HostileProcess, kind: string): Promise<void> {

@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
 import { answerCalls } from '../answer-calls.ts';
+import { loadModule } from '../server-modules.ts';
+import type { EtcdCluster } from '../server-modules.ts';
 
-export type Engine = 'postgres' | 'mysql';
+export type Engine = SqlEngine | 'etcd' | 'etcd-three';
+
+type SqlEngine = 'postgres' | 'mysql';
 
 interface Server {
   readonly name: string;
@@ -21,7 +25,7 @@ interface Administrator {
 
 const connectTimeoutMs = 5_000;
 
-const servers: Readonly<Record<Engine, Server>> = {
+const servers: Readonly<Record<SqlEngine, Server>> = {
   postgres: {
     name: 'PostgreSQL',
     variable: 'HOMEOSTAT_TEST_POSTGRES',
@@ -36,17 +40,32 @@ const servers: Readonly<Record<Engine, Server>> = {
   },
 };
 
-const databases: { readonly engine: Engine; readonly name: string }[] = [];
+const databases: { readonly engine: SqlEngine; readonly name: string }[] = [];
+const clusters: EtcdCluster[] = [];
 let creating: Promise<unknown> = Promise.resolve();
 
 function create(engine: Engine): Promise<string | undefined> {
-  const created = createDatabase(engine);
+  const created =
+    engine === 'etcd' || engine === 'etcd-three' ? startEtcd(engine === 'etcd' ? 1 : 3) : createDatabase(engine);
   creating = Promise.allSettled([creating, created]);
   return created;
 }
 
+/** Returns the URL of an empty database on a cluster of its own; undefined without etcd. */
+async function startEtcd(size: number): Promise<string | undefined> {
+  const { EtcdCluster: Cluster, hasEtcd, missingEtcd } = await loadModule('store/etcd/etcd-cluster.test-support');
+  if (!(await hasEtcd())) {
+    if (process.env['CI'] === 'true') throw new Error(missingEtcd);
+    console.error(`left out: ${missingEtcd}`);
+    return undefined;
+  }
+  const cluster = await Cluster.start({ size, args: ['--quota-backend-bytes=8589934592'] });
+  clusters.push(cluster);
+  return cluster.url('/bench');
+}
+
 /** Returns the URL of an empty database; undefined if there is no server, and none was named. */
-async function createDatabase(engine: Engine): Promise<string | undefined> {
+async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {
     if (process.env['CI'] === 'true' || process.env[variable] !== undefined) throw error;
@@ -61,12 +80,12 @@ async function createDatabase(engine: Engine): Promise<string | undefined> {
   return new URL(`/${name}`, urlOf(engine)).href;
 }
 
-function urlOf(engine: Engine): string {
+function urlOf(engine: SqlEngine): string {
   const { variable, defaultUrl } = servers[engine];
   return process.env[variable] ?? defaultUrl;
 }
 
-async function connect(engine: Engine): Promise<Administrator> {
+async function connect(engine: SqlEngine): Promise<Administrator> {
   const url = urlOf(engine);
   if (engine === 'mysql') return createConnection({ uri: url, connectTimeout: connectTimeoutMs });
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
@@ -76,6 +95,7 @@ async function connect(engine: Engine): Promise<Administrator> {
 
 async function dropAll(): Promise<void> {
   await creating;
+  for (const cluster of clusters) await cluster.stop();
   for (const { engine, name } of databases) {
     const administrator = await connect(engine);
     await administrator.query(servers[engine].drop(name));

@@ -67,6 +67,47 @@ async function run(count: number): Promise<Figures> {
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs / count };
 }
 
+interface Recording {
+  readonly seconds: number;
+  /** True: runs are recorded, as `homeostat serve` does. */
+  readonly isReported: boolean;
+}
+
+/** The first seconds have the records of a pause. */
+const warmMs = 3000;
+
+/** One of this many runs writes its object. */
+const runsPerWrite = 10;
+
+/** Each object runs again after a second; the figures are runs a second, and the processor time of all threads a second. */
+async function runPaced({ seconds, isReported }: Recording): Promise<Figures> {
+  let runs = 0;
+  let isEnding = false;
+  const aborting = new AbortController();
+  const definition = controller(model, {
+    hotLoopRunsPerMinute: Number.MAX_SAFE_INTEGER,
+    async reconcile({ name, client: own }) {
+      runs += 1;
+      if (isEnding) return undefined;
+      const patch = { metadata: { annotations: { run: runs.toString() } } };
+      if (runs % runsPerWrite === 0) await own.patch(model, name, { type: 'merge', patch });
+      return { after: '1s' };
+    },
+  });
+  const report = isReported ? { report: { name: 'bench' } } : {};
+  const running = createManager({ client, controllers: [definition], ...report }).run(aborting.signal);
+  await sleep(warmMs);
+  const [firstRun, firstCpu, startMs] = [runs, process.cpuUsage(), performance.now()];
+  await sleep(seconds * 1000);
+  const { user, system } = process.cpuUsage(firstCpu);
+  const elapsedMs = performance.now() - startMs;
+  const count = runs - firstRun;
+  isEnding = true;
+  aborting.abort();
+  await running;
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / elapsedMs };
+}
+
 /** The same function, called for the same objects of the same cache, without a controller. */
 async function callOnly(count: number): Promise<Figures> {
   const informer = client.informer(model);
@@ -183,6 +224,7 @@ answerCalls({
   },
   fill,
   run,
+  runPaced,
   callOnly,
   writeAndWait,
   writeDuringStart,

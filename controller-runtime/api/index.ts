@@ -4,6 +4,7 @@ export type {
   ApiObject,
   ManagedFieldsEntry,
   NamespacedObject,
+  NamespacedObjectMeta,
   NewObject,
   ObjectKey,
   ObjectMeta,
@@ -14,6 +15,7 @@ export type {
   Conversion,
   Converted,
   ExtensionClass,
+  FromModel,
   GroupVersionKind,
   Model,
   ModelDescriptor,
@@ -25,7 +27,7 @@ export { invalid } from './model/model-validation.ts';
 export type { FieldViolation, ModelValidation } from './model/model-validation.ts';
 export { IndexSpec } from './model/index-spec.ts';
 export type { IndexAttribute, IndexSpecOptions } from './model/index-spec.ts';
-export type { JsonSchema } from './schema/json-schema.ts';
+export type { JsonSchema, SchemaRule } from './schema/json-schema.ts';
 export {
   ApiError,
   isAlreadyExists,
@@ -58,6 +60,7 @@ export {
   checkDnsLabel,
   checkDnsSubdomain,
   checkGenerateName,
+  checkLabelValue,
   checkName,
   checkQualifiedName,
   generateName,
@@ -104,3 +107,21 @@ export { IndexAttributeFactory, multiValueAttribute, simpleAttribute } from './i
 export { pathAttribute } from './indexes/path-index.ts';
 export { JsonPath } from './base/json-path.ts';
 export { compareCodePoints } from './base/code-point-order.ts';
+export { runModel } from './observe/run.ts';
+export type { Run, RunResult, RunTrigger, RunWrite } from './observe/run.ts';
+export { externalEffectModel } from './observe/external-effect.ts';
+export type { ExternalEffect } from './observe/external-effect.ts';
+export { fieldChanges } from './observe/field-changes.ts';
+export type { FieldChange } from './observe/field-changes.ts';
+export { isConfidential, recordedChanges } from './observe/recorded-change.ts';
+export type { RecordedChanges } from './observe/recorded-change.ts';
+export { formatAge } from './base/format-age.ts';
+export { explainObject } from './observe/explain-object.ts';
+export type { KnownObject } from './observe/explain-object.ts';
+export type { ExplainedController, ExplainedFinalizer, ExplainedOwner, Explanation } from './observe/explanation.ts';
+export type { HistoryEntry, ObjectHistoryList } from './observe/history-entry.ts';
+export { writerOf } from './observe/writer-of.ts';
+export { actionBetween, isPaused, pausedAnnotation, reconcileAnnotation } from './observe/actions.ts';
+export { controllerModel } from './observe/controller-state.ts';
+export type { ControllerKey, ControllerObject, ControllerReport, Percentiles } from './observe/controller-state.ts';
+export type { NamedObject, RecordedChange } from './observe/recorded-change.ts';

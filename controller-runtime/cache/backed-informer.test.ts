@@ -123,7 +123,19 @@ describe('an informer of many objects with an index', () => {
     expect(namesOf('name', 'p996')).to.deep.equal(['p996']);
     expect(informer.byIndex('name', 'p997')[0]?.metadata.resourceVersion).to.equal('3');
     expect(namesOf('name', 'p998')).to.deep.equal([]);
+
+    let indexed = 0;
+    informer.addIndex('late', ({ metadata }) => {
+      indexed += 1;
+      return [metadata.name];
+    });
+    expect(indexed).to.be.below(count / 2);
+    await informer.whenIndexed();
+    expect(indexed).to.equal(count - 1);
+    informer.addIndex('unfinished', () => []);
+    const ended = informer.whenIndexed();
     stop.abort();
     await running;
+    await ended;
   });
 });

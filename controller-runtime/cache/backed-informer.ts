@@ -38,9 +38,9 @@ export interface InformerBacking<T extends ApiObject> {
   get(key: string): T | undefined;
   /**
    * Returns the objects at the time of the call: later changes do not affect it. The caller may iterate over it
-   * several times.
+   * several times. `once`: it reads each object once and keeps none.
    */
-  objects(): Iterable<KeyedObject<T>>;
+  objects(use?: 'once'): Iterable<KeyedObject<T>>;
   /**
    * Follows the server until the signal aborts. Must not reject. May be called again; keeps its objects between two
    * calls.
@@ -85,6 +85,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   #opening: Opening<T> | undefined;
   /** A filling of the indexes of an informer that is open. */
   #refilling: IndexFilling<T> | undefined;
+  /** Resolves when the last filling that has begun is over. */
+  #filled: Promise<void> = Promise.resolve();
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
     const { kind } = descriptorOf(model);
@@ -121,7 +123,12 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     if (!this.#indexes.add(name, valuesOf)) return;
     if (this.#isOpen) this.#fillIndexes();
-    else if (this.#opening !== undefined) void this.#openIndexed(this.#opening.signal);
+    else if (this.#opening !== undefined) this.#filled = this.#openIndexed(this.#opening.signal);
+  }
+
+  async whenIndexed(): Promise<void> {
+    // Another filling may begin before the present one is over. A run that ends fills no more.
+    while (this.#opening?.signal.aborted === false || this.#refilling !== undefined) await this.#filled;
   }
 
   /** Completes an index that is still being filled, in this turn. */
@@ -158,7 +165,10 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   #open(signal: AbortSignal): void {
     if (this.#opening !== undefined) return;
-    if (!this.#isOpen && !this.#indexes.isEmpty) return void this.#openIndexed(signal);
+    if (!this.#isOpen && !this.#indexes.isEmpty) {
+      this.#filled = this.#openIndexed(signal);
+      return;
+    }
     this.#isOpen = true;
     this.#fillIndexes();
     this.#handlers.open();
@@ -191,7 +201,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   /** Puts all objects into the indexes, in several turns unless one is asked before. */
   #fillIndexes(): void {
     this.#refilling = undefined;
-    if (!this.#indexes.isEmpty) void this.#refill(this.#newFilling());
+    if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
   }
 
   /** Never rejects. */
@@ -206,7 +216,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #newFilling(): IndexFilling<T> {
-    return new IndexFilling(this.#backing.objects(), (state) => this.#indexes.put(state));
+    return new IndexFilling(this.#backing.objects('once'), (state) => this.#indexes.put(state));
   }
 
   #present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {

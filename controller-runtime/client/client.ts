@@ -103,7 +103,7 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 /** The fields that a manager wants to own, and the name of their object. */
-export type AppliedObject<T extends ApiObject> = Desired<T> & {
+export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly metadata: Partial<ApiObject['metadata']> & { readonly name: string };
 };
 
@@ -174,9 +174,19 @@ type DeclaredStatus<T> = 'status' extends keyof T
     : never;
 
 /** Part of an object: what it should hold, merged into what it holds. */
-export type Desired<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
-  readonly metadata?: Partial<ApiObject['metadata']>;
+export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
+  readonly metadata?: MergePatch<Partial<ApiObject['metadata']>>;
 };
+
+/** What is merged into a value (RFC 7396): any of its fields; null removes a field that is optional. Lists are replaced whole. */
+export type MergePatch<V> = V extends readonly unknown[]
+  ? V
+  : V extends object
+    ? { readonly [K in keyof V]?: MergePatch<V[K]> | (IsOptional<V, K> extends true ? null : never) }
+    : V;
+
+/** True for an optional field, and for the fields of a map. */
+type IsOptional<V, K extends keyof V> = string extends K ? true : Partial<Pick<V, K>> extends Pick<V, K> ? true : false;
 
 export type DeepPartial<V> = V extends readonly unknown[]
   ? V

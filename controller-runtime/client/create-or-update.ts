@@ -2,6 +2,7 @@ import { ApiError, deepEqual, ignoreNotFound, isNotFound, parseKey } from '../ap
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, WriteOptions } from './client.ts';
 import { isLostRace } from './retryable-errors.ts';
+import { toJson } from './to-json.ts';
 
 /**
  * Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the
@@ -75,9 +76,9 @@ async function tryOnce<T extends ApiObject>(
 }
 
 /** Leaves out undefined, which is not stored and would never compare equal, and the versions, which the server sets. */
-function asJson(object: unknown): { readonly metadata?: Readonly<Record<string, unknown>> } {
-  const json = JSON.parse(JSON.stringify(object)) as { readonly metadata?: Readonly<Record<string, unknown>> };
-  const { resourceVersion: _revision, ...metadata } = json.metadata ?? {};
+function asJson(object: { readonly metadata?: object }): { readonly metadata: object } {
+  const json = toJson(object);
+  const { resourceVersion: _revision, ...metadata } = { resourceVersion: undefined, ...json.metadata };
   return { ...json, metadata };
 }
 

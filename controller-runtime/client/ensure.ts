@@ -2,6 +2,7 @@ import { applyMergePatch } from '../api/index.ts';
 import type { ApiObject, Model, NewObject, ObjectKey } from '../api/index.ts';
 import type { Client, Desired, WriteOptions } from './client.ts';
 import { createOrUpdate } from './create-or-update.ts';
+import { toJson } from './to-json.ts';
 
 export interface EnsureRequest<T extends ApiObject> {
   /** A name alone takes its namespace from the options. */
@@ -28,8 +29,12 @@ export async function ensureObject<T extends ApiObject>(
 }
 
 /** Converts to JSON: drops undefined, which a patch would take for a value. */
-function patchOf(desired: object): object {
-  const json = JSON.parse(JSON.stringify(desired)) as { readonly metadata?: Readonly<Record<string, unknown>> };
-  const { version: _version, resourceVersion: _revision, ...metadata } = json.metadata ?? {};
+function patchOf(desired: { readonly metadata?: object }): object {
+  const json = toJson(desired);
+  const {
+    version: _version,
+    resourceVersion: _revision,
+    ...metadata
+  } = { version: undefined, resourceVersion: undefined, ...json.metadata };
   return { ...json, metadata };
 }

@@ -23,7 +23,11 @@ export type ReadCall =
 
 /** A call that writes, with its arguments except the options. */
 export type WriteCall =
-  | { readonly verb: 'create' | 'apply'; readonly model: Model; readonly object: { readonly metadata: PartialMeta } }
+  | {
+      readonly verb: 'create' | 'apply';
+      readonly model: Model;
+      readonly object: { readonly metadata: Partial<ApiObject['metadata']> };
+    }
   | { readonly verb: 'update'; readonly object: ApiObject }
   | { readonly verb: 'updateStatus'; readonly object: ApiObject; readonly status: unknown }
   | { readonly verb: 'patch'; readonly model: Model; readonly name: string; readonly patch: Patch }
@@ -33,9 +37,10 @@ export type WriteCall =
 /** The options of every kind of write. */
 export type AnyWriteOptions = WriteOptions & Pick<PatchOptions, 'subresource' | 'preconditions'>;
 
-type PartialMeta = Partial<ApiObject['metadata']>;
-
-/** Passes every call on to another client: reads through {@link read}, writes through {@link write}, which subclasses override. */
+/**
+ * Passes every call on to another client: `get` and `list` through {@link ForwardingClient.read}, writes through
+ * {@link ForwardingClient.write}, which subclasses override. Watches and informers are those of the other client.
+ */
 export abstract class ForwardingClient implements Client {
   readonly #client: Client;
 

@@ -271,8 +271,8 @@ describe('a controller', () => {
     await at.idle();
     expect(reasons).to.deep.equal([
       [{ type: 'event', detail: 'ADDED' }],
-      [{ type: 'owner', detail: 'Badge of-ada' }],
-      [{ type: 'mapping', detail: 'Team red' }],
+      [{ type: 'owner', detail: 'Badge of-ada', resourceVersion: '102' }],
+      [{ type: 'mapping', detail: 'Team red', resourceVersion: '103' }],
       [{ type: 'resync' }],
     ]);
   });

@@ -34,9 +34,10 @@ import type { Outcome } from './run/outcome.ts';
 import { RelatedObjects } from './run/related-objects.ts';
 import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
 import type { RunRecord } from './observe/run-history.ts';
-import { RunObserver } from './observe/run-observer.ts';
+import { RunObserver, type EndedRun } from './observe/run-observer.ts';
 import { runSource } from './sources/run-source.ts';
 import { settleRun } from './run/settle-run.ts';
+import type { ControllerReporter, ReportedController } from './report/controller-reporter.ts';
 import { workKey } from './definition/work-key.ts';
 
 export interface ControllerParts {
@@ -50,10 +51,15 @@ export interface ControllerParts {
   /** How long a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
+  /** Begins to report the controller. Absent: it is not reported. */
+  readonly follow?: (controller: ReportedController) => ControllerReporter;
 }
 
 /** In a message. */
 const maxNamedKeys = 10;
+
+/** Keys in a report that wait without a failure: more of them would tell little, and cost the most. */
+const usualKeys = 20;
 
 /** A controller at work: its caches, its queue, its workers. Lives once. */
 export class Controller {
@@ -73,6 +79,7 @@ export class Controller {
   readonly #mappings: Mappings;
   readonly #observer: RunObserver;
   readonly #recorder: EventWriter;
+  readonly #reporter: ControllerReporter | undefined;
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
   /** Runs under way. */
@@ -95,7 +102,8 @@ export class Controller {
     const { metrics } = parts;
     this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
     this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
-    const observer = this.#observer.queue;
+    this.#reporter = parts.follow?.(this.#reported());
+    const observer = this.#observer.queueFor(() => this.#reporter?.touch());
     this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#workers.pump() });
     this.#workers = new Workers({ queue: this.#queue, concurrency, process: (item) => this.#process(item) });
     const reason: Reason = { type: 'retry' };
@@ -122,6 +130,7 @@ export class Controller {
       effects: () => this.#rememberEffects(),
       hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
       slots: slotsOf(definition, clock),
+      logsWrites: this.#reporter !== undefined,
       events: this.#recorder,
       onTimeout: (run, error) => this.#onTimeout(run, error),
     };
@@ -136,6 +145,7 @@ export class Controller {
     for (const [id, informer] of this.#informers) this.#follow(id, informer, following.signal);
     this.#following = following;
     const sources = this.#runSources(signal);
+    this.#reporter?.touch();
     try {
       this.#mappings.start();
       this.#events.start();
@@ -144,6 +154,7 @@ export class Controller {
       await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
       this.#events.stop();
       await this.#effects?.stop();
+      await this.#reporter?.close();
       following.abort();
       await Promise.all([...Array.from(this.#caches.values(), ({ done }) => done), ...sources]);
       await this.#recorder.close();
@@ -208,7 +219,7 @@ export class Controller {
     this.#events.add(source, informer);
   }
 
-  /** Leaves out the events of a kind that was added. The cache goes with the last source that reads it. */
+  /** Stops the events of a source that was added. The cache of its kind stops with the last source that reads it. */
   removeSource(source: OwnedSource | WatchSource): void {
     this.#events.remove(source);
     const id = followIdOf(source);
@@ -280,7 +291,9 @@ export class Controller {
         'caches are not synced; the controller keeps waiting',
       );
     }
-    return true;
+    // A cache that other controllers share may be open already, and still be filling the indexes of this one.
+    await Promise.all(Array.from(this.#informers.values(), (informer) => informer.whenIndexed()));
+    return !signal.aborted;
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -296,7 +309,7 @@ export class Controller {
     const logger = childLogger(this.#logger, { key, reconcileID });
     const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
     this.#running.set(key, run);
-    const outcome = await this.#observer.observe({ item, reconcileID }, () => run.run());
+    const { outcome, record } = await this.#observer.observe({ item, reconcileID }, () => run.run());
     this.#running.delete(key);
     this.#overdue.delete(key);
     if (!this.#isAbandoned) {
@@ -304,6 +317,29 @@ export class Controller {
       this.#queueNextTime(key, outcome);
     }
     this.#queue.done(key);
+    if (this.#reporter !== undefined && !this.#isAbandoned) this.#report(item, run, { outcome, record });
+  }
+
+  #report(item: WorkItem, { object, writes }: ReconcileRun, { outcome, record }: EndedRun): void {
+    const error = 'error' in outcome ? outcome.error : undefined;
+    const nextTime = (): number | undefined => this.#queue.stateOf(item.key)?.nextTime;
+    this.#reporter?.ended({ item, record, error, object, writes, nextTime });
+  }
+
+  #reported(): ReportedController {
+    return {
+      sizes: () => this.sizes(),
+      failing: () => this.#queue.failing,
+      keys: (limit) => this.#firstKeys(limit),
+      healthProblem: () => this.healthProblem(),
+    };
+  }
+
+  /** The keys that run, then those that wait. Costs `limit`, however many keys there are. */
+  #firstKeys(limit: number): readonly KeyState[] {
+    const running = Array.from(this.#running.keys()).slice(0, limit);
+    const states = running.flatMap((key) => this.#queue.stateOf(key) ?? []);
+    return [...states, ...this.#queue.waiting(limit - states.length, usualKeys)];
   }
 
   /** What a run asks for itself replaces the interval; a failed run has its back-off. */

@@ -42,6 +42,10 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     this.#indexes.set(name, valuesOf);
   }
 
+  whenIndexed(): Promise<void> {
+    return Promise.resolve();
+  }
+
   byIndex(name: string, value: string): readonly T[] {
     return this.list().filter((object) => this.#indexes.get(name)?.(object).includes(value));
   }

@@ -5,7 +5,7 @@ import { FakeClient } from '../controller/fake-client.test-support.ts';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { electionSettings, type LeaderElectionOptions } from './election-options.ts';
 import { LeaderElector } from './leader-elector.ts';
-import { Lease, type LeaseSpec } from './lease.ts';
+import { Lease, type LeaseSpec } from '../kinds/kubernetes-kinds.ts';
 import type { Term } from './term.ts';
 
 describe('a leader elector', () => {

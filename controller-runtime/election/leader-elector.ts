@@ -5,7 +5,8 @@ import type { Client } from '../client/client.ts';
 import { isLostRace } from '../client/retryable-errors.ts';
 import { sleep } from '../clock/sleep.ts';
 import { jitterFactor, type ElectionSettings } from './election-options.ts';
-import { heldSpec, Lease, releasedSpec, type LeaseSpec } from './lease.ts';
+import { Lease, type LeaseSpec } from '../kinds/kubernetes-kinds.ts';
+import { heldSpec, releasedSpec } from './lease.ts';
 import { Term } from './term.ts';
 
 export interface ElectorParts {

@@ -1,27 +1,4 @@
-import { defineModel, type ApiObject, type ModelDescriptor } from '../api/index.ts';
-
-export interface LeaseSpec {
-  /** Empty or absent: the lease has no holder. */
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly acquireTime?: string | null;
-  readonly renewTime?: string | null;
-  readonly leaseTransitions?: number;
-}
-
-/** `coordination.k8s.io/v1 Lease`, as far as elections go. */
-export interface Lease extends ApiObject {
-  readonly spec?: LeaseSpec;
-}
-
-/** The kind as far as a client needs it; the server has the rules. */
-export const Lease: ModelDescriptor<Lease> = defineModel({
-  gvk: 'coordination.k8s.io/v1/Lease',
-  plural: 'leases',
-  scope: 'Namespaced',
-  nameFormat: 'subdomain',
-  schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-});
+import type { LeaseSpec } from '../kinds/kubernetes-kinds.ts';
 
 /** Kubernetes' MicroTime: clients in Go require six digits. */
 function formatMicroTime(ms: number): string {

@@ -28,6 +28,13 @@ export class Candidacy {
     return this.#term === undefined && holder !== undefined && holder !== this.#settings.identity;
   }
 
+  /** The lease that this process holds, or held last; undefined before it was elected. */
+  get leader(): { readonly lease: string; readonly identity: string; readonly term: number } | undefined {
+    if (this.#term === undefined) return undefined;
+    const { namespace, name, transitions } = this.#term.epoch;
+    return { lease: `${namespace}/${name}`, identity: this.#settings.identity, term: transitions };
+  }
+
   get hasLost(): boolean {
     return this.#term?.signal.aborted === true && !this.#isReleased;
   }

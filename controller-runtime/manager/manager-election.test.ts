@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError, isFormerLeader } from '../api/index.ts';
 import { controller } from '../controller/definition/controller-definition.ts';
 import { Badge, Harness, Person } from '../controller/harness.test-support.ts';
-import { Lease, type LeaseSpec } from '../election/lease.ts';
+import { Lease, type LeaseSpec } from '../kinds/kubernetes-kinds.ts';
 import type { Runnable } from './runnable.ts';
 
 const leaderElection = { name: 'lock', identity: 'me' };

@@ -2,7 +2,7 @@ import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '..
 import { aborted, linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
-import { Controller } from '../controller/controller.ts';
+import { Controller, type ControllerParts } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import type { OwnedSource, WatchSource } from '../controller/definition/followed-kind.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
@@ -15,6 +15,7 @@ import { createLeaderStatus, Metrics } from '../telemetry/metrics.ts';
 import { startProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Candidacy } from './candidacy.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';
+import { createReporter, type Reporter } from '../controller/report/reporter.ts';
 import type { Runnable } from './runnable.ts';
 import { StandbyCaches } from './standby-caches.ts';
 
@@ -43,6 +44,12 @@ export interface ManagerOptions {
   readonly graceMs?: Duration;
   /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
   readonly metrics?: Metrics;
+  /**
+   * Reports the runs and the state of the controllers as objects, which commands and the console read: under this name, which no
+   * other manager of the server may have. `by` is a reporter that several managers share; default: one of its own, which writes with
+   * the client of the manager. Default: nothing is reported.
+   */
+  readonly report?: { readonly name: string; readonly by?: Reporter };
 }
 
 /** A controller of a manager, as it is now. */
@@ -78,6 +85,9 @@ export class Manager {
   readonly #cacheSyncTimeoutMs: number;
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
+  readonly #report: { readonly name: string; readonly by: Reporter } | undefined;
+  /** Closed with the manager; undefined when the reporter is shared, or there is none. */
+  readonly #ownReporter: Reporter | undefined;
   readonly #candidacy: Candidacy | undefined;
   readonly #caches: StandbyCaches | undefined;
   readonly #definitions = new Map<string, ControllerDefinition>();
@@ -98,6 +108,12 @@ export class Manager {
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
+    if (options.report !== undefined) {
+      const { name, by } = options.report;
+      if (by === undefined) this.#ownReporter = createReporter({ client, clock, logger });
+      const reporter = by ?? this.#ownReporter;
+      if (reporter !== undefined) this.#report = { name, by: reporter };
+    }
     if (leaderElection !== undefined) {
       const setLeader = createLeaderStatus(metrics, leaderElection.name);
       const observe: LeaderElectionOptions['observe'] = (status) => {
@@ -137,6 +153,7 @@ export class Manager {
       this.#state = 'stopped';
       await stopParts(later);
       await this.#caches?.stop();
+      await this.#ownReporter?.close();
       await stopParts(first);
       await this.#candidacy?.leave();
       stopMeasuring?.();
@@ -323,6 +340,7 @@ export class Manager {
     const graceMs = this.#graceMs;
     const controller = new Controller(definition, {
       ...this.#options,
+      ...this.#follower(definition),
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
       // Read at the stop. After the lease is lost there is nothing to finish, because another process does the work.
@@ -332,6 +350,19 @@ export class Manager {
     });
     this.#controllers.set(definition.name, controller);
     return controller;
+  }
+
+  #follower(definition: ControllerDefinition): Pick<ControllerParts, 'follow'> {
+    const report = this.#report;
+    if (report === undefined) return {};
+    const candidacy = this.#candidacy;
+    const part = {
+      name: report.name,
+      definition,
+      leader: candidacy?.leader,
+      mayWrite: () => candidacy?.hasLost !== true,
+    };
+    return { follow: (controller) => report.by.follow(part, controller) };
   }
 
   #startRunnables(needs: Runnable['needs'], client: Client): Part[] {

@@ -5,6 +5,15 @@ export class DelayHeap {
   readonly #entries: QueueEntry[] = [];
   #order = 0;
 
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** All entries, the first one first, the others in no particular order. */
+  entries(): Iterable<QueueEntry> {
+    return this.#entries.values();
+  }
+
   first(): QueueEntry | undefined {
     return this.#entries[0];
   }

@@ -8,6 +8,8 @@ export interface KeyState {
   readonly priority: number;
   /** Runs in a row that need another after a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
+  /** When the first of these runs ended, in milliseconds since 1970; absent without attempts. */
+  readonly failingSince?: number;
   /** When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and then delayed. */
   readonly nextTime?: number;
   readonly lastError?: string;
@@ -28,6 +30,7 @@ export function keyStateOf(entry: QueueEntry, wallMs: number): KeyState {
     state,
     priority: running?.priority ?? entry.priority ?? 0,
     attempts,
+    ...(attempts === 0 ? {} : { failingSince: Math.round(wallMs + entry.failingMs) }),
     ...(isDelayed ? { nextTime: Math.round(wallMs + entry.dueMs) } : {}),
     ...(lastError === undefined ? {} : { lastError }),
     reasons: running?.reasons ?? entry.reasons,

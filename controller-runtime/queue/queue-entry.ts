@@ -8,6 +8,8 @@ export interface WorkItem {
   readonly attempts: number;
   /** Why the key was enqueued, in the order it happened; at most eight. */
   readonly reasons: readonly Reason[];
+  /** Milliseconds for which the key was ready; only if the queue has an observer. */
+  readonly waitMs?: number;
 }
 
 /** The ready keys of one priority: a linked list through the entries, so that leaving from the middle costs nothing. */
@@ -37,6 +39,8 @@ export class QueueEntry {
   attempts = 0;
   /** The retries that count towards the limit. */
   failures = 0;
+  /** Monotonic time of the first of these runs. */
+  failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;

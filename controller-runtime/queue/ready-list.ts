@@ -41,6 +41,13 @@ export class ReadyList {
     return undefined;
   }
 
+  /** The entries in the order in which {@link shift} returns them. */
+  *entries(): Iterable<QueueEntry> {
+    for (const level of this.#ordered) {
+      for (let entry = level.first; entry !== undefined; entry = entry.after) yield entry;
+    }
+  }
+
   remove(entry: QueueEntry): void {
     const { level, before, after } = entry;
     if (level === undefined) return;

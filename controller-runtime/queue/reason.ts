@@ -10,6 +10,10 @@ export interface Reason {
   readonly detail?: string;
   /** W3C traceparent of the write that caused it, where that is traced. */
   readonly traceparent?: string;
+  /** The revision of the changed object; absent for objects of the start. */
+  readonly resourceVersion?: string;
+  /** The field manager that wrote this revision, where it is known. */
+  readonly manager?: string;
 }
 
 /** A key that is added more often than this keeps the first eight distinct reasons. */
@@ -25,13 +29,18 @@ export function isChange(reason: Reason): boolean {
 /** Shared by all keys without a reason, because most keys need a list only for a short time. */
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
-/** The list with a reason appended, unless it is there or the list is full. The empty list is never written to. */
+/**
+ * The list with a reason appended, unless the list is full; a reason that is there already gets the newer revision. The empty
+ * list is never written to.
+ */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];
-  if (reasons.length >= maxReasons) return reasons;
-  for (const known of reasons) {
-    if (known === reason || isSame(known, reason)) return reasons;
+  for (const [index, known] of reasons.entries()) {
+    if (known === reason) return reasons;
+    if (isSame(known, reason))
+      return known.resourceVersion === reason.resourceVersion ? reasons : reasons.with(index, reason);
   }
+  if (reasons.length >= maxReasons) return reasons;
   return [...reasons, reason];
 }
 

@@ -161,6 +161,29 @@ describe('WorkQueue', () => {
     expect(delays.at(-1)).to.equal(5);
   });
 
+  it('reports the keys that fail or are parked before a few of the others, and counts all of them', () => {
+    const queue = queueWith();
+    for (const key of ['a', 'b', 'c', 'd', 'fails']) queue.add(key);
+    queue.addAfter('later', 1000);
+    queue.park('parked', 'no luck');
+    let failing = queue.get();
+    while (failing !== undefined && failing.key !== 'fails') {
+      queue.done(failing.key);
+      queue.add(failing.key);
+      failing = queue.get();
+    }
+    queue.addRateLimited('fails', { error: 'boom' });
+    queue.done('fails');
+    const keys = (limit: number, usual: number): readonly string[] => queue.waiting(limit, usual).map(({ key }) => key);
+    expect(keys(10, 2)).to.deep.equal(['parked', 'fails', 'a', 'b']);
+    expect(keys(10, 10)).to.have.members(['parked', 'fails', 'a', 'b', 'c', 'd', 'later']);
+    expect(keys(1, 10)).to.deep.equal(['parked']);
+    expect(queue.sizes()).to.deep.equal({ processing: 0, parked: 1, delayed: 2, ready: 4 });
+    expect(queue.failing).to.equal(1);
+    queue.forget('fails');
+    expect(queue.failing).to.equal(0);
+  });
+
   it('parks a key when its retries are used up, shows it, and starts over when something changes', async () => {
     const queue = queueWith({ retryLimit: 2 });
     const run = (): string => {
@@ -176,8 +199,9 @@ describe('WorkQueue', () => {
     await clock.advance(10);
     answers.push(run());
     expect(answers).to.deep.equal(['delayed', 'delayed', 'parked']);
+    const failingSince = clock.now() - 15;
     expect(queue.snapshot()).to.deep.equal([
-      { key: 'a', state: 'parked', priority: 0, attempts: 3, lastError: 'boom', reasons: [] },
+      { key: 'a', state: 'parked', priority: 0, attempts: 3, failingSince, lastError: 'boom', reasons: [] },
     ]);
     queue.add('a', { reason: { type: 'resync' } });
     queue.addAfter('a', 1, { reason: { type: 'timer' } });

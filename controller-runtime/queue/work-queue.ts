@@ -51,6 +51,9 @@ export class WorkQueue {
   readonly #entries = new Map<string, QueueEntry>();
   readonly #ready = new ReadyList();
   readonly #delayed = new DelayHeap();
+  /** Keys with attempts. */
+  readonly #failing = new Set<QueueEntry>();
+  readonly #parked = new Set<QueueEntry>();
   #processing = 0;
   #shutDown = false;
   #drained: (() => void)[] = [];
@@ -108,7 +111,9 @@ export class WorkQueue {
     const entry = this.#entryOf(key);
     this.#observer?.retried();
     const counts = options.unlimited !== true;
+    if (entry.attempts === 0) entry.failingMs = this.#clock.monotonicMs();
     entry.attempts += 1;
+    this.#failing.add(entry);
     if (counts) entry.failures += 1;
     entry.lastError = options.error ?? entry.lastError;
     if (counts && entry.failures > this.#retryLimit) {
@@ -133,15 +138,14 @@ export class WorkQueue {
       return;
     }
     this.#unlink(entry);
-    entry.state = 'parked';
+    this.#setParked(entry);
   }
 
   /** Forgets the failures of a key: its next back-off is the first again. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    entry.attempts = 0;
-    entry.failures = 0;
+    this.#setNew(entry);
     entry.lastError = undefined;
     if (entry.state === 'idle') this.#entries.delete(key);
   }
@@ -151,7 +155,7 @@ export class WorkQueue {
     if (this.#shutDown) return undefined;
     const entry = this.#ready.shift();
     if (entry === undefined) return undefined;
-    const item = { key: entry.key, priority: entry.priority ?? 0, attempts: entry.attempts, reasons: entry.reasons };
+    const item = this.#itemOf(entry);
     entry.state = 'processing';
     entry.running = item;
     entry.reasons = noReasons;
@@ -159,7 +163,7 @@ export class WorkQueue {
     entry.changed = false;
     entry.next = 'nothing';
     this.#processing += 1;
-    this.#observer?.taken(this.#clock.monotonicMs() - entry.readyMs);
+    if (item.waitMs !== undefined) this.#observer?.taken(item.waitMs);
     return item;
   }
 
@@ -175,7 +179,7 @@ export class WorkQueue {
     this.#processing -= 1;
     if (next === 'ready' || (next === 'delayed' && entry.dueMs <= this.#clock.monotonicMs())) this.#makeReady(entry);
     else if (next === 'delayed') this.#delay(entry, entry.dueMs);
-    else if (next === 'parked') entry.state = 'parked';
+    else if (next === 'parked') this.#setParked(entry);
     else if (entry.attempts === 0) this.#entries.delete(key);
     if (this.#processing === 0) this.#releaseDrains();
   }
@@ -192,11 +196,38 @@ export class WorkQueue {
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  /** Returns the number of keys in each state. O(keys). */
+  /** Returns the number of keys in each state. */
   sizes(): QueueSizes {
-    const sizes = { processing: 0, parked: 0, delayed: 0, ready: 0 };
-    for (const { state } of this.#entries.values()) if (state !== 'idle') sizes[state] += 1;
-    return sizes;
+    return {
+      processing: this.#processing,
+      parked: this.#parked.size,
+      delayed: this.#delayed.size,
+      ready: this.#ready.size,
+    };
+  }
+
+  /** Keys that needed another run after a back-off, and have not ended well since. */
+  get failing(): number {
+    return this.#failing.size;
+  }
+
+  /**
+   * The states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` ready ones, then delayed
+   * ones. O(limit), however many keys there are.
+   */
+  waiting(limit: number, usual: number): readonly KeyState[] {
+    const wallMs = this.#clock.now() - this.#clock.monotonicMs();
+    const found = new Set<QueueEntry>();
+    const take = (entries: Iterable<QueueEntry>, most: number): void => {
+      for (const entry of entries) {
+        if (found.size >= most) break;
+        if (entry.state !== 'processing' && entry.state !== 'idle') found.add(entry);
+      }
+    };
+    for (const entries of [this.#parked, this.#failing]) take(entries, limit);
+    const most = Math.min(limit, found.size + usual);
+    for (const entries of [this.#ready.entries(), this.#delayed.entries()]) take(entries, most);
+    return [...found].map((entry) => keyStateOf(entry, wallMs));
   }
 
   /**
@@ -220,6 +251,23 @@ export class WorkQueue {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.state === 'idle') return undefined;
     return keyStateOf(entry, this.#clock.now() - this.#clock.monotonicMs());
+  }
+
+  #itemOf(entry: QueueEntry): WorkItem {
+    const { key, priority = 0, attempts, reasons } = entry;
+    if (this.#observer === undefined) return { key, priority, attempts, reasons };
+    return { key, priority, attempts, reasons, waitMs: this.#clock.monotonicMs() - entry.readyMs };
+  }
+
+  #setParked(entry: QueueEntry): void {
+    entry.state = 'parked';
+    this.#parked.add(entry);
+  }
+
+  #setNew(entry: QueueEntry): void {
+    entry.attempts = 0;
+    entry.failures = 0;
+    this.#failing.delete(entry);
   }
 
   #close(): void {
@@ -256,14 +304,14 @@ export class WorkQueue {
   #release(entry: QueueEntry): void {
     if (!isParked(entry)) return;
     this.#startOver(entry);
+    this.#parked.delete(entry);
     if (entry.state === 'parked') entry.state = 'idle';
     else entry.next = 'nothing';
   }
 
   #startOver(entry: QueueEntry): void {
     if (entry.failures <= this.#retryLimit) return;
-    entry.attempts = 0;
-    entry.failures = 0;
+    this.#setNew(entry);
   }
 
   #makeReady(entry: QueueEntry): void {

@@ -15,8 +15,9 @@ let loaded: TraceApi | undefined;
  * global. Programs without tracing do not load the API, which takes 20 ms.
  */
 function installedApi(): TraceApi | undefined {
-  const installed = Reflect.get(globalThis, globalKey) as { readonly trace?: unknown } | undefined;
-  if (installed?.trace === undefined) return undefined;
+  const installed: unknown = Reflect.get(globalThis, globalKey);
+  if (typeof installed !== 'object' || installed === null || !('trace' in installed) || installed.trace === undefined)
+    return undefined;
   loaded ??= require('@opentelemetry/api') as TraceApi;
   return loaded;
 }

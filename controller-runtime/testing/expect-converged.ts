@@ -10,6 +10,7 @@ import { FollowedKinds } from './fakes/followed-kinds.ts';
 import { describeRequest } from './fakes/intercepted-client.ts';
 import { WriteRecorder } from './fakes/write-recorder.ts';
 import type { RecordedWrite } from './fakes/write-recorder.ts';
+import { describeFailure, failedRuns } from './convergence/failed-runs.ts';
 import { settle } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
 
@@ -25,7 +26,7 @@ export interface ResyncParts {
 
 /**
  * Runs the controllers once for every object, in a manager of its own, as a restart of their process does. Rejects when a
- * run sends a write or calls an external system, and names the first write with the fields that it changed.
+ * run sends a write, calls an external system or fails, and names the first write with the fields that it changed.
  */
 export async function expectConverged(parts: ResyncParts, options?: SettleOptions): Promise<void> {
   const { client, controllers, clock, logger, externalSystems, participants } = parts;
@@ -42,6 +43,7 @@ export async function expectConverged(parts: ResyncParts, options?: SettleOption
   });
   const stop = new AbortController();
   const stopped = manager.run(stop.signal);
+  let failing: readonly string[] = [];
   try {
     const resync: Participant = {
       name: 'resync',
@@ -49,6 +51,7 @@ export async function expectConverged(parts: ResyncParts, options?: SettleOption
       hasCaughtUp: () => followed.haveCaughtUp(client),
     };
     await settle([resync, ...participants], options);
+    failing = failedRuns(manager).map((each) => `failure of ${describeFailure(each)}`);
   } finally {
     stop.abort();
     await stopped;
@@ -56,7 +59,7 @@ export async function expectConverged(parts: ResyncParts, options?: SettleOption
   const calls = externalSystems.flatMap(({ name, calls: all }, index) =>
     all.slice(callsBefore[index]).map(({ operation }) => `call of ${operation} of external system "${name}"`),
   );
-  const found = [...describeWrites(recorder.writes), ...calls];
+  const found = [...describeWrites(recorder.writes), ...calls, ...failing];
   if (found.length === 0) return;
   throw new Error(`the controllers have not converged: a resync made\n${found.map((each) => `  ${each}`).join('\n')}`);
 }

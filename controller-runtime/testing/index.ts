@@ -34,6 +34,7 @@ export type { FaultyClient, FaultyClientOptions } from './fakes/faulty-client.ts
 export type { ClientFault, LoggedRequest } from './fakes/faulty-requests.ts';
 export type { ClientRequest } from './fakes/intercepted-client.ts';
 export { seededRandom } from './fakes/seeded-random.ts';
+export type { KitInvariants, RunOfWrite, WriteStep } from './run-writes.ts';
 export { settle } from './settle.ts';
 export type { Participant, SettleOptions } from './settle.ts';
 export { testPatienceMs } from './test-patience.ts';

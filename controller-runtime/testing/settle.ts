@@ -26,17 +26,27 @@ const stableTurns = 10;
  * still idle. Rejects after the time-out, and names those that are not.
  */
 export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
+  await settleUnless(() => false, participants, options);
+}
+
+/** The same, but resolves with true as soon as the work is `interrupted`; otherwise with false. */
+export async function settleUnless(
+  interrupted: () => boolean,
+  participants: readonly Participant[],
+  options: SettleOptions = {},
+): Promise<boolean> {
   const timeoutMs = testPatienceMs(options.timeoutMs ?? 5000);
   const deadlineMs = performance.now() + timeoutMs;
   let busy: readonly string[] = [];
   for (let stable = 0; performance.now() < deadlineMs;) {
     await new Promise((resolve) => setImmediate(resolve));
+    if (interrupted()) return true;
     const working = participants.filter((participant) => !participant.isIdle());
     stable = working.length === 0 ? stable + 1 : 0;
     if (working.length > 0) busy = namesOf(working);
     if (stable < stableTurns) continue;
     busy = await behind(participants);
-    if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return;
+    if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return false;
     stable = 0;
   }
   throw new Error(`not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'on and off'}`);

@@ -7,7 +7,9 @@ import { expectConverged } from './expect-converged.ts';
 import { errorLogger } from './fakes/error-logger.ts';
 import type { ExternalSystem } from './fakes/external-system.ts';
 import { FollowedKinds } from './fakes/followed-kinds.ts';
-import { settle } from './settle.ts';
+import { RunWrites } from './run-writes.ts';
+import type { KitInvariants, WriteStep } from './run-writes.ts';
+import { settle, settleUnless } from './settle.ts';
 import type { Participant, SettleOptions } from './settle.ts';
 
 export type TestKitOptions = ({ readonly client: Client } | { readonly server: { readonly client: Client } }) & {
@@ -20,6 +22,14 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
   readonly participants?: readonly Participant[];
   /** The external systems that {@link TestKit.expectConverged} watches. Default none. */
   readonly externalSystems?: readonly ExternalSystem[];
+  /** True: each write of a run waits until {@link TestKit.step} lets it pass, or `settle` lets all pass. Default false. */
+  readonly stepped?: boolean;
+  /**
+   * What holds at every moment, by name: checked after each write of a run, and before the next one, with a client that sees what is
+   * stored. A function that throws or rejects does not hold. `settle`, `step` and `expectConverged` then reject with an error that
+   * names the first write after which one does not hold, the run that made it, and the fields that it changed. Default none.
+   */
+  readonly invariants?: KitInvariants;
 };
 
 export interface TestKit {
@@ -33,10 +43,15 @@ export interface TestKit {
   settle(options?: SettleOptions): Promise<void>;
   /**
    * Settles, and then runs the controllers once more for every object, as a restart of their process does. Rejects when a run
-   * sends a write or calls an external system; the message names the first write and the fields that it changed. Writes are
+   * sends a write, calls an external system or fails; the message names the first write and the fields that it changed. Writes are
    * carried out.
    */
   expectConverged(options?: SettleOptions): Promise<void>;
+  /**
+   * Lets the next write of a run pass, and resolves with what it changed, before any other write; with undefined when nothing is
+   * left to do. Needs the option `stepped`. Rejects as `settle` does.
+   */
+  step(options?: SettleOptions): Promise<WriteStep | undefined>;
   /** Stops the controllers; resolves when all of it has stopped. The client and its server keep running. */
   stop(): Promise<void>;
 }
@@ -46,9 +61,10 @@ export function createTestKit(options: TestKitOptions): TestKit {
   const { controllers = [], clock, logger = errorLogger, participants = [], externalSystems = [] } = options;
   const client = 'client' in options ? options.client : options.server.client;
   const followed = new FollowedKinds();
+  const writes = runWritesOf(options, client);
   const manager = createManager({
-    client: followed.tracking(client),
-    controllers,
+    client: followed.tracking(writes?.client ?? client),
+    controllers: writes === undefined ? controllers : controllers.map((each) => writes.watching(each)),
     ...(clock === undefined ? {} : { clock }),
     logger,
   });
@@ -59,19 +75,41 @@ export function createTestKit(options: TestKitOptions): TestKit {
     isIdle: () => manager.isIdle(),
     hasCaughtUp: () => followed.haveCaughtUp(client),
   };
+  const all = [managed, ...participants];
+  const whileOpen = async (work: () => Promise<void>): Promise<void> => {
+    writes?.open();
+    await work().finally(() => writes?.hold());
+    writes?.check();
+  };
   return {
     client,
     manager,
-    settle: (settleOptions) => settle([managed, ...participants], settleOptions),
-    expectConverged: async (settleOptions) => {
-      const all = [managed, ...participants];
-      await settle(all, settleOptions);
-      const parts = { client, controllers, clock, logger, externalSystems, participants: all };
-      await expectConverged(parts, settleOptions);
+    settle: (settleOptions) => whileOpen(() => settle(all, settleOptions)),
+    expectConverged: (settleOptions) =>
+      whileOpen(async () => {
+        await settle(all, settleOptions);
+        const parts = { client, controllers, clock, logger, externalSystems, participants: all };
+        await expectConverged(parts, settleOptions);
+      }),
+    step: async (settleOptions) => {
+      if (writes === undefined || options.stepped !== true)
+        throw new TypeError('step() needs createTestKit({ stepped: true })');
+      const hasWaiting = await settleUnless(() => writes.hasWaiting, all, settleOptions);
+      const step = hasWaiting ? await writes.next() : undefined;
+      writes.check();
+      return step;
     },
     stop: async () => {
+      writes?.end();
       stop.abort();
       await stopped;
     },
   };
+}
+
+/** Undefined for a kit that needs neither steps nor invariants: its controllers then share the caches of their client. */
+function runWritesOf(options: TestKitOptions, client: Client): RunWrites | undefined {
+  const { controllers = [], clock, stepped = false, invariants } = options;
+  if (!stepped && invariants === undefined) return undefined;
+  return new RunWrites({ client, clock, controllers, invariants: invariants ?? {}, isHolding: stepped });
 }

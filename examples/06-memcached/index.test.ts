@@ -66,7 +66,7 @@ describe('example 06: Memcached', () => {
 });
 
 describe('the controllers of example 06', () => {
-  it('come to the same end whatever fault meets their requests [slow]', async () => {
+  it('have the same result, whichever fault meets their requests [slow]', async () => {
     await checkConvergence({
       controllers: [memcachedController, workloadController],
       seeds: 5,

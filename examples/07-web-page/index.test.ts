@@ -62,7 +62,7 @@ describe('example 07: web page', () => {
 });
 
 describe('the controllers of example 07', () => {
-  it('come to the same end whatever fault meets their requests [slow]', async () => {
+  it('have the same result, whichever fault meets their requests [slow]', async () => {
     await checkConvergence({
       controllers: [webPageController, deploymentController],
       seeds: 2,

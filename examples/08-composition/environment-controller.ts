@@ -16,13 +16,10 @@ export const environmentController = controller(Environment, {
       states.map(({ id }) => `${id}Ready`),
     );
   },
-  async cleanup({ object, own, children }) {
-    const parts = partsOf(object.metadata.name, object.spec);
-    const last = parts.findLastIndex(({ model }) => children(model).length > 0);
-    if (last < 0) return;
-    // own deletes the last part, which is no longer wished. Its end leads to the next run.
-    await own(parts.slice(0, last));
-    return { after: '10m' };
+  async cleanup({ own }) {
+    const { leaving } = await own([]);
+    // The end of each part leads to the next run.
+    return leaving.length > 0 ? { after: '10m' } : undefined;
   },
 });
 

@@ -94,7 +94,7 @@ describe('example 08: composition', () => {
 });
 
 describe('the controllers of example 08', () => {
-  it('come to the same end, in order at each moment, whatever fault meets their requests [slow]', async () => {
+  it('have the same result, in order at each moment, whichever fault meets their requests [slow]', async () => {
     await checkConvergence({
       controllers: [environmentController, networkController, databaseController, applicationController],
       seeds: 2,

@@ -74,7 +74,7 @@ describe('example 09: ephemeral volume claim', () => {
 });
 
 describe('the controllers of example 09', () => {
-  it('come to the same end whatever fault meets their requests [slow]', async () => {
+  it('have the same result, whichever fault meets their requests [slow]', async () => {
     await checkConvergence({
       controllers: [claimController, volumeController],
       seeds: 5,

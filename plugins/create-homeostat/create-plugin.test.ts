@@ -113,7 +113,7 @@ describe('create-homeostat', () => {
         (error: unknown) => String(error),
       );
     expect(await refused(folder)).to.include('is not empty');
-    expect(await refused(join(folder, 'mine.txt'))).to.include('is no folder');
+    expect(await refused(join(folder, 'mine.txt'))).to.include('is not a folder');
     expect(await readdir(folder)).to.have.members(['.git', 'mine.txt']);
     await rm(join(folder, 'mine.txt'));
     expect(await runCreate([folder, '--name', 'shop'], environment)).to.equal(0);

@@ -58,7 +58,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return [];
-    throw new ScaffoldError(`${folder} is ${code === 'ENOTDIR' ? 'no folder' : 'not readable'}`, { cause });
+    throw new ScaffoldError(`${folder} is ${code === 'ENOTDIR' ? 'not a folder' : 'not readable'}`, { cause });
   }
 }
 

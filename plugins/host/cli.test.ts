@@ -28,7 +28,8 @@ class Command {
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
-    const env = { PATH: process.env['PATH'], ...auth, ...environment };
+    // The lists of plugins are those that a test gives.
+    const env = { PATH: process.env['PATH'], HOMEOSTAT_CONSOLE: 'false', ...auth, ...environment };
     this.#child = spawn(process.execPath, [script, ...args], { env });
     this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
@@ -457,6 +458,17 @@ describe('homeostat in a process of its own [slow]', () => {
     const { url } = await command.line('ready');
     await eventually(() => command.stderr.includes('watch=true'));
     expect(command.stderr).to.include(`curl '${String(url)}/apis/widgets.example.com/v1/widgets?page=1&size=10'`);
+  });
+
+  it('serves the console, and prints its URL with the hints, unless --no-console turns it off', async () => {
+    const args = ['serve', '--port', '0', '--database', 'memory:', '--hints'];
+    const on = run(args, { HOMEOSTAT_CONSOLE: 'true' });
+    const { url, plugins } = await on.line('ready');
+    expect(plugins).to.have.nested.property('[0].name', 'console');
+    await eventually(() => on.stderr.includes(`The console: ${String(url)}/console/`));
+    const off = run([...args, '--no-console'], { HOMEOSTAT_CONSOLE: 'true' });
+    expect((await off.line('ready'))['plugins']).to.deep.equal([]);
+    expect(off.stderr).to.not.include('/console/');
   });
 });
 

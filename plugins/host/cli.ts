@@ -1,9 +1,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
+import { addAuthorCommands } from './commands/author-cli.ts';
 import { addPlugin } from './commands/plugin-cli.ts';
 import type { PluginAction } from './commands/plugin-cli.ts';
 import { addUser } from './commands/user-cli.ts';
 import type { UserAction } from './commands/user-cli.ts';
+import { addCompletion } from './client/completion-cli.ts';
+import { addObjectCommands } from './client/verbs/object-cli.ts';
 import { hostVersion } from './text/host-version.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
@@ -24,52 +27,9 @@ export interface CliEnvironment {
  */
 export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
   let exitCode = 0;
-  const program = createProgram({
-    serve: async (flags) => {
-      const { runServe } = await import('./serve/serve.ts');
-      exitCode = await runServe({ flags, environment, exit });
-    },
-    dev: async (flags, folder) => {
-      const { runDev } = await import('./dev/dev-command.ts');
-      exitCode = await runDev({ flags, environment, exit, folder });
-    },
-    new: async (part) => {
-      const { runNew } = await import('./commands/new-command.ts');
-      exitCode = await runNew(part);
-    },
-    export: async (flags) => {
-      const { runExport } = await import('./commands/export-command.ts');
-      exitCode = await runExport({ flags, environment });
-    },
-    import: async (flags, file) => {
-      const { runImport } = await import('./commands/import-command.ts');
-      exitCode = await runImport({ flags, environment, file });
-    },
-    reencrypt: async (flags) => {
-      const { runReencrypt } = await import('./commands/reencrypt-command.ts');
-      exitCode = await runReencrypt({ flags, environment });
-    },
-    kubeconfig: async (flags, options) => {
-      const { runKubeconfig } = await import('./commands/kubeconfig.ts');
-      exitCode = await runKubeconfig({ flags, environment, ...options });
-    },
-    certificate: async (flags, options) => {
-      const { runCertificate } = await import('./commands/certificate-command.ts');
-      exitCode = await runCertificate({ flags, environment, ...options });
-    },
-    audit: async (flags) => {
-      const { runAudit } = await import('./commands/audit-command.ts');
-      exitCode = await runAudit({ flags, environment });
-    },
-    plugin: async (flags, verb, operand) => {
-      const { runPlugin } = await import('./commands/plugin-command.ts');
-      exitCode = await runPlugin({ flags, environment, verb, ...(operand === undefined ? {} : { operand }) });
-    },
-    user: async (flags, verb, name) => {
-      const { runUser } = await import('./commands/user-command.ts');
-      exitCode = await runUser({ flags, environment, verb, name });
-    },
-  });
+  const end = (code: number): void => void (exitCode = code);
+  const program = createProgram(actionsOf({ environment, exit }, end));
+  for (const add of [addObjectCommands, addAuthorCommands, addCompletion]) add(program, environment, end);
   try {
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
@@ -78,6 +38,56 @@ export async function runCli(argv: readonly string[], { environment, exit }: Cli
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
     throw error;
   }
+}
+
+/** Returns what each command does; `end` gets its exit code. */
+function actionsOf({ environment, exit }: CliEnvironment, end: (code: number) => void): Actions {
+  return {
+    serve: async (flags) => {
+      const { runServe } = await import('./serve/serve.ts');
+      end(await runServe({ flags, environment, exit }));
+    },
+    dev: async (flags, folder) => {
+      const { runDev } = await import('./dev/dev-command.ts');
+      end(await runDev({ flags, environment, exit, folder }));
+    },
+    new: async (part) => {
+      const { runNew } = await import('./commands/new-command.ts');
+      end(await runNew(part));
+    },
+    export: async (flags) => {
+      const { runExport } = await import('./commands/export-command.ts');
+      end(await runExport({ flags, environment }));
+    },
+    import: async (flags, file) => {
+      const { runImport } = await import('./commands/import-command.ts');
+      end(await runImport({ flags, environment, file }));
+    },
+    reencrypt: async (flags) => {
+      const { runReencrypt } = await import('./commands/reencrypt-command.ts');
+      end(await runReencrypt({ flags, environment }));
+    },
+    kubeconfig: async (flags, options) => {
+      const { runKubeconfig } = await import('./commands/kubeconfig.ts');
+      end(await runKubeconfig({ flags, environment, ...options }));
+    },
+    certificate: async (flags, options) => {
+      const { runCertificate } = await import('./commands/certificate-command.ts');
+      end(await runCertificate({ flags, environment, ...options }));
+    },
+    audit: async (flags) => {
+      const { runAudit } = await import('./commands/audit-command.ts');
+      end(await runAudit({ flags, environment }));
+    },
+    plugin: async (flags, verb, operand) => {
+      const { runPlugin } = await import('./commands/plugin-command.ts');
+      end(await runPlugin({ flags, environment, verb, ...(operand === undefined ? {} : { operand }) }));
+    },
+    user: async (flags, verb, name) => {
+      const { runUser } = await import('./commands/user-command.ts');
+      end(await runUser({ flags, environment, verb, name }));
+    },
+  };
 }
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -147,7 +157,7 @@ function addServe(program: Command, { serve }: Actions): void {
     .command('serve')
     .description('Serve the API and run plugins until SIGTERM or SIGINT.')
     .addHelpText('after', serveHelp);
-  for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
+  addServeOptions(command);
   command.action(async () => serve(flagsOf(command)));
 }
 
@@ -157,7 +167,7 @@ function addDev(program: Command, { dev }: Actions): void {
     .description('Serve the plugin of a folder, and reload it when one of its files changes.')
     .argument('[folder]', 'of the plugin', '.')
     .addHelpText('after', devHelp);
-  for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
+  addServeOptions(command);
   command.action(async (folder: string) => dev(flagsOf(command), folder));
 }
 
@@ -285,6 +295,12 @@ function addCertificate(program: Command, actions: Actions): void {
   for (const name of ['config', 'database', 'tls', 'tls-dir'] as const)
     command.addOption(flagOf(name, serveOptions[name]));
   command.action(async (options: CertificateFlags) => actions.certificate(flagsOf(command), options));
+}
+
+function addServeOptions(command: Command): void {
+  for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
+  // Its value is that of --console.
+  command.addOption(new Option('--no-console').hideHelp());
 }
 
 /** Repeated flags add up; of any other repeated option, the last one counts. */

@@ -20,7 +20,9 @@ export function widgetModel({ kind = 'Widget', brokenIndex = false }: WidgetOpti
     throw new Error('the index is broken');
   });
   return defineModel({
-    gvk: `widgets.example.com/v1/${kind}`,
+    group: 'widgets.example.com',
+    version: 'v1',
+    kind,
     plural: `${kind.toLowerCase()}s`,
     schema: {
       type: 'object',

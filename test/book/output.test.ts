@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isShown } from './output.ts';
 
 describe('isShown', () => {
-  it('takes a text for what it is, but for spaces in tables', () => {
+  it('compares text exactly, except for spaces in tables', () => {
     expect(isShown('a.b\n', 'a.b\n', '')).to.equal(true);
     expect(isShown('a.b', 'axb', '')).to.equal(false);
     expect(isShown('a', 'a\nb', '')).to.equal(false);
@@ -16,7 +16,7 @@ describe('isShown', () => {
     expect(isShown('a\n…\nd', 'a\nb\nc', '')).to.equal(false);
   });
 
-  it('lets uids, times, revisions and ages be others', () => {
+  it('accepts other uids, times, revisions and ages', () => {
     const shown = '{"uid":"0f1c7d6e-8f0a-4a55-9d0b-3f0d4d1f6c11","resourceVersion":"1","at":"2030-01-01T00:00:00Z"}';
     const printed =
       '{"uid":"1f1c7d6e-8f0a-4a55-9d0b-3f0d4d1f6c12","resourceVersion":"27","at":"2031-01-01T00:00:00.5Z"}';

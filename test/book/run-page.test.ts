@@ -20,13 +20,13 @@ describe('runPage', () => {
       (error: unknown) => (error as Error).message,
     );
 
-  it('goes through a page in one shell', async () => {
+  it('runs a page in one shell', async () => {
     const page =
       '```sh\na=1\n```\n\n```console\n$ echo $a\n1\n```\n\n<!-- sh\necho 2\n-->\n<!-- output -->\n\n```\n2\n```\n';
     expect(await faultOf(page)).to.equal(undefined);
   });
 
-  it('says where a page shows something else than is printed, and both', async () => {
+  it('names the place where a page and the output differ, and shows both', async () => {
     const fault = await faultOf('Text\n\n```console\n$ echo a\na\n$ echo b\nc\n```\n');
     expect(fault).to.match(/^line 6: this is shown:\nc\n\nbut this was printed:\nb\n$/);
   });
@@ -35,13 +35,13 @@ describe('runPage', () => {
     expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
   });
 
-  it('takes a refused request for a failure, and a server that does not start', async () => {
+  it('fails for a refused request, and for a server that does not start', async () => {
     expect(await faultOf('```sh\ncurl http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\ncurl -N http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
   });
 
-  it('does nothing of a page that has fences without a cover', async () => {
+  it('runs nothing of a page with a fence that nothing covers', async () => {
     expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
   });
 });

@@ -19,7 +19,8 @@ const stepTimeoutMs = 30_000;
 export const noKubectl = 'skipped, as there is no kubectl';
 
 // As typed in a terminal, with these differences: programs of npx are on the PATH; a server continues in the
-// background once it is ready, and the next one replaces it; `homeostat plugin` uses that server; a watch ends after
+// background once it is ready, and the next one replaces it; `homeostat plugin` and the commands for
+// objects use that server; a watch ends after
 // its first line; a refused request is a failure.
 const functions = `
 exec 2>&1
@@ -28,7 +29,8 @@ homeostat() {
   case "$1 $*" in
     serve*) ;;
     *--server*) command homeostat "$@"; return ;;
-    plugin*) command homeostat "$@" --server "http://127.0.0.1:$HOMEOSTAT_PORT"; return ;;
+    plugin*|get*|watch*|describe*|create*|apply*|edit*|patch*|delete*|wait*|explain*|api-resources*|events*)
+      command homeostat "$@" --server "http://127.0.0.1:$HOMEOSTAT_PORT"; return ;;
     *) command homeostat "$@"; return ;;
   esac
   stop_server

@@ -10,7 +10,7 @@ describe('planPage', () => {
     expect(problems.map((problem) => problem.split(':')[0])).to.deep.equal(['line 3', 'line 7', 'line 11', 'line 15']);
   });
 
-  it('leaves out what is not run only for a reason', () => {
+  it('leaves out a fence only when its comment gives a reason', () => {
     expect(planPage(`<!-- not run: it is a drawing -->\n\n${fence('', 'x')}`).problems).to.deep.equal([]);
     const { problems } = planPage(`<!-- not run -->\n\n${fence('sh', 'x')}`);
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
@@ -40,7 +40,7 @@ describe('planPage', () => {
     expect(steps).to.deep.equal([]);
   });
 
-  it('tells the input of a session from its output', () => {
+  it('separates the input of a session from its output', () => {
     const { steps } = planPage(fence('console', "$ echo 'a\n> b'\na\nb\n$ true\n$ echo c\nc"));
     expect(steps).to.deep.equal([
       { kind: 'shell', line: 2, script: "echo 'a\nb'\n", mayFail: true },

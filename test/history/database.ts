@@ -2,17 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MysqlTestDatabase } from '../support/mysql-server.ts';
+import { startEtcd } from '../support/etcd-cluster.ts';
+import type { EtcdCluster } from '../support/etcd-cluster.ts';
 import { TestDatabase } from '../support/postgres-server.ts';
 
 /** A fresh database for one run. */
 export interface HistoryDatabase {
   readonly url: string;
-  /** The server of the database; a file has none. */
+  /** The members that keep the database, if there are several. */
+  readonly cluster?: EtcdCluster;
+  /** The server of the database, if there is one. */
   readonly server: { endSessions(clientPorts?: readonly number[]): Promise<void> } | undefined;
   drop(): Promise<void>;
 }
 
-export type Engine = 'sqlite' | 'postgres' | 'mysql';
+export type Engine = 'sqlite' | 'postgres' | 'mysql' | 'etcd';
 
 /** Skips the tests if there is no such server. */
 export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
@@ -20,6 +24,10 @@ export async function createDatabase(engine: Engine, context: Mocha.Context): Pr
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));
     const drop = (): Promise<void> => rm(directory, { recursive: true });
     return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
+  }
+  if (engine === 'etcd') {
+    const cluster = await startEtcd(context);
+    return { url: cluster.url('/history'), cluster, server: undefined, drop: () => cluster.stop() };
   }
   const server = await (engine === 'postgres' ? TestDatabase.create(context) : MysqlTestDatabase.create(context));
   return { url: server.url, server, drop: () => server.drop() };

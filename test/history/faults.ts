@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EtcdCluster } from '../support/etcd-cluster.ts';
 import type { HistoryDatabase } from './database.ts';
 import { pick } from './random.ts';
 import type { Replica } from './replica.ts';
@@ -11,8 +12,22 @@ import type { Watcher } from './watcher.ts';
  * - `cutDatabase`: a replica's connections to the database break, and new ones are refused for a while
  * - `stallDatabase`: these connections pass nothing on for a while
  * - `slowWatchers`: watchers do not read for a second or so
+ * - `killMember`: SIGKILL of a member of the database's cluster, often its leader, and a new process after a while
+ * - `pauseMember`: SIGSTOP of a member
+ * - `cutMember`: a member and the others no longer reach each other
+ * - `slowMembers`: the members' data to each other take 50 ± 30 ms
  */
-export type Fault = 'kill' | 'pause' | 'endSessions' | 'cutDatabase' | 'stallDatabase' | 'slowWatchers';
+export type Fault =
+  | 'kill'
+  | 'pause'
+  | 'endSessions'
+  | 'cutDatabase'
+  | 'stallDatabase'
+  | 'slowWatchers'
+  | 'killMember'
+  | 'pauseMember'
+  | 'cutMember'
+  | 'slowMembers';
 
 export interface FaultTargets {
   readonly database: HistoryDatabase;
@@ -24,6 +39,7 @@ interface Injection extends FaultTargets {
   readonly replica: Replica;
   /** Between a fifth of a second and one and a half. */
   readonly lastingMs: number;
+  readonly random: () => number;
 }
 
 /** Each function resolves when its fault is over. */
@@ -56,7 +72,39 @@ const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> =
     await delay(lastingMs);
     for (const watcher of watchers) watcher.resume();
   },
+  async killMember({ database: { cluster }, lastingMs, random }) {
+    const member = await memberOf(cluster, random);
+    await cluster?.kill(member);
+    await delay(lastingMs);
+    cluster?.start(member);
+    await cluster?.ready([member]);
+  },
+  async pauseMember({ database: { cluster }, lastingMs, random }) {
+    const member = await memberOf(cluster, random);
+    member.process?.kill('SIGSTOP');
+    await delay(2 * lastingMs);
+    member.process?.kill('SIGCONT');
+  },
+  async cutMember({ database: { cluster }, lastingMs, random }) {
+    await cluster?.isolate(await memberOf(cluster, random));
+    await delay(2 * lastingMs);
+    cluster?.heal();
+  },
+  async slowMembers({ database: { cluster }, lastingMs, random }) {
+    cluster?.slowDown(() => 20 + 60 * random());
+    await delay(lastingMs);
+    cluster?.heal();
+  },
 };
+
+/** Every other time the leader. */
+async function memberOf(
+  cluster: EtcdCluster | undefined,
+  random: () => number,
+): Promise<EtcdCluster['members'][number]> {
+  if (cluster === undefined) throw new TypeError('the database has no cluster');
+  return random() < 0.5 ? cluster.leader() : pick(random, cluster.members);
+}
 
 /** One fault after the other, with pauses in which the service recovers; the first at once. Returns how many there were. */
 export async function injectFaults(
@@ -67,7 +115,7 @@ export async function injectFaults(
   while (!signal.aborted) {
     await delay(200 + 600 * random());
     const [kind, replica] = [pick(random, kinds), pick(random, targets.replicas)];
-    await faults[kind]({ ...targets, replica, lastingMs: 200 + 1300 * random() });
+    await faults[kind]({ ...targets, replica, lastingMs: 200 + 1300 * random(), random });
     count += 1;
   }
   return count;

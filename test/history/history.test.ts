@@ -35,6 +35,12 @@ const setups = {
   oneOnPostgres: { title: 'one server on PostgreSQL', engine: 'postgres', replicas: 1, faults: databaseFaults },
   threeOnPostgres: { title: 'three replicas on PostgreSQL', engine: 'postgres', replicas: 3, faults: databaseFaults },
   threeOnMysql: { title: 'three replicas on MariaDB', engine: 'mysql', replicas: 3, faults: databaseFaults },
+  threeOnEtcd: {
+    title: 'three replicas on etcd',
+    engine: 'etcd',
+    replicas: 3,
+    faults: ['kill', 'pause', 'slowWatchers', 'killMember', 'pauseMember', 'cutMember', 'slowMembers'],
+  },
 } satisfies Record<string, Setup>;
 
 const durationMs = 1000 * Number(process.env['HOMEOSTAT_HISTORY_SECONDS'] ?? 6);
@@ -74,6 +80,7 @@ checkSetup(setups.oneOnSqlite);
 checkSetup(setups.oneOnPostgres);
 checkSetup(setups.threeOnPostgres);
 checkSetup(setups.threeOnMysql);
+checkSetup(setups.threeOnEtcd);
 
 describe('the history of servers with a planted bug [slow]', () => {
   /**

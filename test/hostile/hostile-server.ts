@@ -17,6 +17,16 @@ export interface HostileServerCalls {
   /** Changes each of the first objects of {@link fill}. */
   change(count: number): Promise<void>;
   reindex(): Promise<void>;
+  /** Runs an informer of the objects of {@link fill}, as a plugin; resolves when it has them all. */
+  follow(): Promise<void>;
+  /** Adds another index to the informer of {@link follow}, and asks it once it is filled. */
+  indexFollowed(): Promise<void>;
+  /** Gives the plugin the permission to follow, or takes it. Counts from the next change of a role on. */
+  permitFollowing(isPermitted: boolean): void;
+  /** Resolves when the informer follows the kind again. */
+  whenFollowed(): Promise<void>;
+  /** Ends the informer. */
+  unfollow(): Promise<void>;
 }
 
 const thingIndexes = ['spec.weight', 'spec.name'];
@@ -84,6 +94,37 @@ async function reindex(): Promise<void> {
   await server.whenReady(thing);
 }
 
+let isPermitted = true;
+const follower = server.createPluginClient('follower', { permits: () => isPermitted, cureOf: () => '' });
+const followed = follower.informer(thing);
+const following = new AbortController();
+let run: Promise<void> = Promise.resolve();
+let indexes = 0;
+
+/** Until the informer has something: its changes come in turns of their own. */
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+function follow(): Promise<void> {
+  run = followed.run(following.signal);
+  return until(() => followed.hasSynced());
+}
+
+async function indexFollowed(): Promise<void> {
+  indexes += 1;
+  const name = `app-${indexes}`;
+  followed.addIndex(name, ({ metadata }) => [metadata.labels?.['app'] ?? '']);
+  await followed.whenIndexed();
+  if (followed.byIndex(name, 'app-5').length === 0) throw new Error('the index is empty');
+}
+
+async function whenFollowed(): Promise<void> {
+  const name = `seen-${indexes}-${changes}-${process.hrtime.bigint()}`;
+  await server.client.create(thing, newThing(name, {}, { namespace: 'default' }) as never);
+  await until(() => followed.get({ name, namespace: 'default' }) !== undefined);
+}
+
 function heldBytes(): Promise<number> {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
@@ -98,6 +139,14 @@ const calls: HostileServerCalls = {
   fill,
   change,
   reindex,
+  follow,
+  indexFollowed,
+  permitFollowing: (permitted: boolean) => void (isPermitted = permitted),
+  whenFollowed,
+  unfollow: () => {
+    following.abort();
+    return run;
+  },
 };
 
 interface Call {
@@ -114,6 +163,7 @@ process.on('message', ({ id, name, argument }: Call) => {
 });
 process.on('disconnect', () => {
   probe.stop();
+  following.abort();
   void server.stop();
 });
 process.send?.({ id: 0 });

@@ -337,7 +337,18 @@ const reads: readonly LargeRequest[] = [
     before: (object) => [create({ any: maps(5, 'v') })(object)],
     request: (object) => get('/<name>', table)(object),
   },
+  {
+    name: 'a large ConfigMap as a Table',
+    before: (object) => [post(JSON.stringify(largeConfigMap(object)), 'application/json', configMaps)],
+    request: (object) => ({ method: 'GET', path: `${configMaps}/${object}`, headers: { accept: table } }),
+  },
 ];
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+
+function largeConfigMap(name: string): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: fields(maxFields - 10, 'x'.repeat(60)) };
+}
 
 /** Requests for all objects of a kind. */
 export const listRequests: readonly LargeRequest[] = [

@@ -44,7 +44,7 @@ describe('kubectl watches [slow]', () => {
     expect(rows.filter((row) => !row.startsWith('bob'))).to.deep.equal([]);
   });
 
-  it('get --watch-only prints what changes alone [compat watch]', async () => {
+  it('get --watch-only prints only the changes [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
     // Only a change shows that it already watches.
     let isSettled = false;
@@ -85,7 +85,7 @@ describe('kubectl watches [slow]', () => {
     expect((await kubectl.run('wait', '--for=delete', 'ps/cat', '--timeout=5s')).exit).to.equal(0);
   });
 
-  it('wait that is in vain ends by its timeout [compat wait]', async () => {
+  it('wait ends by its timeout when nothing happens [compat wait]', async () => {
     const { exit, stderr } = await kubectl.run('wait', '--for=jsonpath={.spec.gender}=X', 'ps/ann', '--timeout=100ms');
     expect([exit, stderr]).to.deep.equal([1, 'error: timed out waiting for the condition on persons/ann\n']);
   });

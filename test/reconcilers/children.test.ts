@@ -1,7 +1,6 @@
 import { controller, on } from 'homeostat';
-import type { ReconcileContext } from 'homeostat';
+import type { FromModel, ReconcileContext } from 'homeostat';
 import { expect } from 'chai';
-import type { FromModel } from './from-model.ts';
 import { runControllers, transports } from './both-clients.ts';
 import { Note, Team, Worker } from './models.ts';
 

@@ -1,7 +1,6 @@
 import { controller } from 'homeostat';
-import type { Model, ReconcileContext } from 'homeostat';
+import type { FromModel, Model, ReconcileContext } from 'homeostat';
 import { expect } from 'chai';
-import type { FromModel } from './from-model.ts';
 import { runControllers, transports } from './both-clients.ts';
 import type { Running, Transport } from './both-clients.ts';
 import { Note, Team } from './models.ts';

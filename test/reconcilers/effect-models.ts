@@ -13,29 +13,3 @@ export const Machine = defineModel({
     },
   } as const,
 });
-
-/** The records, as an administrator sees them. */
-export const ExternalEffect = defineModel({
-  gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',
-  plural: 'externaleffects',
-  scope: 'Namespaced',
-  schema: {
-    type: 'object',
-    properties: {
-      spec: {
-        type: 'object',
-        required: ['controller', 'effect', 'key'],
-        properties: { controller: { type: 'string' }, effect: { type: 'string' }, key: { type: 'string' } },
-      },
-      status: {
-        type: 'object',
-        properties: {
-          completionTime: { type: 'string' },
-          expirationTime: { type: 'string' },
-          result: { type: 'string' },
-        },
-      },
-    },
-    required: ['spec'],
-  } as const,
-});

@@ -1,8 +1,7 @@
 import { controller, generationChanged, labelsChanged, on, or, owned } from 'homeostat';
-import type { ControllerOptions, MappedKeys, ReconcileContext } from 'homeostat';
+import type { ControllerOptions, FromModel, MappedKeys, ReconcileContext } from 'homeostat';
 import { createTestKit, eventually, FakeClock, startTestServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import type { FromModel } from './from-model.ts';
 import { runControllers, transports } from './both-clients.ts';
 import type { Running, Transport } from './both-clients.ts';
 import { Team, Worker } from './models.ts';

@@ -1,13 +1,13 @@
+import { externalEffectModel } from '@homeostat/controller-runtime/api';
 import { createManager } from '@homeostat/controller-runtime';
 import { controller, defineModel } from 'homeostat';
-import type { Client, ReconcileContext } from 'homeostat';
+import type { Client, FromModel, ReconcileContext } from 'homeostat';
 import { eventually, FakeClock, startTestServer } from 'homeostat/testing';
 import { isFormerLeader } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { runControllers, transports } from './both-clients.ts';
-import { ExternalEffect, Machine } from './effect-models.ts';
+import { Machine } from './effect-models.ts';
 import { FakeProvider } from './fake-provider.ts';
-import type { FromModel } from './from-model.ts';
 
 type MachineRun = ReconcileContext<FromModel<typeof Machine>>;
 
@@ -60,14 +60,14 @@ for (const transport of transports) {
       await eventually(
         async () => (await at.client.get(Machine, 'a', { namespace: 'team' })).metadata.deletionTimestamp,
       );
-      expect((await at.client.list(ExternalEffect)).items).to.have.length(1);
+      expect((await at.client.list(externalEffectModel)).items).to.have.length(1);
       ready.open();
       await eventually(
         async () =>
           (await at.client.list(Namespace)).items.find(({ metadata }) => metadata.name === 'team') === undefined,
       );
       expect(last).to.deep.equal([...provider.things.values()]);
-      expect((await at.client.list(ExternalEffect)).items).to.deep.equal([]);
+      expect((await at.client.list(externalEffectModel)).items).to.deep.equal([]);
       await at.stop();
     });
   });
@@ -116,7 +116,7 @@ describe('external effects of a former leader', () => {
     await eventually(() => errors.length === 2);
     expect(errors.every(isFormerLeader)).to.equal(true);
     expect([...provider.things.values()].map(({ owner }) => owner)).to.deep.equal(['early']);
-    const { items } = await server.client.list(ExternalEffect);
+    const { items } = await server.client.list(externalEffectModel);
     expect(items.map(({ spec: { key }, status }) => [key, status])).to.deep.equal([[provider.created[0], undefined]]);
     stop.abort();
     await running;

@@ -1,13 +1,13 @@
+import { externalEffectModel } from '@homeostat/controller-runtime/api';
 import { controller, defineModel } from 'homeostat';
-import type { Client, ReconcileContext } from 'homeostat';
+import type { Client, FromModel, ReconcileContext } from 'homeostat';
 import type { ApiObject } from 'homeostat';
 import { checkConvergence, eventually } from 'homeostat/testing';
 import { expect } from 'chai';
 import { runControllers, transports } from './both-clients.ts';
 import type { Running, Transport } from './both-clients.ts';
-import { ExternalEffect, Machine } from './effect-models.ts';
+import { Machine } from './effect-models.ts';
 import { FakeProvider } from './fake-provider.ts';
-import type { FromModel } from './from-model.ts';
 
 /** A kind without namespaces. */
 const Region = defineModel({
@@ -58,7 +58,7 @@ async function touch(at: Running, size: string): Promise<void> {
 const hasNoRecords = (at: Running): Promise<boolean> =>
   eventually(async () => (await recordsOf(at.client)).length === 0);
 
-const recordsOf = async (client: Client) => (await client.list(ExternalEffect)).items;
+const recordsOf = async (client: Client) => (await client.list(externalEffectModel)).items;
 
 for (const transport of transports) {
   describe(`an external effect of a run, ${transport}`, () => {
@@ -251,7 +251,7 @@ for (const transport of transports) {
         // As after a crash between the effect and its result.
         const [record] = await recordsOf(at.client);
         await at.client.patch(
-          ExternalEffect,
+          externalEffectModel,
           record?.metadata.name ?? '',
           { type: 'merge', patch: { status: null } },
           { namespace, subresource: 'status' },

@@ -1,11 +1,10 @@
 import { createManager } from '@homeostat/controller-runtime';
 import { controller, terminal } from 'homeostat';
-import type { ControllerOptions, ReconcileContext, ReconcileResult } from 'homeostat';
+import type { ControllerOptions, FromModel, ReconcileContext, ReconcileResult } from 'homeostat';
 import { checkConvergence, FakeClock, startTestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { runControllers, transports } from './both-clients.ts';
 import type { Running, Transport } from './both-clients.ts';
-import type { FromModel } from './from-model.ts';
 import { Team, Worker } from './models.ts';
 
 type TeamObject = FromModel<typeof Team>;
@@ -24,8 +23,11 @@ interface Scheduled extends Running {
   to(time: string): Promise<void>;
 }
 
+/** Days of fake time over HTTP cost seconds, and the rules of slots are the same with either client. */
+const tierOf = (transport: Transport): string => (transport === 'over HTTP' ? ' [slow]' : '');
+
 for (const transport of transports) {
-  describe(`a schedule, ${transport}`, () => {
+  describe(`a schedule, ${transport}${tierOf(transport)}`, () => {
     it('runs each object at its slots, with the slot and the reason, and once for each', async () => {
       const reasons: string[] = [];
       const at = await runTeams(transport, { schedule: '0 3 * * *' }, ({ scheduled, reasons: given }) => {
@@ -330,7 +332,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('comes to the same end whatever fault meets its requests', async () => {
+  it('has the same result, whichever fault meets its requests [slow]', async () => {
     await checkConvergence({
       models: [Team, Worker],
       controllers: () => [

@@ -15,7 +15,7 @@ export interface PackedPackage {
 
 /** Packs the published packages, from their build, into a folder. */
 export async function packPackages(folder: string): Promise<readonly PackedPackage[]> {
-  const workspaces = ['controller-runtime', 'apiserver', 'plugins/create-homeostat', 'plugins/host'];
+  const workspaces = ['controller-runtime', 'apiserver', 'plugins/create-homeostat', 'plugins/console', 'plugins/host'];
   const flags = workspaces.flatMap((path) => ['-w', path]);
   const { stdout } = await execute(
     'npm',

@@ -1,13 +1,13 @@
 import { isConflict, isNotFound } from '@homeostat/controller-runtime/api';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { clusterRoleKind } from '../../builtin/rbac-kinds.ts';
-import type { RoleObject } from '../../builtin/rbac-objects.ts';
+import type { RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import { WorkLoop } from '../../controllers/work-loop.ts';
 import type { Revisions } from '../../registry/history/revisions.ts';
 import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { PolicyRule } from '../../builtin/rbac-objects.ts';
+import type { PolicyRule } from '../../builtin/objects/rbac-objects.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 export interface RuleCollectorParts {

@@ -1,4 +1,4 @@
-import type { PolicyRule, RoleRef, Subject } from '../../builtin/rbac-objects.ts';
+import type { PolicyRule, RoleRef, Subject } from '../../builtin/objects/rbac-objects.ts';
 import { fullAuthority } from '../masters.ts';
 
 /** A ClusterRole that every server has. */
@@ -19,6 +19,9 @@ export interface DefaultBinding {
 
 const group = 'rbac.authorization.k8s.io';
 const core = '';
+
+/** The group of the kinds that show what controllers do. */
+const controllers = 'controllers.homeostat.internal';
 
 const read = ['get', 'list', 'watch'] as const;
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'] as const;
@@ -73,7 +76,7 @@ export const defaultRoles: readonly DefaultRole[] = [
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
       // The documentation shows what discovery tells; the assets of plugins are pages, without data of users.
-      paths('/docs', '/docs/*', '/plugins/*'),
+      paths('/console', '/console/*', '/docs', '/docs/*', '/plugins/*'),
     ],
   },
   {
@@ -89,6 +92,19 @@ export const defaultRoles: readonly DefaultRole[] = [
     rules: [paths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks')],
   },
   { name: 'system:monitoring', rules: [paths(...health, ...health.map((path) => `${path}/*`), '/metrics')] },
+  // Not a part of `view`: records show values of objects that their readers may not be allowed to read.
+  {
+    name: 'system:controllers-viewer',
+    rules: [rule(read, controllers, ['controllers', 'controllers/status', 'runs'])],
+  },
+  {
+    name: 'system:controllers-reporter',
+    rules: [
+      rule(['create'], controllers, ['runs']),
+      rule(['create', 'get', 'update'], controllers, ['controllers']),
+      rule(['update'], controllers, ['controllers/status']),
+    ],
+  },
   {
     name: 'system:auth-delegator',
     rules: [

@@ -1,5 +1,5 @@
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from '../../builtin/rbac-kinds.ts';
-import type { BindingObject, RoleObject } from '../../builtin/rbac-objects.ts';
+import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import type { Entry } from '../../index/entry.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';

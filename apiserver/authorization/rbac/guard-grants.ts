@@ -1,7 +1,7 @@
 import { ApiError, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { clusterRoleKind, isBindingKind, roleKind } from '../../builtin/rbac-kinds.ts';
-import type { BindingObject, RoleObject } from '../../builtin/rbac-objects.ts';
+import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { notFound, resourceName } from '../../registry/object/resource-errors.ts';

@@ -1,7 +1,7 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { NewObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { clusterRoleBindingKind, clusterRoleKind } from '../../builtin/rbac-kinds.ts';
-import type { BindingObject, RoleObject } from '../../builtin/rbac-objects.ts';
+import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import { covers } from '../cover-rules.ts';
 import type { DefaultBinding, DefaultRole } from './default-roles.ts';
 

@@ -1,7 +1,7 @@
 import { isAlreadyExists, isConflict, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor, NewObject } from '@homeostat/controller-runtime/api';
 import { clusterRoleBindingKind, clusterRoleKind } from '../../builtin/rbac-kinds.ts';
-import type { BindingObject, RoleObject } from '../../builtin/rbac-objects.ts';
+import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import { RuleCollector } from './collect-rules.ts';
@@ -9,7 +9,7 @@ import type { RuleCollectorParts } from './collect-rules.ts';
 import { defaultBindings, defaultRoles } from './default-roles.ts';
 import { newBinding, newRole, repairedBinding, repairedRole } from './repair-roles.ts';
 
-const asService = { writer: 'service', fieldManager: 'homeostat' } as const;
+const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /** Several replicas may repair an object at the same time; each then looks again. */
 const maxTries = 5;

@@ -29,6 +29,9 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
+/** A function counts as a class: declarations tell the two apart. */
+export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
+
 // A symbol of the global registry, since a plugin may bring a second copy of this package.
 const controllerSymbol = Symbol.for('homeostat.restController');
 
@@ -65,8 +68,8 @@ export function readMethods(cls: AnyClass): ReadonlyMap<string, readonly MethodM
 function ancestorsOf(cls: AnyClass): readonly AnyClass[] {
   const chain: AnyClass[] = [];
   let next: unknown = cls;
-  while (typeof next === 'function' && next !== Function.prototype) {
-    chain.unshift(next as unknown as AnyClass);
+  while (isClass(next) && next !== Function.prototype) {
+    chain.unshift(next);
     next = Object.getPrototypeOf(next);
   }
   return chain;

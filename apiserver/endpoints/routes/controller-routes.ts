@@ -1,4 +1,4 @@
-import { readDeclaration, readMethods } from './controller-metadata.ts';
+import { isClass, readDeclaration, readMethods } from './controller-metadata.ts';
 import type { AnyClass, MappingOptions, MethodMapping } from './controller-metadata.ts';
 import { checkVariables, parsePattern } from './path-pattern.ts';
 import { accept, contentType } from './predicates.ts';
@@ -28,15 +28,18 @@ export function readController(target: unknown): Controller | undefined {
   return {
     className: cls.name,
     apiVersion: declared.apiVersion,
-    routes: () => routesOf(cls, declared.mapping ?? '', typeof target === 'function' ? construct(cls) : target),
+    routes: () => {
+      const instance = typeof target === 'object' && target !== null ? target : construct(cls);
+      return routesOf(cls, declared.mapping ?? '', instance);
+    },
   };
 }
 
 function classOf(target: unknown): AnyClass | undefined {
-  if (typeof target === 'function') return target as unknown as AnyClass;
+  if (isClass(target)) return target;
   if (typeof target !== 'object' || target === null) return undefined;
   const { constructor } = target;
-  return typeof constructor === 'function' ? (constructor as unknown as AnyClass) : undefined;
+  return isClass(constructor) ? constructor : undefined;
 }
 
 function construct(cls: AnyClass): object {
@@ -45,11 +48,11 @@ function construct(cls: AnyClass): object {
   return new (cls as unknown as new () => object)();
 }
 
-function routesOf(cls: AnyClass, mapping: string, instance: unknown): readonly RouteDefinition[] {
+function routesOf(cls: AnyClass, mapping: string, instance: object): readonly RouteDefinition[] {
   return [...readMethods(cls)].flatMap(([name, mappings]) =>
     mappings.map((each) => {
       try {
-        return createRoute(each, { mapping, name, instance: instance as Methods });
+        return createRoute(each, { mapping, name, instance });
       } catch (cause) {
         throw new TypeError(`${cls.name}.${name}: ${cause instanceof Error ? cause.message : String(cause)}`, {
           cause,
@@ -59,12 +62,10 @@ function routesOf(cls: AnyClass, mapping: string, instance: unknown): readonly R
   );
 }
 
-type Methods = Readonly<Record<string, (request: unknown) => unknown>>;
-
 interface Place {
   readonly mapping: string;
   readonly name: string;
-  readonly instance: Methods;
+  readonly instance: object;
 }
 
 function createRoute({ method, options }: MethodMapping, { mapping, name, instance }: Place): RouteDefinition {
@@ -75,8 +76,12 @@ function createRoute({ method, options }: MethodMapping, { mapping, name, instan
   return Object.freeze({ kind: 'route', method, segments, predicate: predicateOf(options), handler, options });
 }
 
-function handlerOf(instance: Methods, name: string, { body }: MappingOptions): HandlerFunction {
-  const call = (request: unknown): unknown => (instance[name] as Methods[string]).call(instance, request);
+function handlerOf(instance: object, name: string, { body }: MappingOptions): HandlerFunction {
+  const call = (request: unknown): unknown => {
+    const method: unknown = Reflect.get(instance, name);
+    if (typeof method !== 'function') throw new TypeError(`${name} is no longer a method`);
+    return Reflect.apply(method, instance, [request]);
+  };
   if (body === undefined) return (request) => answerOf(call(request));
   return async (request) => {
     await request.json(body);

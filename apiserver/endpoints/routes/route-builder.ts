@@ -101,9 +101,9 @@ export class RouteBuilder {
   /** Adds a handler for errors of the routes: for all, or for those that a function selects. It gets no errors of predicates. */
   onError(answer: ErrorFunction): this;
   onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
-  onError(first: ErrorFunction | ((error: unknown) => boolean), second?: ErrorFunction): this {
-    if (second === undefined) return this.filter(errorFilter(() => true, first as ErrorFunction));
-    return this.filter(errorFilter(first as (error: unknown) => boolean, second));
+  onError(...args: [ErrorFunction] | [(error: unknown) => boolean, ErrorFunction]): this {
+    if (args.length === 1) return this.filter(errorFilter(() => true, args[0]));
+    return this.filter(errorFilter(...args));
   }
 
   /** Returns the router; routes that are added to the builder later are not part of it. */

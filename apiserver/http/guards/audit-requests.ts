@@ -91,6 +91,10 @@ export class RequestAuditor {
     const isReceived = stage === 'RequestReceived';
     const hasBodies = !isReceived && decision.level !== 'Metadata';
     const bodies = hasBodies ? bodiesOf(context, { attributes, decision, body: notes.body, response }) : undefined;
+    const { user, impersonatedUser } = usersOf(context, notes);
+    const { requestObject, responseObject } = bodies ?? {};
+    const annotations =
+      bodies?.annotations === undefined ? notes.annotations : { ...notes.annotations, ...bodies.annotations };
     return {
       level: decision.level,
       stage,
@@ -100,14 +104,16 @@ export class RequestAuditor {
       address: this.#proxies.addressOf(context),
       attributes,
       createdName: createdName(context, response),
-      ...usersOf(context, notes),
+      user,
+      impersonatedUser,
       decision: isReceived ? undefined : notes.decision,
       receivedMs,
       stageMs: isReceived ? receivedMs : clock.now(),
       latencyMs: clock.monotonicMs() - sinceMs,
       response,
-      ...bodies,
-      annotations: { ...notes.annotations, ...bodies?.annotations },
+      requestObject,
+      responseObject,
+      annotations,
     };
   }
 }

@@ -103,7 +103,10 @@ function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo)
   };
 }
 
-/** Adds the groups that Kubernetes adds: those of a service account that names none, and whether the user is known. */
+/**
+ * Adds the groups that Kubernetes adds: the groups of service accounts, for a service account without any, and
+ * `system:authenticated` or `system:unauthenticated`.
+ */
 function withKnownGroups(username: string, given: readonly string[]): readonly string[] {
   const [, namespace] = serviceAccountForm.exec(username) ?? [];
   const isAccount = namespace !== undefined && given.length === 0;

@@ -36,11 +36,17 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 /** Adds the name that a field selector requires; and to a Namespace, as in Kubernetes, the namespace that it is. */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;
+  if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
   // A role in a namespace can give permissions on the namespace.
   if (name !== undefined)
     return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
   return selected === undefined ? asked : { ...asked, name: selected };
+}
+
+/** True for what tells about an object: a user who may get the object may read it. */
+function isOfObject({ subresource }: ResourceAttributes): boolean {
+  return subresource === 'history' || subresource === 'explanation';
 }
 
 /**

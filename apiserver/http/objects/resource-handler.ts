@@ -1,4 +1,4 @@
-import type { Clock, ObjectKey, Status } from '@homeostat/controller-runtime/api';
+import type { Clock, ObjectKey, Status, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
@@ -31,7 +31,12 @@ import { isWatchRequest } from '../request/request-verb.ts';
 import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import { subresourcesOf, verbsOf } from '../request/verbs.ts';
+import { sendProtobufList } from '../response/protobuf-list.ts';
 import { sendBytes, setWarnings, setYaml } from '../response/responses.ts';
+import { ExplanationHandler } from './explanation-handler.ts';
+import type { ExplanationHandlerParts } from './explanation-handler.ts';
+import { HistoryHandler, asksForRevision } from './history-handler.ts';
+import type { HistoryHandlerParts } from './history-handler.ts';
 import { PasswordHandler } from './password-handler.ts';
 import type { PasswordHandlerParts } from './password-handler.ts';
 import { ScaleHandler } from './scale-handler.ts';
@@ -40,7 +45,11 @@ import type { TokenRequestParts } from './token-request-handler.ts';
 import type { WatchHandler } from '../watch/watch-handler.ts';
 
 export interface ResourceHandlerParts
-  extends Pick<PasswordHandlerParts, 'people'>, Pick<TokenRequestParts, 'accountIssuer'> {
+  extends
+    Pick<PasswordHandlerParts, 'people'>,
+    Pick<TokenRequestParts, 'accountIssuer'>,
+    Pick<ExplanationHandlerParts, 'table'>,
+    HistoryHandlerParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly watches: WatchHandler;
@@ -61,6 +70,9 @@ interface Call {
 
 const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 
+/** The same for kinds that have a message of protobuf. */
+const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
+
 /** The patch types of objects. `readPatch` does not read the body of an apply. */
 const objectPatchTypes = [...patchTypes, applyType];
 
@@ -73,12 +85,18 @@ export class ResourceHandler {
   readonly #scales: ScaleHandler;
   readonly #passwords: PasswordHandler;
   readonly #tokens: TokenRequestHandler;
+  readonly #history: HistoryHandler;
+  readonly #explanations: ExplanationHandler;
+  /** The formats of each kind that was asked for. */
+  readonly #formats = new WeakMap<ModelDescriptor, readonly ResponseFormat[]>();
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
     this.#scales = new ScaleHandler(parts.registry, parts.bodies);
     this.#passwords = new PasswordHandler(parts);
     this.#tokens = new TokenRequestHandler(parts);
+    this.#history = new HistoryHandler(parts);
+    this.#explanations = new ExplanationHandler(parts);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -89,6 +107,9 @@ export class ResourceHandler {
     // Checked first: a client that cannot read the response must not cause a write.
     const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
     if (path.name === undefined) return this.#onCollection(call);
+    if (path.subresource === 'history') return this.#history.handle({ context, resource, key: keyAt(path, path.name) });
+    if (path.subresource === 'explanation')
+      return this.#explanations.handle({ context, resource, key: keyAt(path, path.name) });
     if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
     const key = keyAt(path, path.name);
     const { scale } = resource.model;
@@ -102,7 +123,12 @@ export class ResourceHandler {
 
   #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
     const isList = path.name === undefined && context.method !== 'POST';
-    return readView(context, { model, formats: objectFormats, isList, clock: this.#parts.clock });
+    let formats = this.#formats.get(model);
+    if (formats === undefined) {
+      formats = messageOf(model) === undefined ? objectFormats : typedFormats;
+      this.#formats.set(model, formats);
+    }
+    return readView(context, { model, formats, isList, clock: this.#parts.clock });
   }
 
   #onCollection(call: Call): Promise<void> | void {
@@ -132,6 +158,10 @@ export class ResourceHandler {
 
   async #get(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
+    if (asksForRevision(context)) {
+      const former = await this.#history.exactState({ context, resource, key });
+      return this.#sendObject(call, former.bytes);
+    }
     const entry = await this.#parts.registry.get(
       resource,
       key,
@@ -148,7 +178,7 @@ export class ResourceHandler {
     const request = resourceVersion === undefined ? asked : { ...asked, resourceVersion };
     const list = await this.#parts.lister.list(resource, withNamespace(path, request));
     this.#parts.memory.hold(context, memoryOf(list));
-    this.#sendList(call, list);
+    await this.#sendList(call, list);
   }
 
   async #create(call: Call): Promise<void> {
@@ -226,7 +256,7 @@ export class ResourceHandler {
     if (!this.#mayList(call)) return sendBytes(context, deletedCollection(resource), call.format);
     // Deleted objects have left memory, and perhaps the history as well.
     this.#parts.memory.count(context, bytesOf(entries));
-    this.#sendList(call, list, () => undefined);
+    await this.#sendList(call, list, () => undefined);
   }
 
   /** A user who may only delete must not read by a dry run. */
@@ -248,8 +278,14 @@ export class ResourceHandler {
     return yaml instanceof Promise ? yaml.then((text) => setYaml(context, text)) : setYaml(context, yaml);
   }
 
-  #sendList({ context, format, view }: Call, list: ListPage, check = (): void => list.checkKept()): void {
+  #sendList(
+    { context, format, view }: Call,
+    list: ListPage,
+    check = (): void => list.checkKept(),
+  ): void | Promise<void> {
+    const { memory } = this.#parts;
     const { entries } = list;
+    if (format === 'protobuf') return sendProtobufList(context, { head: { ...list.envelope() }, entries, memory });
     if (view === undefined && format !== 'yaml')
       return sendStoredList(context, { head: list.envelope(), field: 'items', entries, check });
     const shown = view?.ofList(list.envelope()) ?? ({ head: list.envelope(), field: 'items' } as const);

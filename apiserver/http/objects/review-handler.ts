@@ -3,7 +3,7 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
 import { messageOf } from '../../protobuf/object-messages.ts';
-import { badRequest, clip, invalid } from '../../registry/object/resource-errors.ts';
+import { badRequest, invalid } from '../../registry/object/resource-errors.ts';
 import { answerReview } from '../../reviews/answer-review.ts';
 import type { ReviewSpec } from '../../reviews/answer-review.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
@@ -11,7 +11,7 @@ import type { ReviewParts } from '../../reviews/answer-review.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import { negotiate } from '../request/accept.ts';
 import { callerOf } from '../request/caller.ts';
-import { methodNotAllowed } from '../request/path-errors.ts';
+import { contradictsPath, methodNotAllowed } from '../request/path-errors.ts';
 import { readObjectBody, typedBody } from '../request/object-body.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import { sendBytes } from '../response/responses.ts';
@@ -42,7 +42,7 @@ export class ReviewHandler {
 
   async handle(context: Context, path: ResourcePath, model: ModelDescriptor): Promise<void> {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
-    const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem']);
+    const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem', 'protobuf']);
     readWriteOptions(context, 'CreateOptions');
     const sent = await readObjectBody(context, this.#bodies, () => messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
@@ -75,6 +75,5 @@ function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
 
 function checkField(field: 'apiVersion' | 'kind', value: unknown, expected: string): void {
   if (value === expected) return;
-  const given = typeof value === 'string' ? clip(value) : '';
-  throw badRequest(`${field}: the data has "${given}", and the path is that of "${expected}"`);
+  throw contradictsPath(field, value, expected);
 }

@@ -14,7 +14,7 @@ import type { Registry } from '../../registry/registry.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import type { ResponseFormat } from '../request/accept.ts';
 import { readObjectBody } from '../request/object-body.ts';
-import { methodNotAllowed } from '../request/path-errors.ts';
+import { contradictsPath, methodNotAllowed } from '../request/path-errors.ts';
 import { readWriteOptions } from '../request/write-options.ts';
 import { sendBytes } from '../response/responses.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
@@ -134,8 +134,7 @@ function readTokenRequest(key: ObjectKey, body: unknown): TokenRequestSpec {
 /** Go clients send empty strings for absent values. */
 function checkField(field: string, value: unknown, expected: string): void {
   if (value === undefined || value === null || value === '' || value === expected) return;
-  const given = typeof value === 'string' ? clip(value) : '';
-  throw badRequest(`${field}: the data has "${given}", and the path is that of "${expected}"`);
+  throw contradictsPath(field, value, expected);
 }
 
 function checkSpec({ expirationSeconds, audiences = [] }: TokenRequestSpec): readonly FieldCause[] {

@@ -18,9 +18,14 @@ interface AssetRequest {
   /** Decoded, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
+  /** Nothing of it is inline, neither script nor style. */
+  readonly isConsole: boolean;
 }
 
-/** `/plugins/<name>/assets/…`: the static files of plugins, while they run. */
+/** The plugin whose files are served at `/console/` as well, where people look for them. */
+const consolePlugin = 'console';
+
+/** `/plugins/<name>/assets/…`: the static files of plugins, while they run; and `/console/…`, those of the console. */
 export function assetRoutes(assets: AssetTable): Middleware {
   return async function answerAsset(context, next) {
     const request = readRequest(context.path, assets);
@@ -34,13 +39,24 @@ export function assetRoutes(assets: AssetTable): Middleware {
 }
 
 function readRequest(path: string, assets: AssetTable): AssetRequest | undefined {
-  const [first, name = '', third, ...segments] = splitPath(path) ?? [];
-  if (first !== 'plugins' || third !== 'assets') return undefined;
-  const folder = assets.find(name);
-  return folder === undefined ? undefined : { folder, segments, hasTrailingSlash: path.endsWith('/') };
+  const [name, segments] = readPlace(splitPath(path) ?? []);
+  const folder = name === undefined ? undefined : assets.find(name);
+  if (folder === undefined) return undefined;
+  return { folder, segments, hasTrailingSlash: path.endsWith('/'), isConsole: name === consolePlugin };
 }
 
-async function answer(context: Context, { folder, segments, hasTrailingSlash }: AssetRequest): Promise<void> {
+/** The plugin's name, and the path below its folder. */
+function readPlace([first, ...rest]: readonly string[]): readonly [
+  name: string | undefined,
+  segments: readonly string[],
+] {
+  if (first === 'console') return [consolePlugin, rest];
+  const [name, second, ...segments] = rest;
+  return first === 'plugins' && second === 'assets' ? [name, segments] : [undefined, []];
+}
+
+async function answer(context: Context, request: AssetRequest): Promise<void> {
+  const { folder, segments, hasTrailingSlash } = request;
   const found = await folder.find(segments);
   if (found?.kind === 'folder' && !hasTrailingSlash) {
     // Relative links of the page are below it.
@@ -50,10 +66,14 @@ async function answer(context: Context, { folder, segments, hasTrailingSlash }: 
   const isFile = found?.kind === 'file' && !hasTrailingSlash;
   const file = isFile ? found : await folder.find([...segments, 'index.html']);
   if (file?.kind !== 'file') throw pathNotFound();
-  await sendFile(context, folder, file);
+  await sendFile(context, request, file);
 }
 
-async function sendFile(context: Context, folder: AssetFolder, { segments, tag }: AssetFile): Promise<void> {
+async function sendFile(
+  context: Context,
+  { folder, isConsole }: AssetRequest,
+  { segments, tag }: AssetFile,
+): Promise<void> {
   const path = segments.map(encodeURIComponent).join('/');
   const found = await send(context.req, path, {
     root: folder.root,
@@ -73,7 +93,7 @@ async function sendFile(context: Context, folder: AssetFolder, { segments, tag }
   context.set(found.headers);
   context.set('ETag', tag);
   context.set('Cache-Control', 'no-cache, private');
-  context.set('Content-Security-Policy', policyOf(segments.at(-1) ?? ''));
+  context.set('Content-Security-Policy', policyOf(segments.at(-1) ?? '', isConsole));
   if (context.fresh) context.status = 304;
   else setType(context, segments.at(-1) ?? '');
   if (hasContent && context.status !== 304) context.body = folder.track(found.stream);
@@ -90,23 +110,26 @@ async function opened(stream: Readable): Promise<void> {
 }
 
 /** A page may use its own files only: nothing inline runs, no other site is contacted, no page may frame it. */
-const pagePolicy = [
+const consolePolicy = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
   "font-src 'self' data:",
-  "style-src 'self' 'unsafe-inline'",
   "object-src 'none'",
   "base-uri 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Plugins may style their pages inline. */
+const pagePolicy = `${consolePolicy}; style-src 'self' 'unsafe-inline'`;
+
 /** An image that is opened directly is a document: it runs no scripts and has no origin. */
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-function policyOf(name: string): string {
+function policyOf(name: string, isConsole: boolean): string {
   const isImage = ['.svg', '.svgz', '.xml'].includes(extname(name).toLowerCase());
-  return isImage ? imagePolicy : pagePolicy;
+  if (isImage) return imagePolicy;
+  return isConsole ? consolePolicy : pagePolicy;
 }
 
 /** Sets the type; koa removes it when it does not know the extension. */

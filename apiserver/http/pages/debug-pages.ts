@@ -15,16 +15,21 @@ const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 
 /** Pages are added and removed while the server runs, so they are looked up at each request. */
 export function debugRoutes(pages: readonly DebugPage[]): Middleware {
-  return function answerDebug(context, next) {
-    if (!context.path.startsWith('/debug/')) return next();
+  return async function answerDebug(context, next) {
+    if (!context.path.startsWith('/debug/')) {
+      await next();
+      return;
+    }
     const [, name, item] = pagePath.exec(withoutTrailingSlash(context.path)) ?? [];
     const page = pages.find((each) => each.name === name);
-    if (page === undefined) return next();
+    if (page === undefined) {
+      await next();
+      return;
+    }
     requireRead(context);
-    const answer = item === undefined ? page.index() : page.item(item, readLimit(context));
+    const answer = item === undefined ? await page.index() : page.item(item, readLimit(context));
     if (answer === undefined) throw new ApiError('NotFound', `${page.name} "${item}" not found`);
     sendJson(context, answer);
-    return undefined;
   };
 }
 

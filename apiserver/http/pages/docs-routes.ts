@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Middleware } from 'koa';
 import { builtinKinds } from '../../builtin/builtin-kinds.ts';
 import { tagOfKind } from '../../openapi/model-paths.ts';
+import { apiServiceKind } from '../../builtin/service-kind.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
 import { requireRead, sendCacheable } from '../response/cacheable-answer.ts';
 import type { CacheableAnswer } from '../response/cacheable-answer.ts';
@@ -31,7 +32,10 @@ const filesOf = (kinds: DocsKinds): Files => ({
  * their first request.
  */
 export function docsRoutes(serviceDomain: string): Middleware {
-  const files = filesOf({ serviceDomain, builtIn: [...builtinKinds, ...reviewKinds, definitionKind].map(tagOfKind) });
+  const files = filesOf({
+    serviceDomain,
+    builtIn: [...builtinKinds, ...reviewKinds, apiServiceKind, definitionKind].map(tagOfKind),
+  });
   const read = new Map<string, CacheableAnswer>();
   return async function answerDocs(context, next) {
     const path = withoutTrailingSlash(context.path);

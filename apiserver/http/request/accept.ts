@@ -1,8 +1,11 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { LRUCache } from 'lru-cache';
 
-/** The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches. */
-export type ResponseFormat = 'json' | 'yaml' | 'problem' | 'sse';
+/**
+ * The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches, `protobuf` for clients that
+ * accept nothing else.
+ */
+export type ResponseFormat = 'json' | 'yaml' | 'problem' | 'sse' | 'protobuf';
 
 const formats: Readonly<Record<string, ResponseFormat>> = {
   'application/json': 'json',
@@ -11,6 +14,7 @@ const formats: Readonly<Record<string, ResponseFormat>> = {
   'application/yaml': 'yaml',
   'application/problem+json': 'problem',
   'text/event-stream': 'sse',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
 };
 
 const maxAcceptLength = 1024;
@@ -43,12 +47,16 @@ export function negotiate<T = never>(
   shapes: Readonly<Record<string, T>> = {},
 ): Accepted<T> {
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return plainJson;
-  for (const { format, shape } of acceptedRanges(header)) {
-    if (!offered.includes(format)) continue;
+  const ranges = acceptedRanges(header);
+  for (const { format, shape } of ranges) {
+    if (!offered.includes(format) || format === 'protobuf') continue;
     if (shape === undefined) return { format };
     const offer = Object.hasOwn(shapes, shape) ? shapes[shape] : undefined;
     if (offer !== undefined && format === 'json') return { format, shape: offer };
   }
+  const isLast =
+    offered.includes('protobuf') && ranges.some(({ format, shape }) => format === 'protobuf' && shape === undefined);
+  if (isLast) return { format: 'protobuf' };
   throw new ApiError('NotAcceptable', `only the following media types are accepted: ${mediaTypes(offered)}`);
 }
 

@@ -30,6 +30,15 @@ export function impersonatorOf(context: Context): UserInfo | undefined {
   return context.state.impersonator;
 }
 
+/** Returns a function that adds to the annotations of a request's audit entry; undefined when it is not audited. */
+export function annotatorOf(context: Context): ((key: string, value: string) => void) | undefined {
+  const notes = context.state.audited?.notes;
+  if (notes === undefined) return undefined;
+  return (key, value) => {
+    notes.annotations = { ...notes.annotations, [key]: value };
+  };
+}
+
 /** Adds to the notes of a request that is audited. */
 export function noteForAudit(context: Context, notes: AuditNotes): void {
   const { audited } = context.state;

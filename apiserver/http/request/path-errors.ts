@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiErrorOptions, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import { clip, resourceName } from '../../registry/object/resource-errors.ts';
+import { badRequest, clip, resourceName } from '../../registry/object/resource-errors.ts';
 import { parseResourcePath } from './resource-path.ts';
 import { subresourcesOf, verbsOf } from './verbs.ts';
 
@@ -51,4 +51,10 @@ function allowedAt(path: string, model: ModelDescriptor): readonly string[] {
 /** 404 for an unknown path. */
 export function pathNotFound(): ApiError {
   return new ApiError('NotFound', 'the server could not find the requested resource');
+}
+
+/** 400 for a body whose field contradicts the path. */
+export function contradictsPath(field: string, value: unknown, expected: string): ApiError {
+  const given = typeof value === 'string' ? clip(value) : '';
+  return badRequest(`${field}: the body has "${given}", but the path has "${expected}"`);
 }

@@ -1,4 +1,5 @@
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { isApiServiceKind } from '../../builtin/service-kind.ts';
 import { isNamespaceKind } from '../../builtin/namespace-kind.ts';
 import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
 import { isServiceAccountKind, tokenRequestKind } from '../../builtin/service-account-kind.ts';
@@ -31,6 +32,7 @@ const token: ServedSubresource = { name: 'token', verbs: ['create'], responseKin
 /** The verbs of a kind. Namespaces have no deletecollection. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
   if (isReview(model)) return ['create'];
+  if (isApiServiceKind(model)) return ['get', 'list'];
   if (isReadOnly(model)) return readVerbs;
   return isNamespaceKind(model) ? objectVerbs.filter((verb) => verb !== 'deletecollection') : objectVerbs;
 }

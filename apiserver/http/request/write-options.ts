@@ -7,7 +7,7 @@ import type { ApplyOptions, CreateOptions, WriteOptions } from '../../registry/w
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
-import { callerOf } from './caller.ts';
+import { annotatorOf, callerOf } from './caller.ts';
 import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
@@ -51,7 +51,8 @@ function readOptions(context: Context, options: OptionsKind, { namespace, subres
   const fieldManager = given ?? managerOfAgent(context.headers['user-agent']);
   const user = callerOf(context);
   const leader = context.headers[leaderHeader] === undefined ? undefined : readLeader(context);
-  return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, warnings: [] };
+  const annotate = context.state.audited === undefined ? undefined : annotatorOf(context);
+  return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, annotate, warnings: [] };
 }
 
 /**
@@ -94,6 +95,7 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
     propagationPolicy,
     user: callerOf(context),
     leader: readLeader(context),
+    annotate: annotatorOf(context),
     warnings: [],
   };
 }

@@ -1,12 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { formatYaml } from '../../decode/format-yaml.ts';
+import { protobufType } from '../../protobuf/decode-object.ts';
+import { encodeProtobufObject } from '../../protobuf/encode-object.ts';
+import { decodeObject } from '../../registry/object/object-codec.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 import type { ResponseFormat } from '../request/accept.ts';
 
 /** Sends JSON bytes as they are, or as YAML when the client requested it. */
 export function sendBytes(context: Context, json: Buffer, format: ResponseFormat): void {
   if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
+  if (format === 'protobuf') return setProtobuf(context, encodeProtobufObject({ ...decodeObject(json) }));
   if (context.response.status === 404) context.status = 200;
   context.res.setHeader('Cache-Control', 'no-cache, private');
   // Not context.type: it would add a charset, which JSON does not have.
@@ -19,6 +23,14 @@ export function setYaml(context: Context, yaml: Buffer | Readable): void {
   context.set('Cache-Control', 'no-cache, private');
   context.set('Content-Type', 'application/yaml');
   context.body = yaml;
+}
+
+/** Sends protobuf. */
+export function setProtobuf(context: Context, body: Buffer): void {
+  if (context.response.status === 404) context.status = 200;
+  context.set('Cache-Control', 'no-cache, private');
+  context.set('Content-Type', protobufType);
+  context.body = body;
 }
 
 /** Sends a value as JSON. */

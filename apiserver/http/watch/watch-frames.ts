@@ -1,4 +1,7 @@
 import type { Entry } from '../../index/entry.ts';
+import { protobufType } from '../../protobuf/decode-object.ts';
+import { encodeProtobufEvent } from '../../protobuf/encode-object.ts';
+import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
 import type { ObjectView } from '../../views/object-view.ts';
 
@@ -25,6 +28,13 @@ export const serverSentEvents: FrameFormat = {
     return Buffer.concat([Buffer.from(`${id}data: {"type":"${type}","object":`), object, Buffer.from('}\n\n')]);
   },
   heartbeat: Buffer.from(':\n\n'),
+};
+
+/** Events in protobuf, each after its length. There is no heartbeat, since each byte is a part of an event. */
+export const protobufEvents: FrameFormat = {
+  contentType: `${protobufType};stream=watch`,
+  event: (type, object) => encodeProtobufEvent(type, { ...decodeObject(object) }),
+  heartbeat: Buffer.alloc(0),
 };
 
 /**

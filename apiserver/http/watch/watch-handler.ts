@@ -8,6 +8,8 @@ import { parseRevision } from '../../registry/history/revisions.ts';
 import type { Revisions } from '../../registry/history/revisions.ts';
 import { FlushCycle } from './flush-cycle.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
+import { messageOf } from '../../protobuf/object-messages.ts';
+import type { ResponseFormat } from '../request/accept.ts';
 import { addressBlock } from '../request/address-block.ts';
 import { callerOf, impersonatorOf } from '../request/caller.ts';
 import { readSelection } from '../request/list-options.ts';
@@ -16,7 +18,7 @@ import type { QueryParameters } from '../request/query.ts';
 import { readView } from '../request/requested-view.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
-import { jsonLines, serverSentEvents, viewedLines } from './watch-frames.ts';
+import { jsonLines, protobufEvents, serverSentEvents, viewedLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamOptions } from './watch-stream.ts';
@@ -186,9 +188,15 @@ function endWith(error: unknown, onEnd: () => void): never {
   throw error;
 }
 
+const watchFormats: readonly ResponseFormat[] = ['json', 'sse'];
+/** The same for kinds that have a message of protobuf. */
+const typedWatchFormats: readonly ResponseFormat[] = [...watchFormats, 'protobuf'];
+
 function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
-  const { format, view } = readView(context, { model, formats: ['json', 'sse'], isList: false, clock });
+  const formats = messageOf(model) === undefined ? watchFormats : typedWatchFormats;
+  const { format, view } = readView(context, { model, formats, isList: false, clock });
   if (view !== undefined) return viewedLines(view);
+  if (format === 'protobuf') return protobufEvents;
   return format === 'sse' ? serverSentEvents : jsonLines;
 }
 

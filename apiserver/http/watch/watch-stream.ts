@@ -4,11 +4,15 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../../index/entry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
+import { PendingConversion } from '../../registry/kinds/pending-conversion.ts';
 import { translate } from '../../registry/follow/watch-translation.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
 import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
 import { inBounds } from '../../base/in-bounds.ts';
+
+/** Objects that a stream has converted in one go, by a conversion webhook. */
+const fetchedAtOnce = 100;
 
 /** The size of one write, approximately; the rest follows when the client has read it. */
 const batchBytes = 256 * 1024;
@@ -66,6 +70,7 @@ export class WatchStream {
   #bookmarkDue = false;
   #dirty = false;
   #blocked = false;
+  #isFetching = false;
   #ended = false;
 
   /** Starts at once. `onEnd` is called once, whichever side ends the stream. */
@@ -92,12 +97,33 @@ export class WatchStream {
   /** Sends as many new events as fit. */
   flush(): void {
     this.#dirty = false;
-    if (this.#ended || this.#blocked) return;
+    if (this.#ended || this.#blocked || this.#isFetching) return;
+    const from = { sentInitial: this.#sentInitial, revision: this.#revision };
     try {
       this.#write(this.#collect());
     } catch (error) {
+      if (error instanceof PendingConversion) return this.#fetch(from);
       this.fail(isApiError(error) ? error : this.#internalError(error));
     }
+  }
+
+  /** Goes back to where the last flush began, and continues when the objects of the next one have been converted. */
+  #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
+    this.#sentInitial = sentInitial;
+    this.#revision = revision;
+    this.#isFetching = true;
+    const { initial, resource } = this.#options;
+    const entries = initial.slice(sentInitial, sentInitial + fetchedAtOnce);
+    for (const { entry } of entries.length === 0 ? resource.feed.since(revision) : []) {
+      if (entries.push(entry) === fetchedAtOnce) break;
+    }
+    const proceed = (): void => {
+      this.#isFetching = false;
+      this.#wake();
+    };
+    resource.view?.fetch(entries).then(proceed, (error: unknown) => {
+      this.fail(isApiError(error) ? error : this.#internalError(error));
+    });
   }
 
   #internalError(error: unknown): ApiError {
@@ -221,7 +247,9 @@ export class WatchStream {
   }
 
   #heartbeat(): void {
-    if (!this.#blocked) this.#write([this.#options.format.heartbeat]);
+    const { heartbeat } = this.#options.format;
+    // An empty chunk would end the response.
+    if (!this.#blocked && heartbeat.length > 0) this.#write([heartbeat]);
     // Its position is gone and it does not read, so it cannot receive an error.
     else if (this.#revision < this.#options.resource.feed.floor) this.#options.response.destroy();
   }

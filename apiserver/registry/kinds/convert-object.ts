@@ -4,6 +4,7 @@ import type { ApiObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { objectLimits } from '../../limits/body-limits.ts';
 import { copyAsJsonObject } from '../../decode/json-copy.ts';
 import { clip } from '../object/resource-errors.ts';
+import { PendingConversion } from './pending-conversion.ts';
 import type { Rules } from '../rules/write-request.ts';
 import { isEmpty } from '../rules/write-rules.ts';
 
@@ -31,6 +32,7 @@ export function convertObject(object: ApiObject, { model, schema }: Rules, conve
     schema.prune(converted);
     return converted;
   } catch (cause) {
+    if (cause instanceof PendingConversion) throw cause;
     const message = cause instanceof Error ? cause.message : String(cause);
     const { name } = object.metadata;
     throw new ApiError(

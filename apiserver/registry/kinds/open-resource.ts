@@ -13,6 +13,7 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import { expressionJudge } from '../rules/expression-judge.ts';
 import type { KindJudge } from '../rules/kind-judge.ts';
 import type { KindStrategy } from '../rules/kind-strategy.ts';
 import { judgedRules, modelValidator } from '../rules/model-validator.ts';
@@ -105,6 +106,7 @@ export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   return {
     model,
     schema: compileSchema(model, origin),
+    judgeExpressions: expressionJudge(model, origin),
     validateModel: modelValidator(model, onValidateBug),
     judge: judge === undefined ? undefined : judgedRules(model, judge),
     strategy: strategyOf?.(model),

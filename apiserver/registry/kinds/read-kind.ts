@@ -6,6 +6,7 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import { IndexBuildError } from './index-build.ts';
 import { allocateFrom, maxRevisionBytes } from '../object/object-codec.ts';
 import type { Allocate } from '../object/object-codec.ts';
+import { PendingConversion, whenConverted } from './pending-conversion.ts';
 import { storedEntry } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
 
@@ -40,7 +41,7 @@ export async function readKind(kind: KindReader, { store, kindNumber, onProgress
         bytes = 0;
         await nextTurn('background');
       }
-      entries.push(entryOf(kind, row, allocate));
+      entries.push(await entryOf(kind, row, allocate));
       bytes += row.data.length;
       if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
       bytes = 0;
@@ -53,10 +54,21 @@ export async function readKind(kind: KindReader, { store, kindNumber, onProgress
   return entries;
 }
 
-function entryOf(kind: KindReader, row: Row, allocate: Allocate): Entry {
+async function fetchedEntry(kind: KindReader, row: Row, pending: PendingConversion): Promise<Entry> {
+  try {
+    await pending.fetch();
+    return await whenConverted(() => storedEntry(kind, row));
+  } catch (error) {
+    if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function entryOf(kind: KindReader, row: Row, allocate: Allocate): Entry | Promise<Entry> {
   try {
     return storedEntry(kind, row, allocate);
   } catch (error) {
+    if (error instanceof PendingConversion) return fetchedEntry(kind, row, error);
     // An object that cannot be converted has no index values, so unique values could be taken twice.
     if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
     if (!(error instanceof IndexValueError)) throw error;

@@ -13,6 +13,7 @@ import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from '../object/resource-errors.ts';
 import { storedObjectConverter } from './convert-stored-object.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
+import { PendingConversion, whenConverted } from './pending-conversion.ts';
 import { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
 
@@ -61,6 +62,8 @@ export class Resource {
   readonly storage: Resource;
   /** Converts objects between this version and the storage version; undefined when both are the same. */
   readonly view: VersionView | undefined;
+  /** True when the kind has other versions, so that objects may have to be converted. */
+  readonly hasVersions: boolean;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
   readonly owner: string;
@@ -93,6 +96,7 @@ export class Resource {
         return [rules.model.version, new Resource({ ...parts, rules, versions: [] }, { storage: this, view })];
       }),
     );
+    this.hasVersions = this.#versions.size > 0;
     this.rules = this.#amongVersions(parts.rules);
     this.model = this.rules.model;
     this.takesLong = this.rules.judge !== undefined;
@@ -134,9 +138,12 @@ export class Resource {
     this.rules = this.#amongVersions(rules);
     this.model = rules.model;
     this.takesLong = rules.judge !== undefined;
-    this.view?.replaceRules(rules);
     this.#convertStored = storedObjectConverter(rules);
-    for (const other of versions) this.#versions.get(other.rules.model.version)?.replaceRules(other.rules);
+    for (const other of versions) {
+      const resource = this.#versions.get(other.rules.model.version);
+      resource?.replaceRules(other.rules);
+      resource?.view?.replaceRules(other.rules, other.version);
+    }
   }
 
   /** A stored object in this version. @throws ApiError InternalError when it cannot be converted. */
@@ -144,12 +151,25 @@ export class Resource {
     return this.view === undefined ? entry : this.view.show(entry);
   }
 
+  /** The same, once the conversion was fetched if that is necessary. */
+  showLater(entry: Entry): Entry | Promise<Entry> {
+    const { view } = this;
+    return view === undefined ? entry : whenConverted(() => view.show(entry));
+  }
+
   /** The same for many objects, in several turns. */
   async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
-    if (this.view === undefined) return entries;
+    const { view } = this;
+    if (view === undefined) return entries;
     const shown: Entry[] = [];
-    for (const entry of entries) {
-      shown.push(this.view.show(entry));
+    for (const [at, entry] of entries.entries()) {
+      try {
+        shown.push(view.show(entry));
+      } catch (error) {
+        if (!(error instanceof PendingConversion)) throw error;
+        await view.fetch(entries.slice(at, at + shownPerTurn));
+        shown.push(await this.showLater(entry));
+      }
       if (shown.length % shownPerTurn === 0) await nextTurn();
     }
     return shown;

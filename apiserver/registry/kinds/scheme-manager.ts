@@ -3,6 +3,7 @@ import { checkDescriptor, descriptorOf, IndexSpecs, ModelError } from '@homeosta
 import type { ApiObject, GroupVersionKind, IndexSpec, Model, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import { vaultKind } from '../../vault/vault-kind.ts';
+import { expressionJudge } from '../rules/expression-judge.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
 /** One registered kind. Frozen. */
@@ -85,6 +86,7 @@ export class SchemeManager {
       schemasJudged: origin === 'client',
       ...(group === undefined ? {} : { ownGroup: group }),
     });
+    if (origin === 'code') checkRules(descriptor);
     this.#checkNames(descriptor, owner);
     const registration: Registration<T> = Object.freeze({ descriptor, owner, origin });
     this.#publish(registration);
@@ -106,6 +108,7 @@ export class SchemeManager {
       reservedAllowed: owner === serviceOwner,
       schemasJudged: origin === 'client',
     });
+    if (origin === 'code') checkRules(model);
     checkReplaceable(existing.descriptor, model);
     const registration: Registration = Object.freeze({ descriptor: model, owner, origin });
     this.#set(registration);
@@ -250,6 +253,11 @@ function withIndexes<T extends ApiObject>(
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
   }
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
+}
+
+/** Compiles the rules in CEL of all versions. @throws ModelError */
+function checkRules(model: ModelDescriptor): void {
+  for (const version of versionsOfKind(model)) expressionJudge(version, 'code');
 }
 
 /** Objects are indexed once. A second registration without a callback may omit the indexes that the first one added. */

@@ -9,6 +9,7 @@ import type { Row } from '../../store/store.ts';
 import { brokenEntry, checkObject, lockedEntry } from '../object/broken-object.ts';
 import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
 import type { Allocate } from '../object/object-codec.ts';
+import { PendingConversion } from './pending-conversion.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
 
 /** The parts of a kind that are needed to read stored objects. */
@@ -44,7 +45,7 @@ export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
     return storedEntry(kind, row);
   } catch (error) {
-    if (!(error instanceof IndexValueError) && !isApiError(error)) throw error;
+    if (!(error instanceof IndexValueError) && !isUnconverted(error)) throw error;
     const { cache } = kind;
     return unlessBroken(kind, row, () => {
       const { revision } = row;
@@ -74,11 +75,15 @@ function unlessBroken({ cache }: KindReader, row: Row, read: () => Entry): Entry
   }
 }
 
+function isUnconverted(error: unknown): boolean {
+  return isApiError(error) || error instanceof PendingConversion;
+}
+
 function asItIs({ cache, convertStored }: KindReader, { data, revision }: Row): Uint8Array {
   try {
     return convertStored(data, revision);
   } catch (error) {
-    if (!isApiError(error)) throw error;
+    if (!isUnconverted(error)) throw error;
     return inVersion(data, apiVersionOf(cache.descriptor));
   }
 }

@@ -78,11 +78,11 @@ export function adoptGeneration(resource: Resource, store: Store): Promise<void>
   return adoption;
 }
 
-/** A batch of writes is refused at once, and one response has all claims of the kind: it is requested once. */
+/** A batch of writes is refused at once, so the generation is requested once. */
 const adoptions = new WeakMap<Resource, Promise<void>>();
 
 async function adopt(resource: Resource, store: Store): Promise<void> {
-  const { generation, indexes } = await store.claims(resource.kindNumber);
+  const { generation, indexes } = await store.uniqueIndexes(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
     const message = `${resourceName(resource.model)} has other unique indexes at another replica; restart this one with the same indexes`;
     const refusal = new ApiError('ServiceUnavailable', message);

@@ -6,6 +6,7 @@ import { isBroken } from '../../index/broken-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { convertObject } from './convert-object.ts';
 import { decodeObject, encodeObject, inVersion, withRevision } from '../object/object-codec.ts';
+import { PendingConversion } from './pending-conversion.ts';
 import type { Rules } from '../rules/write-request.ts';
 
 /** The size of the cache of converted objects, for each version. */
@@ -16,7 +17,7 @@ const maxCachedBytes = 32 * 1024 * 1024;
  * while.
  */
 export class VersionView {
-  readonly #version: ModelVersion;
+  #version: ModelVersion;
   #rules: Rules;
   readonly #onUnreadable: (error: unknown) => void;
   readonly #shown = new LRUCache<Entry, Entry>({
@@ -31,9 +32,10 @@ export class VersionView {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Sets other rules of this version, or of the storage version. */
-  replaceRules(rules: Rules): void {
+  /** Sets other rules and conversions of this version. */
+  replaceRules(rules: Rules, version: ModelVersion): void {
     this.#rules = rules;
+    this.#version = version;
     this.#shown.clear();
   }
 
@@ -51,9 +53,28 @@ export class VersionView {
       this.#shown.set(entry, shown);
       return shown;
     } catch (error) {
-      this.#onUnreadable(error);
+      if (!(error instanceof PendingConversion)) this.#onUnreadable(error);
       throw error;
     }
+  }
+
+  /** Fetches in batches what {@link show} needs for these entries. @throws ApiError InternalError */
+  async fetch(entries: readonly Entry[]): Promise<void> {
+    const pending: PendingConversion[] = [];
+    for (const entry of entries) {
+      try {
+        this.show(entry);
+      } catch (error) {
+        // Any other error is thrown again when the entry is shown.
+        if (error instanceof PendingConversion) pending.push(error);
+      }
+    }
+    const [first] = pending;
+    if (first === undefined) return;
+    await first.converter.fetch(
+      pending.map(({ object }) => object),
+      first.apiVersion,
+    );
   }
 
   /** @throws as {@link convertObject}. */

@@ -69,6 +69,7 @@ export function* proposeApply(
     request,
     keepStatus: false,
     manage: {
+      keepsEntries: () => false,
       *entries() {
         if (request.isLong) yield;
         return applied.managedFields;
@@ -128,7 +129,9 @@ function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
 }
 
 function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
-  const draft = yield* readNamedDraft(rules, body, request);
+  const value = body();
+  if (request.isLong) yield;
+  const draft = readNamedDraft(rules, value, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   pruneDraft(rules, draft, request);
   if (request.isLong) yield;

@@ -4,6 +4,7 @@ import type { ChangesIn, ManagedFields, Manager } from '../../apply/managed-fiel
 import { isReset, readManagedFields } from '../../apply/read-managed-fields.ts';
 import { trackAdmitted, trackCreation, trackUpdate } from '../../apply/track-fields.ts';
 import type { TrackedWrite } from '../../apply/track-fields.ts';
+import { oneStep } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { invalid } from '../object/resource-errors.ts';
 import type { States } from '../object/states.ts';
@@ -12,7 +13,9 @@ import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** The effect of a write on an object's managed fields. */
 export interface FieldManagement {
-  /** The entries that it starts from: the stored ones, or those in the request; undefined for none. */
+  /** True when it starts from the stored entries. */
+  keepsEntries(stored: ApiObject): boolean;
+  /** The entries that it starts from otherwise: those in the request; undefined for none. */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** The entries when the write changes the object, which hooks may have modified. */
   afterChange(
@@ -51,17 +54,18 @@ export function* admittedFields(
 export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
   return {
-    *entries({ metadata: { name, managedFields } }) {
-      if (sent === undefined || sent.length === 0 || deepEqual(sent, managedFields)) return managedFields;
-      if (isReset(sent)) return undefined;
+    keepsEntries: ({ metadata: { managedFields } }) =>
+      sent === undefined || sent.length === 0 || deepEqual(sent, managedFields),
+    *entries({ metadata: { name } }) {
+      if (sent === undefined || isReset(sent)) return undefined;
       const read = yield* readManagedFields(sent, formatTime);
       if (read.causes.length > 0) throw invalid(rules.model, name, read.causes);
       return read.managedFields;
     },
-    *afterChange(entries, states) {
-      if (entries === undefined || entries.length === 0) return entries;
+    afterChange(entries, states) {
+      if (entries === undefined || entries.length === 0) return oneStep(() => entries);
       const by = managerOf(rules, request, 'Update');
-      return yield* trackUpdate(entries, states, { by, ...trackingOf(rules, states, request) });
+      return trackUpdate(entries, states, { by, ...trackingOf(rules, states, request) });
     },
   };
 }

@@ -33,7 +33,12 @@ export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRul
   return function* checkJudged(next, previous) {
     const violations = yield* judge(next, previous);
     if (violations.length > 0)
-      throw invalid(model, next.metadata.name, violations.slice(0, maxViolations).map(causeOf));
+      throw invalid(
+        model,
+        next.metadata.name,
+        // The service's own messages are not cut: those about expressions show the line of the source.
+        violations.slice(0, maxViolations).map(({ reason = 'FieldValueInvalid', ...rest }) => ({ reason, ...rest })),
+      );
   };
 }
 

@@ -2,7 +2,6 @@ import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime
 import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../../limits/check-items.ts';
 import { badRequest, clip } from '../object/resource-errors.ts';
-import type { Steps } from '../../turns/steps.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** Checks that a body is an object of this model at this path; every error here is a 400. */
@@ -32,7 +31,9 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
 
 /** Removes nulls: typed clients send `creationTimestamp: null` and the like for unset fields. */
 function withoutNulls(metadata: ObjectMeta): ObjectMeta {
-  if (!Object.values(metadata).includes(null)) return { ...metadata };
+  let hasNull = false;
+  for (const name in metadata) hasNull ||= metadata[name as keyof ObjectMeta] === null;
+  if (!hasNull) return { ...metadata };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
 }
 
@@ -73,10 +74,8 @@ export function requireName(draft: { readonly metadata: { readonly name?: unknow
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }
 
-/** Reads the body of an object that must have a name. Parsing is a step of its own. */
-export function* readNamedDraft(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
-  const value = body();
-  if (request.isLong) yield;
+/** Reads the parsed body of an object that must have a name. */
+export function readNamedDraft(rules: Rules, value: unknown, request: WriteRequest): Draft {
   const draft = readDraft(rules, value, request);
   requireName(draft, request);
   return draft;

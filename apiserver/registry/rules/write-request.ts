@@ -5,6 +5,7 @@ import type { ObjectSchema } from '../../schema/compile-schema.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { States } from '../object/states.ts';
 import type { KindStrategy } from './kind-strategy.ts';
+import type { ExpressionJudge } from './expression-judge.ts';
 import type { LabelKeyRules } from '../object/label-keys.ts';
 import type { JudgedRules, ModelValidator } from './model-validator.ts';
 
@@ -12,6 +13,8 @@ import type { JudgedRules, ModelValidator } from './model-validator.ts';
 export interface Rules {
   readonly model: ModelDescriptor;
   readonly schema: ObjectSchema;
+  /** The schema's rules in CEL; undefined when it has none. */
+  readonly judgeExpressions?: ExpressionJudge | undefined;
   /** The model's own rules, for objects that are otherwise valid. */
   readonly validateModel: ModelValidator | undefined;
   /** The same for a built-in kind whose objects may take long to check. */

@@ -27,21 +27,33 @@ export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): v
   for (const path of unknown) request.warnings.push(unknownFieldMessage(path));
 }
 
+const noCauses: readonly FieldCause[] = [];
+
 interface Judged {
   readonly request: WriteRequest;
-  /** The violations that the schema found. */
+  /** The violations that the schema and its rules found. */
   readonly judged: readonly FieldCause[];
   readonly stored?: ApiObject;
+}
+
+/** Returns the violations of the schema, and of its rules in CEL. */
+function* judgeObject(
+  rules: Rules,
+  object: ApiObject,
+  { request, stored }: { readonly request: WriteRequest; readonly stored?: ApiObject },
+): Steps<readonly FieldCause[]> {
+  const judged = rules.schema.accepts(object) ? noCauses : yield* rules.schema.judge(object);
+  return rules.judgeExpressions === undefined
+    ? judged
+    : yield* rules.judgeExpressions({ next: object, previous: stored }, judged, request.warnings);
 }
 
 /** Checks the rules of schema and metadata. @throws ApiError Invalid that names every violation */
 function checkObject(rules: Rules, object: ApiObject, { request, judged, stored }: Judged): void {
   const { labels } = object.metadata;
-  const causes = [
-    ...validateMetadata(object.metadata, rules.model),
-    ...(labels === undefined ? [] : labelKeyCauses(labels, stored?.metadata.labels, request)),
-    ...newCauses(judged, object, stored),
-  ];
+  const causes = validateMetadata(object.metadata, rules.model);
+  if (labels !== undefined) causes.push(...labelKeyCauses(labels, stored?.metadata.labels, request));
+  if (judged.length > 0) causes.push(...newCauses(judged, object, stored));
   if (causes.length > 0) throw invalid(rules.model, object.metadata.name, causes);
 }
 
@@ -98,7 +110,7 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = acceptAdmitted(rules, proposed, { admitted });
-  const judged = yield* rules.schema.judge(object);
+  const judged = yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields } = request;
@@ -159,7 +171,9 @@ export function* proposeUpdate(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<UpdateProposal> {
-  const draft = yield* readNamedDraft(rules, body, request);
+  const value = body();
+  if (request.isLong) yield;
+  const draft = readNamedDraft(rules, value, request);
   checkPreconditions(rules.model, stored, draft.metadata);
   const manage = fieldManagement(rules, draft, request);
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
@@ -172,7 +186,9 @@ export function* proposePatch(
   body: () => unknown,
   request: WriteRequest,
 ): Steps<UpdateProposal> {
-  const draft = yield* readNamedDraft(rules, body, request);
+  const value = body();
+  if (request.isLong) yield;
+  const draft = readNamedDraft(rules, value, request);
   const { uid, ...revisions } = draft.metadata;
   // The revision comes first, as with kube-apiserver, so that a patch of a deleted object is a conflict.
   checkPreconditions(rules.model, stored, revisions);
@@ -234,10 +250,10 @@ export function* decideUpdate(
 ): Steps<NextState | undefined> {
   const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
   const isSame = deepEqual(stored, object);
-  const managed = yield* manage.entries(stored);
+  const managed = manage.keepsEntries(stored) ? stored.metadata.managedFields : yield* manage.entries(stored);
   // An empty list of entries is stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
-  const judged = yield* rules.schema.judge(object);
+  const judged = yield* judgeObject(rules, object, { request, stored });
   checkObject(rules, object, { request, judged, stored });
   if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);

@@ -15,6 +15,7 @@ import { objectLimits } from '../../limits/body-limits.ts';
 import { copyAsJsonObject } from '../../decode/json-copy.ts';
 import type { Entry } from '../../index/entry.ts';
 import { project } from '../kinds/other-versions.ts';
+import { PendingConversion } from '../kinds/pending-conversion.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import type { Proposal } from '../rules/proposal.ts';
 import type { Resource } from '../kinds/resource.ts';
@@ -76,6 +77,7 @@ export async function admitWrite(
     try {
       object = await admitBy(mounted, name, { write, object, clock: around.clock });
     } catch (failure) {
+      if (failure instanceof PendingConversion) throw failure;
       if (!isApiError(failure) || failure.reason === 'InternalError') return { object, failure };
       if (failure.reason === 'Timeout')
         around.logger.warn({ ...nameOf(write, proposed), err: failure }, 'a hook passed its deadline');

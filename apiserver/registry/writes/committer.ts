@@ -2,6 +2,7 @@ import { currentTraceparent, noteOrigin } from '@homeostat/controller-runtime/te
 import { isBroken } from '../../index/broken-entry.ts';
 import { createEntry } from '../../index/entry.ts';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
+import type { Submission } from '../../store/group-commit.ts';
 import type { Operation, Outcome } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { withRevision } from '../object/object-codec.ts';
@@ -27,59 +28,73 @@ export class Committer {
    * Returns the stored object, or the reason why nothing was stored. Memory has the change by then.
    * @throws ApiError for a value that another object holds, a former leader, and a store that fails
    */
-  async commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
-    const { storage } = resource;
-    const operation = this.#operationOf(storage, write);
-    const traceparent = currentTraceparent();
-    let written: Written | undefined;
-    storage.beginCommit();
-    try {
-      const outcome = await this.#options.commits.submit(operation, (revision) => {
-        written = { bytes: withRevision(write.data, revision), revision };
-        this.#changeMemory(storage, write, { bytes: written.bytes, revision, traceparent });
-      });
-      return written ?? (await this.#refusalOf(resource, write, outcome));
-    } catch (error) {
-      if (storeErrorCodeOf(error) === undefined) throw error;
-      this.#options.logger.error({ err: error, key: operation.key }, 'commit failed');
-      throw storeUnavailable(error);
-    } finally {
-      storage.endCommit();
-    }
+  commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
+    return new Promise((resolve, reject) => {
+      const commit = new Commit(this.#options, { resource, write, resolve, reject });
+      resource.storage.beginCommit();
+      this.#options.commits.begin(commit);
+    });
   }
+}
 
-  #operationOf(storage: Resource, { op, key, data, stored, values, requires, leader }: PreparedWrite): Operation {
-    const unique = storage.claimChanges(stored?.values, op === 'delete' ? undefined : values);
-    const required = leader === undefined ? requires : [...requires, this.#options.leaders.claimOf(leader)];
-    const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
-    // Assigned one by one: spreading conditional parts takes twice as long.
-    if (stored !== undefined) operation.expect = stored.revision;
-    if (unique !== undefined) operation.unique = unique;
-    if (storage.generation !== undefined) operation.generation = storage.generation;
-    if (required.length > 0) operation.requires = required;
-    return operation;
+interface CommitParts {
+  readonly resource: Resource;
+  readonly write: PreparedWrite;
+  readonly resolve: (written: Written | Refusal | Promise<Refusal>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One commit: what the store calls back, and what becomes of it. */
+class Commit implements Submission {
+  readonly operation: Operation;
+  readonly #options: RegistryOptions;
+  readonly #parts: CommitParts;
+  readonly #traceparent = currentTraceparent();
+  #written: Written | undefined;
+
+  constructor(options: RegistryOptions, parts: CommitParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.operation = operationOf(parts.resource.storage, parts.write, options);
   }
 
   /** Called in the order of revisions, between the commit and the response: objects, indexes and watchers follow. */
-  #changeMemory(
-    storage: Resource,
-    { op, object, values, data, stored }: PreparedWrite,
-    { bytes, revision, traceparent }: { bytes: Buffer; revision: number; traceparent: string | undefined },
-  ): void {
+  apply(revision: number): void {
+    const { resource, write } = this.#parts;
+    const { op, object, values, data, stored } = write;
     const { revisions, onCommit } = this.#options;
+    const bytes = withRevision(data, revision);
+    this.#written = { bytes, revision };
     // The change may already have been read back among the changes of others.
     if (revision <= revisions.current) return;
     const entry = createEntry(object, { bytes, revision, values });
     // Readers of the entry can find the trace that it comes from.
-    if (traceparent !== undefined) noteOrigin(entry, traceparent);
-    // An entry that cannot be read counts as absent: its replacement is a creation, except that its deletion deletes it.
+    if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
+    // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.
     const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));
-    storage.apply({ op, entry, previous: isCreated ? undefined : stored });
+    resource.storage.apply({ op, entry, previous: isCreated ? undefined : stored });
     onCommit(revision, data.length);
   }
 
-  async #refusalOf(resource: Resource, { object, leader }: PreparedWrite, outcome: Outcome): Promise<Refusal> {
+  settle(outcome: Outcome): void {
+    const { resource, resolve } = this.#parts;
+    if (this.#written === undefined)
+      return resolve(this.#refusalOf(outcome).finally(() => resource.storage.endCommit()));
+    resource.storage.endCommit();
+    resolve(this.#written);
+  }
+
+  fail(error: unknown): void {
+    this.#parts.resource.storage.endCommit();
+    if (storeErrorCodeOf(error) === undefined) return this.#parts.reject(error);
+    this.#options.logger.error({ err: error, key: this.operation.key }, 'commit failed');
+    this.#parts.reject(storeUnavailable(error));
+  }
+
+  async #refusalOf(outcome: Outcome): Promise<Refusal> {
     if (!('conflict' in outcome)) throw new Error('a commit succeeded, but was not applied');
+    const { resource, write } = this.#parts;
+    const { object, leader } = write;
     const { model, storage } = resource;
     const { name } = object.metadata;
     if (outcome.conflict === 'unique') {
@@ -96,4 +111,20 @@ export class Committer {
     }
     return outcome.conflict;
   }
+}
+
+function operationOf(
+  storage: Resource,
+  { op, key, data, stored, values, requires, leader }: PreparedWrite,
+  { leaders }: RegistryOptions,
+): Operation {
+  const unique = storage.claimChanges(stored?.values, op === 'delete' ? undefined : values);
+  const required = leader === undefined ? requires : [...requires, leaders.claimOf(leader)];
+  const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
+  // Assigned one by one: spreading conditional parts takes twice as long.
+  if (stored !== undefined) operation.expect = stored.revision;
+  if (unique !== undefined) operation.unique = unique;
+  if (storage.generation !== undefined) operation.generation = storage.generation;
+  if (required.length > 0) operation.requires = required;
+  return operation;
 }

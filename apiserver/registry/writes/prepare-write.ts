@@ -6,6 +6,7 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { Operation, RequiredClaim } from '../../store/store.ts';
 import { objectLimits, uncountedLength } from '../../limits/body-limits.ts';
 import { checkCounts } from '../../limits/count-nodes.ts';
+import { runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { checkObjectSize, decodeObject, encodeObject } from '../object/object-codec.ts';
 import type { Resource } from '../kinds/resource.ts';
@@ -42,26 +43,51 @@ export interface PreparedWrite {
 }
 
 /**
+ * Prepares a write, at once unless it is long or the object is stored in another version.
  * @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a unique value of
  * another object.
  */
-export function* prepareWrite(
+export function prepareWrite(
   resource: Resource,
   next: NextState,
-  { key, stored, leader, requires, isLong, logger }: WriteContext,
-): Steps<PreparedWrite> {
+  context: WriteContext,
+): PreparedWrite | Promise<PreparedWrite> {
+  if (context.isLong || resource.view !== undefined)
+    return runSteps(prepareSteps(resource, next, context), context.isLong);
+  const { op, object } = next;
+  return withValues(resource, { op, object, answer: undefined, data: encoded(next, context) }, context);
+}
+
+function* prepareSteps(resource: Resource, next: NextState, context: WriteContext): Steps<PreparedWrite> {
   const { op } = next;
+  const { isLong, stored } = context;
   const { object, answer } =
     resource.view === undefined
       ? { object: next.object, answer: undefined }
       : yield* storedForm(resource, next, stored);
   if (isLong && resource.view !== undefined) yield;
+  const data = encoded({ op, object }, context);
+  if (isLong) yield;
+  return withValues(resource, { op, object, answer, data }, context);
+}
+
+/** The bytes to store. @throws ApiError when they are too many */
+function encoded({ op, object }: NextState, { stored }: WriteContext): Buffer {
   const data = encodeObject(object);
   checkObjectSize(data);
   // Smaller objects cannot exceed the limits of counts; an object over the limits may still become smaller.
   const isGrowing = data.length > uncountedLength && data.length > (stored?.bytes.length ?? 0);
   if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
-  if (isLong) yield;
+  return data;
+}
+
+type Encoded = Pick<PreparedWrite, 'op' | 'object' | 'answer' | 'data'>;
+
+function withValues(
+  resource: Resource,
+  { op, object, answer, data }: Encoded,
+  { key, stored, leader, requires, logger }: WriteContext,
+): PreparedWrite {
   const values =
     op === 'delete' && stored !== undefined ? stored.values : indexValues(resource, object, { key, logger });
   return { op, key, object, answer, stored, leader, requires, data, values };

@@ -4,8 +4,11 @@ import type { GroupCommit } from '../../store/group-commit.ts';
 import type { RequiredClaim } from '../../store/store.ts';
 import type { CreationRule } from '../kinds/live-claim.ts';
 import type { Resource } from '../kinds/resource.ts';
+import type { RecentWriters } from '../history/recent-writers.ts';
 import type { Revisions } from '../history/revisions.ts';
-import type { WritingUser } from './write-options.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { Proposal } from '../rules/proposal.ts';
+import type { WriteOptions, WritingUser } from './write-options.ts';
 import type { WriteTurns } from './write-turns.ts';
 
 export interface RegistryOptions {
@@ -19,6 +22,8 @@ export interface RegistryOptions {
   readonly serviceDomain: string;
   /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;
+  /** Keeps the users of the last writes. Default: nothing is kept. */
+  readonly writers?: RecentWriters;
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
@@ -32,6 +37,30 @@ export interface RegistryOptions {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** Default: no hooks. */
   readonly hooks?: Hooks;
+  /** Asks webhooks about writes. Default: none. */
+  readonly review?: WriteReview;
+}
+
+/** A write about which webhooks are asked. */
+export interface ReviewedWrite {
+  readonly verb: Proposal['verb'];
+  /** The resource in the version of the request. */
+  readonly resource: Resource;
+  /** The entry that is changed or deleted; undefined for a creation. */
+  readonly stored: Entry | undefined;
+  readonly options: WriteOptions;
+  /** The warnings of the response; reviews add theirs. */
+  readonly warnings: string[];
+}
+
+/** Asks webhooks about writes, after the hooks of plugins. It may take long, so no lock is held meanwhile. */
+export interface WriteReview {
+  /** True when a webhook may be asked about writes of this kind. */
+  covers(resource: Resource): boolean;
+  /** Returns the proposed object as webhooks changed it. @throws ApiError when one of them refuses the write, or does not respond */
+  change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
+  /** Called with the final object, of a deletion with undefined. @throws ApiError as {@link change} */
+  check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
 /** The hooks of plugins. */

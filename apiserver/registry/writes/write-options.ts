@@ -7,6 +7,8 @@ import type { Subresource } from '../rules/write-request.ts';
 export interface WritingUser {
   readonly username: string;
   readonly groups: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface WriteOptions {
@@ -19,6 +21,8 @@ export interface WriteOptions {
   readonly propagationPolicy?: PropagationPolicy | undefined;
   /** The user who writes. Default: the server itself, which may write everything. */
   readonly user?: WritingUser | undefined;
+  /** The user that webhooks receive where {@link user} is absent. Default: the server itself. */
+  readonly author?: WritingUser | undefined;
   /** Decides which label keys may be written. Default `user`. */
   readonly writer?: Writer | undefined;
   /** The field manager, as in metadata.managedFields. Default `unknown`. */
@@ -28,6 +32,10 @@ export interface WriteOptions {
    * result has them.
    */
   readonly warnings?: string[] | undefined;
+  /** Called with what a review adds to the audit entry of the write. Default: nothing is kept. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined;
+  /** True for what the server writes by itself to keep its own objects in order: no webhook is asked about it. Default false. */
+  readonly isOwnUpkeep?: boolean | undefined;
   /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
   readonly leader?: LeaderEpoch | undefined;
 }

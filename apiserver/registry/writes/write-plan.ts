@@ -7,12 +7,13 @@ import type { RequiredClaim } from '../../store/store.ts';
 import { afterwards, runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { CreationRule } from '../kinds/live-claim.ts';
+import { whenConverted } from '../kinds/pending-conversion.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/time.ts';
-import type { GuardedWrite, RegistryOptions, Reservation, WriteGuard } from './registry-options.ts';
+import type { GuardedWrite, RegistryOptions, Reservation, WriteGuard, WriteReview } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
 import type { CreateRequest, WriteRequest } from '../rules/write-request.ts';
@@ -48,6 +49,8 @@ export interface RequestedChange {
   readonly proposeBroken?: Propose | undefined;
   /** True when `proposeBroken` is for objects that could be read with another key, too. */
   readonly takesLocked?: boolean;
+  /** The resource in the version of the request, when the change itself is made in another one. */
+  readonly requested?: Resource;
 }
 
 type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
@@ -102,14 +105,26 @@ export class WritePlanner {
     return decideDelete(rules, proposal);
   }
 
-  /** Applies hooks, then rules, to a proposal. @throws ApiError */
+  /** The reviews of a write; undefined when no webhook is asked about it. */
+  reviewOf(resource: Resource, options: WriteOptions): WriteReview | undefined {
+    const { review } = this.#options;
+    return review?.covers(resource) === true && options.isOwnUpkeep !== true ? review : undefined;
+  }
+
+  /** The hooks of a kind; an empty list when there are only reviews, and undefined when there is neither. */
+  hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
+    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
+    return hooks ?? (this.reviewOf(resource, options) === undefined ? undefined : noHooks);
+  }
+
+  /** Applies hooks, reviews and rules to a proposal. @throws ApiError */
   async decideAfter(hooks: readonly MountedHooks[], asked: Asked): Promise<Next> {
     const { resource, proposal, stored, options, warnings } = asked;
     const { dryRun = false, subresource } = options;
     const write = { verb: proposal.verb, resource, stored, dryRun, subresource, warnings };
     const context = { write, around: this.#options };
     const { object, failure } = await admitWrite(proposal.object, hooks, context);
-    if (failure === undefined) return this.decide(resource, proposal, object);
+    if (failure === undefined) return this.#decideReviewed(object, asked);
     try {
       await this.decide(resource, proposal, object);
     } catch (error) {
@@ -117,6 +132,19 @@ export class WritePlanner {
       throw error;
     }
     throw failedHook(failure, proposal.object, context);
+  }
+
+  /** Reviews that may change the object come before the rules, and those that may only refuse it after them, as in Kubernetes. */
+  async #decideReviewed(object: ApiObject, asked: Asked): Promise<Next> {
+    const { resource, requested = resource, proposal, stored, options, warnings } = asked;
+    const review = this.reviewOf(resource, options);
+    if (review === undefined) return this.decide(resource, proposal, object);
+    const { verb } = proposal;
+    const write = { verb, resource: requested, stored, options, warnings };
+    const changed = await review.change(object, write);
+    const next = await whenConverted(() => this.decide(resource, proposal, changed));
+    await review.check(verb === 'delete' ? undefined : (next?.object ?? changed), write);
+    return next;
   }
 
   /** Plans the creation of an object that rules and hooks have accepted. */
@@ -135,9 +163,8 @@ export class WritePlanner {
     const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
     const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
     if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, recheck, reserved });
-    const write = runSteps(prepareWrite(resource, next, context), isLong);
-    if (write instanceof Promise)
-      return write.then((prepared) => ({ kind: 'commit', write: prepared, warnings, recheck }));
+    const write = prepared(resource, next, context);
+    if (write instanceof Promise) return write.then((made) => ({ kind: 'commit', write: made, warnings, recheck }));
     return { kind: 'commit', write, warnings, recheck };
   }
 
@@ -149,7 +176,7 @@ export class WritePlanner {
     const { requires, release } = await reserved;
     try {
       const claims = [...context.requires, ...requires];
-      const write = await runSteps(prepareWrite(resource, next, { ...context, requires: claims }), context.isLong);
+      const write = await prepared(resource, next, { ...context, requires: claims });
       return { kind: 'commit', write, warnings, recheck, release };
     } catch (error) {
       release();
@@ -170,7 +197,8 @@ export class WritePlanner {
     const stored = decodeObject(shown.bytes);
     const steps = broken === undefined || proposeBroken === undefined ? propose : proposeBroken;
     const { warnings } = request;
-    const asked = { resource, stored: broken === undefined ? entry : undefined, options, warnings };
+    const { requested } = change;
+    const asked = { resource, requested, stored: broken === undefined ? entry : undefined, options, warnings };
     const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) =>
       this.#decideChange({ proposal, ...asked }),
     );
@@ -179,11 +207,11 @@ export class WritePlanner {
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
       // A removal is judged by what is removed. An object that cannot be read has to be removable.
-      const written = next?.op === 'delete' ? known : next?.object;
+      const judged = next?.op === 'delete' ? known : next?.object;
       const recheck =
-        written === undefined ? undefined : this.#guard(resource, { user: options.user, next: written, stored: known });
-      const prepared = next === undefined ? undefined : runSteps(prepareWrite(resource, next, context), isLong);
-      return afterwards(prepared, (write): WritePlan => {
+        judged === undefined ? undefined : this.#guard(resource, { user: options.user, next: judged, stored: known });
+      const written = next === undefined ? undefined : prepared(resource, next, context);
+      return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings, recheck };
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
       });
@@ -236,10 +264,10 @@ export class WritePlanner {
 
   #decideChange(asked: Asked): Next | Promise<Next> {
     const { resource, proposal, stored } = asked;
-    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
-    // Hooks cannot check the deletion of an object that cannot be read.
+    // No hook can check the deletion of an object that cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
-    return hooks === undefined || isBlind ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
+    const hooks = isBlind ? undefined : this.hooksFor(resource, asked.options);
+    return hooks === undefined ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
   }
 }
 
@@ -259,6 +287,8 @@ interface Place {
 /** A proposal that goes through hooks. */
 interface Asked {
   readonly resource: Resource;
+  /** Default {@link resource}. */
+  readonly requested?: Resource | undefined;
   readonly proposal: Proposal;
   /** The entry that is changed; undefined for a creation, and for an object that cannot be read. */
   readonly stored: Entry | undefined;
@@ -282,6 +312,13 @@ interface Creation {
 }
 
 const noClaims: readonly RequiredClaim[] = [];
+const noHooks: readonly MountedHooks[] = [];
+
+/** Prepares a write again when conversions had to be fetched, so that what was decided about it stays. */
+function prepared(resource: Resource, next: NextState, context: WriteContext): PreparedWrite | Promise<PreparedWrite> {
+  if (resource.view === undefined) return prepareWrite(resource, next, context);
+  return whenConverted(() => prepareWrite(resource, next, context));
+}
 
 function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
   return cache.broken.size === 0 ? undefined : cache.broken.get(key);

@@ -25,16 +25,24 @@ export interface Written {
   readonly revision: number | undefined;
 }
 
-export type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
+type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
 
 export function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
   return revision === undefined ? { bytes, object } : { bytes, object, resourceVersion: String(revision) };
 }
 
-/** The stored object, in the version of the request. */
-export function storedAnswer({ object, answer }: PreparedWrite, written: Written): Stored {
-  if (answer === undefined) return resultOf(object, written);
-  return resultOf(answer, writtenAs(encodeObject(answer), written.revision));
+const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
+
+/** The result of a committed write: the stored object, in the version of the request. */
+export function storedResult(
+  { op, object, answer }: PreparedWrite,
+  written: Written,
+  warnings: readonly string[],
+): WriteResult {
+  const outcome = outcomes[op];
+  // Own fields come first: with a spread before them, each result would have a hidden class of its own.
+  if (answer === undefined) return { outcome, warnings, ...resultOf(object, written) };
+  return { outcome, warnings, ...resultOf(answer, writtenAs(encodeObject(answer), written.revision)) };
 }
 
 /**

@@ -30,7 +30,7 @@ interface Unmatched {
 export class PatternMatches {
   readonly #patterns: LinearPatterns;
   readonly #maxSteps: number;
-  readonly #results = new Map<LinearPattern, Map<string, boolean>>();
+  #results: Map<LinearPattern, Map<string, boolean>> | undefined;
   #unmatched: Unmatched[] = [];
   #leftAtOnce = maxAtOnce;
   #steps = 0;
@@ -38,6 +38,12 @@ export class PatternMatches {
   constructor(patterns: LinearPatterns, steps: number = maxSteps) {
     this.#patterns = patterns;
     this.#maxSteps = steps;
+  }
+
+  /** Returns the result of `judge`; undefined when its matches need steps. */
+  decideAtOnce<R>(judge: () => R): R | undefined {
+    const verdict = this.#patterns.matchBy(this, judge);
+    return this.#unmatched.length === 0 ? verdict : undefined;
   }
 
   /** Returns the result of `judge`; undefined when the matches would take too long. */
@@ -55,7 +61,7 @@ export class PatternMatches {
 
   /** True when a text matches, and for a match that is not carried out yet. */
   test(pattern: LinearPattern, text: string): boolean {
-    const known = this.#results.get(pattern)?.get(text);
+    const known = this.#results?.get(pattern)?.get(text);
     if (known !== undefined) return known;
     const size = pattern.states * text.length;
     if (size <= this.#leftAtOnce) {
@@ -83,6 +89,7 @@ export class PatternMatches {
   }
 
   #store(pattern: LinearPattern, text: string, result: boolean): void {
+    this.#results ??= new Map<LinearPattern, Map<string, boolean>>();
     const results = this.#results.get(pattern) ?? new Map<string, boolean>();
     this.#results.set(pattern, results.set(text, result));
   }

@@ -36,6 +36,8 @@ export class Validator {
   readonly #isValid: ValueGate;
   readonly #explainer: Explainer;
   readonly #preparation: Preparation | undefined;
+  /** False when no text is matched, whose matches would need to be counted. */
+  readonly #hasPatterns: boolean;
 
   /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */
   constructor({ root, components, origin }: ValidatorParts) {
@@ -45,8 +47,10 @@ export class Validator {
     this.#explainer = new Explainer(node, patterns);
     if (origin === 'code' && !isLargeSchema(schemas)) {
       this.#isValid = compileGate(root, { components, patterns });
+      this.#hasPatterns = [...allSchemas(schemas)].some(({ pattern }) => pattern !== undefined);
       return;
     }
+    this.#hasPatterns = true;
     const gate = new InterpretedGate(node, patterns);
     this.#isValid = (value) => gate.accepts(value);
     this.#preparation = new Preparation(schemas, patterns);
@@ -68,6 +72,12 @@ export class Validator {
    */
   violationsAtOnce(value: unknown): readonly FieldCause[] {
     return allSteps(this.#judgeBy(new PatternMatches(this.#patterns, maxStepsAtOnce), value));
+  }
+
+  /** True when the value has no violation, and no match of a pattern takes long; otherwise {@link judge} decides. */
+  accepts(value: unknown): boolean {
+    if (!this.#hasPatterns) return this.#isValid(value);
+    return new PatternMatches(this.#patterns).decideAtOnce(() => this.#isValid(value)) === true;
   }
 
   /** Returns the violations in steps, since the matches of patterns can take up to 0.4 s. */

@@ -1,6 +1,6 @@
 import type { ResultRow } from './mysql-connection.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { StoredClaim, StoredClaims } from '../store.ts';
+import type { StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
 
 /** The claim in a row of `idx, value, object_key`. */
 export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
@@ -22,12 +22,12 @@ export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): 
 
 /** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
 export function* storedClaims(rows: readonly ResultRow[]): Steps<StoredClaims> {
-  const [revision, generation, found] = rows[0] ?? [];
+  const [revision, ...indexes] = rows[0] ?? [];
+  return { revision: Number(revision), ...storedIndexes(indexes), claims: yield* storedClaimSteps(rows, 3) };
+}
+
+/** The unique indexes in a row of `getIndexes`; there is none until they are first set. */
+export function storedIndexes([generation, found]: ResultRow = []): StoredIndexes {
   const indexes = String(found ?? '');
-  return {
-    revision: Number(revision),
-    generation: Number(generation ?? 0),
-    indexes: indexes === '' ? [] : indexes.split(',').map(Number),
-    claims: yield* storedClaimSteps(rows, 3),
-  };
+  return { generation: Number(generation ?? 0), indexes: indexes === '' ? [] : indexes.split(',').map(Number) };
 }

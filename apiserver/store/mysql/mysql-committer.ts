@@ -1,4 +1,11 @@
-import { type BatchNeeds, type BatchState, claimId, needsOf, type PlannedWrite, planBatch } from './batch-plan.ts';
+import {
+  type BatchNeeds,
+  type BatchState,
+  claimId,
+  needsOf,
+  type PlannedWrite,
+  planBatch,
+} from '../server/batch-plan.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { claimDifference, claimPartsOf } from '../claim-difference.ts';
 import { storedClaimOf, storedClaimSteps } from './kind-claims.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { FaultProxy } from './fault-proxy.test-support.ts';
+import { FaultProxy } from '../server/fault-proxy.test-support.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { MysqlConnection } from './mysql-connection.ts';
 import {

@@ -2,7 +2,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { FaultProxy } from './fault-proxy.test-support.ts';
+import { FaultProxy } from '../server/fault-proxy.test-support.ts';
 import { MysqlConnection } from './mysql-connection.ts';
 import { migrate } from './mysql-migrator.ts';
 import { migrations } from './mysql-statements.ts';

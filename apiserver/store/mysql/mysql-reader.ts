@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
-import { storedClaims } from './kind-claims.ts';
-import { historyOf, type KnownHistory } from './known-history.ts';
+import { storedClaims, storedIndexes } from './kind-claims.ts';
+import { historyOf } from './found-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import { isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { openSession } from './mysql-session.ts';
@@ -11,9 +11,10 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { operationNames } from '../operation-codes.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
+import type { KnownHistory } from '../server/known-history.ts';
 import { type RowPage, pageLimits, type PageLimits, pageOf } from '../server/pages.ts';
 import { SharedRead } from '../shared-read.ts';
-import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
+import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
 /** Claims read at once: about a millisecond. */
 const claimsAtOnce = 2_000;
@@ -68,13 +69,18 @@ export class MysqlReader {
   /** The kinds that have objects, in the order of their keys: a key belongs to one kind. */
   async kinds(): Promise<number[]> {
     const [rows = []] = await this.#read(sql.listKinds);
-    const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: key as Uint8Array }));
+    const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: bytesIn(key) }));
     return kinds.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ kind }) => kind);
   }
 
   async names(prefix: string): Promise<readonly string[]> {
     const [rows = []] = await this.#read(sql.listNames(prefix));
     return rows.map(([name]) => String(name));
+  }
+
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    const [rows = []] = await this.#read(sql.getIndexes(kind));
+    return storedIndexes(rows[0]);
   }
 
   async claims(kind: number): Promise<StoredClaims> {
@@ -85,7 +91,7 @@ export class MysqlReader {
   async scan(kind: number, after: string): Promise<RowPage<Row>> {
     const [found = []] = await this.#read(sql.scanKind(kind, after, pageLimits));
     const rows = found.map(([key, revision, data]) => {
-      return { key: String(key), revision: Number(revision), data: data as Uint8Array };
+      return { key: String(key), revision: Number(revision), data: bytesIn(data) };
     });
     return pageOf(rows, bytesOf(found), pageLimits);
   }
@@ -122,6 +128,11 @@ export class MysqlReader {
   }
 }
 
+function bytesIn(cell: ResultRow[number] | undefined): Uint8Array {
+  if (cell instanceof Uint8Array) return cell;
+  throw new TypeError(`a binary column has a ${typeof cell}`);
+}
+
 /** The last column of a row has the bytes of the page so far. */
 function bytesOf(rows: readonly ResultRow[]): number {
   return Number(rows.at(-1)?.at(-1) ?? 0);
@@ -131,8 +142,8 @@ function changeOf([revision, op, kind, key, data, previous, previousRevision]: R
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
   // A delete without a last state left the previous one.
-  const bytes = (data ?? previous) as Uint8Array;
+  const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;
-  return { ...change, previous: { revision: Number(previousRevision), data: previous as Uint8Array } };
+  return { ...change, previous: { revision: Number(previousRevision), data: bytesIn(previous) } };
 }

@@ -1,4 +1,4 @@
-import type { BatchNeeds, BatchPlan, ClaimRow, PlannedWrite } from './batch-plan.ts';
+import type { BatchNeeds, BatchPlan, ClaimRow, PlannedWrite } from '../server/batch-plan.ts';
 import { packRows } from './statement-packing.ts';
 import type { PageLimits } from '../server/pages.ts';
 

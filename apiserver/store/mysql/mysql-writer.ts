@@ -1,7 +1,7 @@
 import { sleep } from '@homeostat/controller-runtime';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
-import { type FoundHistory, historyOf, KnownHistory } from './known-history.ts';
+import { historyOf, type MysqlHistory } from './found-history.ts';
 import type { MysqlConnection, ResultRow } from './mysql-connection.ts';
 import { isLockTimeout, isTransient, storeErrorFrom } from './mysql-errors.ts';
 import { evict, lockDatabase, unlockDatabase } from './mysql-locks.ts';
@@ -12,6 +12,7 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { PeriodicTask } from '../../base/periodic-task.ts';
 import { checkSchemaVersion } from '../schema-version.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
+import { KnownHistory } from '../server/known-history.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import type { OpenedStore } from '../store.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
@@ -98,7 +99,7 @@ export class MysqlWriter {
    * A transaction that can be repeated; it is repeated when the connection is lost, even at the commit. `body` runs
    * with the counter's lock and receives the history that was read under it.
    */
-  transaction<Result>(body: (connection: MysqlConnection, found: FoundHistory) => Promise<Result>): Promise<Result> {
+  transaction<Result>(body: (connection: MysqlConnection, found: MysqlHistory) => Promise<Result>): Promise<Result> {
     return this.exclusively(async (connection) => {
       const { found } = await this.begin(connection);
       const result = await body(connection, found);
@@ -133,7 +134,7 @@ export class MysqlWriter {
   async begin(
     connection: MysqlConnection,
     reads: readonly string[] = [],
-  ): Promise<{ readonly found: FoundHistory; readonly answers: readonly (readonly ResultRow[])[] }> {
+  ): Promise<{ readonly found: MysqlHistory; readonly answers: readonly (readonly ResultRow[])[] }> {
     const known = this.history.last;
     const [, , [row = []] = [], ...answers] = await connection.query(
       sql.begin,

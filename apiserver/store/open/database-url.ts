@@ -1,5 +1,6 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
+import { type EtcdDatabase, parseEtcdUrl } from '../etcd/etcd-url.ts';
 import { type MysqlDatabase, parseMysqlUrl } from '../mysql/mysql-url.ts';
 import { parsePostgresUrl } from '../postgres/postgres-url.ts';
 import type { Store } from '../store.ts';
@@ -9,6 +10,7 @@ export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
+  | { readonly engine: 'etcd'; readonly database: EtcdDatabase }
   /** The unchanged URL: it may contain a password. */
   | { readonly engine: 'postgres'; readonly url: string };
 
@@ -28,11 +30,11 @@ interface OpenStoreOptions {
 }
 
 const forms =
-  'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>[,<host>…]/<database>, mysql://<user>@<host>/<database> or memory:';
+  'sqlite:<file>, sqlite:///<absolute file>, postgres://<user>@<host>[,<host>…]/<database>, mysql://<user>@<host>/<database>, etcd://<host>[,<host>…]/<prefix> or memory:';
 
 /**
  * Parses `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
- * `mariadb://…`, and `memory:`. Throws a RangeError for anything else; the message never repeats a URL that may contain
+ * `mariadb://…`, `etcd://…`, and `memory:`. Throws a RangeError for anything else; the message never repeats a URL that may contain
  * a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
@@ -45,6 +47,7 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
     return { engine: 'postgres', url };
   }
   if (scheme === 'mysql' || scheme === 'mariadb') return { engine: 'mysql', database: parseMysqlUrl(url) };
+  if (scheme === 'etcd') return { engine: 'etcd', database: parseEtcdUrl(url) };
   if (scheme !== 'sqlite') throw new RangeError(`there is no driver for ${scheme}: databases; use ${forms}`);
   return { engine: 'sqlite', path: filePath(url.slice('sqlite:'.length)) };
 }
@@ -63,6 +66,10 @@ export async function openStore(
   if (location.engine === 'mysql') {
     const { createMysqlStore } = await import('../mysql/mysql-store.ts');
     return createMysqlStore({ database: location.database, clock, logger, uuid, ...options });
+  }
+  if (location.engine === 'etcd') {
+    const { createEtcdStore } = await import('../etcd/etcd-store.ts');
+    return createEtcdStore({ database: location.database, clock, logger, uuid, ...options });
   }
   const { createSqliteStore } = await import('../sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });

@@ -3,7 +3,7 @@ import type { Steps } from '../../turns/steps.ts';
 import { claimDifference, columnsOfClaims } from '../claim-difference.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import * as sql from './postgres-statements.ts';
-import type { ClaimsOutcome, KindClaims, StoredClaim, StoredClaims } from '../store.ts';
+import type { ClaimsOutcome, KindClaims, StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
 
 interface ClaimRow {
   readonly revision: number;
@@ -19,13 +19,18 @@ const rowsPerStep = 2_000;
 
 /** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
 export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
-  const { revision = 0, generation, indexes } = rows.at(0) ?? {};
+  const [first] = rows;
   const claims: StoredClaim[] = [];
   for (const [at, { index, value, key }] of rows.entries()) {
     if (index !== null) claims.push({ index, value, key });
     if (at % rowsPerStep === rowsPerStep - 1) yield;
   }
-  return { revision, generation: generation ?? 0, indexes: numbersOf(indexes ?? ''), claims };
+  return { revision: first?.revision ?? 0, ...storedIndexes(first), claims };
+}
+
+/** The unique indexes in a row of `getIndexes`; there is none until they are first set. */
+export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | undefined): StoredIndexes {
+  return { generation: row?.generation ?? 0, indexes: numbersOf(row?.indexes ?? '') };
 }
 
 export type { ClaimRow };

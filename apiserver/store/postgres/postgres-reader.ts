@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-import { type ClaimRow, storedClaims } from './postgres-claims.ts';
+import { type ClaimRow, storedClaims, storedIndexes } from './postgres-claims.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import { changesOf, type LoggedRow, pageSize, rowsOf, type ScannedRow } from './postgres-page.ts';
@@ -11,7 +11,7 @@ import { type RowPage, pageLimits, type PageLimits, pageOf, readAhead, readChang
 import { runSteps } from '../../turns/steps.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
-import { type Change, CompactedError, type Row, type StoredClaims } from '../store.ts';
+import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
 /** Claims read at once: about a millisecond. */
 const claimsAtOnce = 2_000;
@@ -52,6 +52,11 @@ export class PostgresReader {
   async names(prefix: string): Promise<readonly string[]> {
     const rows = await this.#query<{ name: string }>(sql.listNames, [prefix]);
     return rows.map(({ name }) => name);
+  }
+
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    const [row] = await this.#query<Pick<ClaimRow, 'generation' | 'indexes'>>(sql.getIndexes, [kind]);
+    return storedIndexes(row);
   }
 
   async claims(kind: number): Promise<StoredClaims> {

@@ -8,7 +8,7 @@ import { PostgresReader } from './postgres-reader.ts';
 import * as sql from './postgres-statements.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
-import { StoreError } from '../store-error.ts';
+import { ServerStore, type Connected } from '../server/server-store.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -19,6 +19,7 @@ import type {
   Row,
   Store,
   StoredClaims,
+  StoredIndexes,
 } from '../store.ts';
 
 /** Polling finds commits whose notifications are lost. */
@@ -47,131 +48,102 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
  * session is opened again. Any number of stores write to the same tables; the counter's row orders their writes.
  * Failures are StoreErrors.
  */
-class PostgresStore implements Store {
-  readonly isShared = true;
+class PostgresStore extends ServerStore implements Store {
   readonly #writer: PostgresWriter;
   readonly #reader: PostgresReader;
   readonly #options: PostgresStoreOptions;
-  #subscription: ChangeSubscription | undefined;
-  #isOpened = false;
-  #closing: Promise<void> | undefined;
 
   constructor(options: PostgresStoreOptions) {
+    super();
     this.#options = options;
     this.#reader = new PostgresReader(options);
     this.#writer = new PostgresWriter({ ...options, onNewSession: () => this.#reader.reset() });
   }
 
-  async open(): Promise<OpenedStore> {
-    if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store opens once');
-    this.#isOpened = true;
-    try {
-      const opened = await this.#writer.open();
-      const { url, clock } = this.#options;
-      this.#subscription = new ChangeSubscription(
-        {
-          read: () => this.currentRevision(),
-          clock,
-          intervals,
-          hear: (subscription) => listenForCommits({ url, clock }, subscription),
-        },
-        opened.revision,
-      );
-      return opened;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  protected override async connect(): Promise<Connected> {
+    const opened = await this.#writer.open();
+    const { url, clock } = this.#options;
+    const subscription = new ChangeSubscription(
+      {
+        read: () => this.currentRevision(),
+        clock,
+        intervals,
+        hear: (each) => listenForCommits({ url, clock }, each),
+      },
+      opened.revision,
+    );
+    return { opened, subscription };
   }
 
-  async commit(batch: readonly Operation[]): Promise<Committed> {
-    const subscription = this.#opened();
+  protected override async commitBatch(batch: readonly Operation[]): Promise<Committed> {
     if (batch.length === 0) return { before: await this.currentRevision(), outcomes: [] };
-    const committed = await this.#writer.commit(batch);
-    const last = committed.outcomes.findLast((outcome) => 'revision' in outcome);
-    if (last) subscription.notice(last.revision);
-    return committed;
+    return this.#writer.commit(batch);
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
-    this.#opened();
+    this.opened();
     const kinds = kind === undefined ? await this.#reader.kinds() : [kind];
     for (const each of kinds) yield* this.#reader.scan(each);
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
-    this.#opened();
+    this.opened();
     const found = await this.#reader.changes(after, limit);
     this.#writer.learn(found.at(-1)?.revision ?? 0);
     return found;
   }
 
   async currentRevision(): Promise<number> {
-    this.#opened();
+    this.opened();
     const revision = await this.#reader.currentRevision();
     this.#writer.learn(revision);
     return revision;
   }
 
   async checkSchema(): Promise<void> {
-    this.#opened();
+    this.opened();
     return this.#reader.checkSchema();
   }
 
-  /** The listener must not throw. */
-  subscribe(wake: (revision: number) => void): () => void {
-    return this.#opened().subscribe(wake);
-  }
-
   async compact(upTo: number, maxRows: number): Promise<number> {
-    this.#opened();
+    this.opened();
     return this.#writer.transaction((connection) => compact(connection, { upTo, maxRows }));
   }
 
   async numberOf(name: string): Promise<number> {
-    this.#opened();
+    this.opened();
     return this.#writer.transaction((connection) => numberOf(connection, name));
   }
 
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
-    this.#opened();
+    this.opened();
     return this.#writer.transaction((connection) => setClaims(connection, kind, wanted));
   }
 
   async names(prefix: string): Promise<readonly string[]> {
-    this.#opened();
+    this.opened();
     return this.#reader.names(prefix);
   }
 
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    this.opened();
+    return this.#reader.uniqueIndexes(kind);
+  }
+
   async claims(kind: number): Promise<StoredClaims> {
-    this.#opened();
+    this.opened();
     return this.#reader.claims(kind);
   }
 
-  async startHistory(revision: number): Promise<OpenedStore> {
-    const subscription = this.#opened();
-    const begun = await this.#writer.startHistory(revision);
-    subscription.restart(begun.revision);
-    return begun;
+  protected override beginHistory(revision: number): Promise<OpenedStore> {
+    return this.#writer.startHistory(revision);
   }
 
-  /** Finishes pending requests, and releases the lock. May be called again. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
+  protected override async disconnect(unsubscribed: Promise<void> | undefined): Promise<void> {
     // A poll that waits for a connection ends when the reader closes.
-    const ended = this.#subscription?.close();
     await this.#writer.close();
     await this.#reader.close();
-    await ended;
-  }
-
-  #opened(): ChangeSubscription {
-    if (!this.#subscription || this.#closing) throw new StoreError('closed', 'the store is not open');
-    return this.#subscription;
+    await unsubscribed;
   }
 }
 

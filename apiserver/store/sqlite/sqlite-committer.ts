@@ -13,7 +13,7 @@ import {
   unpackClaims,
 } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
-import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims } from '../store.ts';
+import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
@@ -68,10 +68,13 @@ export class SqliteCommitter {
     return { before, codes, unique: lost };
   }
 
-  claims(kind: number): StoredClaims {
+  uniqueIndexes(kind: number): StoredIndexes {
     const { indexes, generation } = this.#indexesOf(kind);
-    const numbers = indexes === '' ? [] : indexes.split(',').map(Number);
-    return { generation, indexes: numbers, claims: this.#claimsOf(kind), revision: this.#revision };
+    return { generation, indexes: indexes === '' ? [] : indexes.split(',').map(Number) };
+  }
+
+  claims(kind: number): StoredClaims {
+    return { ...this.uniqueIndexes(kind), claims: this.#claimsOf(kind), revision: this.#revision };
   }
 
   /** Sets a kind's unique indexes and claims. */

@@ -10,6 +10,7 @@ import type {
   RequiredClaim,
   Row,
   StoredClaims,
+  StoredIndexes,
 } from '../store.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { StoreErrorCode } from '../store-error.ts';
@@ -28,6 +29,7 @@ export interface SqliteCalls {
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
   names: { request: { readonly prefix: string }; answer: readonly string[] };
+  uniqueIndexes: { request: { readonly kind: number }; answer: StoredIndexes };
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };

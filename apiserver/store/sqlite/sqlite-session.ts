@@ -36,6 +36,7 @@ export class SqliteSession {
     compact: ({ upTo, maxRows }) => compact(this.#present(), upTo, maxRows),
     numberOf: ({ name }) => numberOf(this.#present(), name),
     names: ({ prefix }) => namesOf(this.#present(), prefix),
+    uniqueIndexes: ({ kind }) => this.#present().committer.uniqueIndexes(kind),
     claims: ({ kind }) => this.#present().committer.claims(kind),
     setClaims: (request) => this.#present().committer.setClaims(request, this.#present().reader.compactRevision),
     startHistory: ({ revision }) => startHistory(this.#present(), revision),

@@ -11,6 +11,7 @@ import type {
   Row,
   Store,
   StoredClaims,
+  StoredIndexes,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
@@ -128,6 +129,10 @@ class SqliteStore implements Store {
 
   async names(prefix: string): Promise<readonly string[]> {
     return this.#opened().call('names', { prefix });
+  }
+
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    return this.#opened().call('uniqueIndexes', { kind });
   }
 
   async claims(kind: number): Promise<StoredClaims> {

@@ -1,16 +1,21 @@
+import { isJsonObject } from './json-object.ts';
+
 /**
  * Freezes a JSON value and all it holds, and returns it. It assumes that a frozen value is deeply frozen, so that
  * shared parts cost nothing. Works without recursion: depth is bounded by memory only.
  */
 export function freezeDeep<T>(value: T): T {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue;
+  const open: object[] = [];
+  addContainer(open, value);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (Object.isFrozen(next)) continue;
     Object.freeze(next);
-    for (const child of Object.values(next)) {
-      if (typeof child === 'object' && child !== null) open.push(child);
-    }
+    if (isJsonObject(next)) for (const name in next) addContainer(open, next[name]);
+    else if (Array.isArray(next)) for (const item of next) addContainer(open, item);
   }
   return value;
+}
+
+function addContainer(open: object[], value: unknown): void {
+  if (typeof value === 'object' && value !== null) open.push(value);
 }

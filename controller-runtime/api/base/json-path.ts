@@ -1,5 +1,7 @@
+const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
+
 /** Compares what a filter finds with its literal. */
-type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
+type Comparison = (typeof comparisons)[number];
 
 type Literal = string | number | boolean | null;
 
@@ -93,8 +95,9 @@ class PathReader {
     for (let step = this.#place(); step !== undefined; step = this.#place()) path.push(step);
     const found = this.#take(compared);
     if (this.#take(filterEnd) === undefined) throw this.#error();
-    if (found === undefined) return { kind: 'filter', path };
-    return { kind: 'filter', path, comparison: found[1] as Comparison, literal: literalOf(found) };
+    const comparison = comparisons.find((each) => each === found?.[1]);
+    if (found === undefined || comparison === undefined) return { kind: 'filter', path };
+    return { kind: 'filter', path, comparison, literal: literalOf(found) };
   }
 
   #take(token: RegExp): RegExpExecArray | undefined {
@@ -114,9 +117,13 @@ function unescaped(text: string): string {
   return text.replaceAll(/\\(.)/gs, '$1');
 }
 
-function literalOf([, , single, double, bare]: RegExpExecArray): Literal {
+const words: Readonly<Record<string, Literal>> = { true: true, false: false, null: null };
+
+function literalOf([, , single, double, bare = 'null']: RegExpExecArray): Literal {
   const quoted = single ?? double;
-  return quoted === undefined ? (JSON.parse(bare as string) as Literal) : unescaped(quoted);
+  if (quoted !== undefined) return unescaped(quoted);
+  const word = words[bare];
+  return word === undefined ? Number(bare) : word;
 }
 
 function firstAt(steps: readonly Step[], value: unknown): unknown {

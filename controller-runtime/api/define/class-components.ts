@@ -88,8 +88,18 @@ export class ClassComponents {
     const { requireMode } = attributes;
     if (requireMode !== undefined && requireMode !== 'REQUIRED' && requireMode !== 'NOT_REQUIRED')
       throw this.#error(where, `requireMode ${quoteValue(requireMode)} must be REQUIRED or NOT_REQUIRED`);
-    const { name: _name, requireMode: _mode, type, items, properties, additionalProperties, ...rest } = attributes;
+    const {
+      name: _name,
+      requireMode: _mode,
+      rules,
+      type,
+      items,
+      properties,
+      additionalProperties,
+      ...rest
+    } = attributes;
     return {
+      ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
       ...(typeof type === 'function' ? { $ref: this.#reference(type, where) } : { type }),
       ...rest,
       ...(items === undefined ? {} : { items: this.#part(items, `${where}.items`) }),

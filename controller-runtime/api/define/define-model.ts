@@ -5,7 +5,7 @@ import type { FromSchema } from './from-schema.ts';
 import type { ResourceOptions } from '../model/gvk-options.ts';
 import { IndexSpec } from '../model/index-spec.ts';
 import { IndexSpecs } from '../indexes/index-specs.ts';
-import type { JsonSchema } from '../schema/json-schema.ts';
+import type { JsonSchema, SchemaRule } from '../schema/json-schema.ts';
 import { makeDescriptor } from './make-descriptor.ts';
 import { ModelError } from '../errors/model-error.ts';
 import type { GroupVersionKind, ModelDescriptor } from '../model/model.ts';
@@ -34,9 +34,14 @@ type Scope = ModelDescriptor['scope'];
 type Envelope<C extends Scope> = C extends 'Namespaced' ? NamespacedObject : ApiObject;
 
 /** Objects that a schema of `{ spec, status }` describes; those of a Namespaced kind have a namespace. */
-export type ObjectOf<S, C extends Scope = 'Cluster'> = Envelope<C> & FromSchema<S>;
+export type ObjectOf<S, C extends Scope = 'Cluster'> = Envelope<C> & FromSchema<S> extends infer O extends Envelope<C>
+  ? { readonly [K in keyof O]: O[K] }
+  : never;
 
-type Names = GroupVersionKind | { readonly gvk: `${string}/${string}` };
+type VersionText = `v${bigint}` | `v${bigint}alpha${bigint}` | `v${bigint}beta${bigint}`;
+type GvkText = `${string}/${VersionText}/${Capitalize<string>}` | `${VersionText}/${Capitalize<string>}`;
+
+type Names = GroupVersionKind | { readonly gvk: GvkText };
 
 const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
 
@@ -48,6 +53,8 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
     /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
+    /** Rules in CEL about whole objects, which expressions read as `self`. Default none. */
+    readonly rules?: readonly SchemaRule[];
     /** Rules that the schema cannot express. Default none. */
     readonly validate?: ModelValidation<ObjectOf<S, C>>;
   };
@@ -63,7 +70,7 @@ export function defineModel<const S extends object, const C extends Scope = 'Clu
   const names = namesOf(options);
   const unknown = unknownKeyOf(options, 'gvk' in options ? keysBesideGvk : keysBesideNames);
   if (unknown !== undefined) throw new ModelError(names.kind, 'options', unknown);
-  const components = componentsOf(names.kind, options.schema);
+  const components = componentsOf(names.kind, withRules(options.schema, options.rules));
   const indexes = indexesOf<ObjectOf<S, C>>(names.kind, components, options.indexes ?? []);
   const { validate } = options;
   return noteDeclaration(
@@ -71,9 +78,17 @@ export function defineModel<const S extends object, const C extends Scope = 'Clu
   );
 }
 
-const ownKeys = [...resourceKeys, 'schema', 'indexes', 'validate'];
+const ownKeys = [...resourceKeys, 'schema', 'indexes', 'rules', 'validate'];
 const keysBesideGvk: readonly string[] = ['gvk', ...ownKeys];
 const keysBesideNames: readonly string[] = ['group', 'version', 'kind', ...ownKeys];
+
+/** Adds rules to those that the schema itself has. */
+function withRules(schema: object, rules: readonly SchemaRule[] | undefined): object {
+  if (rules === undefined) return schema;
+  const own: unknown = Reflect.get(schema, 'x-kubernetes-validations');
+  const others: readonly unknown[] = Array.isArray(own) ? own : [];
+  return { ...schema, 'x-kubernetes-validations': [...others, ...rules] };
+}
 
 function namesOf(options: Names): GroupVersionKind {
   if (!('gvk' in options)) return { group: options.group, version: options.version, kind: options.kind };

@@ -5,7 +5,9 @@ import { Person } from '../person.fixture.ts';
 
 function thing(version: string, changes: Partial<ModelDescriptor> = {}): ModelDescriptor {
   const model: ModelDescriptor = defineModel({
-    gvk: `things.example.com/${version}/Thing`,
+    group: 'things.example.com',
+    version,
+    kind: 'Thing',
     plural: 'things',
     schema: { type: 'object', properties: { spec: { type: 'string' } } },
   });

@@ -1,5 +1,8 @@
-/** Flattens the fields of an object type, for readable messages of the compiler. */
-type Flat<T> = { readonly [K in keyof T]: T[K] };
+/**
+ * Flattens the fields of an object type, so that editors and messages of the compiler show the fields. A mapped type alone
+ * is shown by the name of this alias.
+ */
+type Flat<T> = T extends infer O ? { readonly [K in keyof O]: O[K] } : never;
 
 type IsOptional<S, K extends keyof P, P> = P[K] extends { readonly '~optional': true }
   ? true

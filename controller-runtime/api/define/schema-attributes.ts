@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../schema/json-schema.ts';
+import type { JsonSchema, SchemaRule } from '../schema/json-schema.ts';
 
 /** Any class, abstract ones and those with constructor parameters too. */
 export type AnyClass = abstract new (...parameters: never[]) => unknown;
@@ -16,6 +16,8 @@ export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
   /** On a class: its schema's name; default the class's own. */
   readonly name?: string;
+  /** Rules in CEL about the value, which expressions read as `self`. Default none. */
+  readonly rules?: readonly SchemaRule[];
   /** `REQUIRED`: the field must be there. Default `NOT_REQUIRED`. */
   readonly requireMode?: 'REQUIRED' | 'NOT_REQUIRED';
   readonly items?: SchemaAttributes | ClassReference;

@@ -14,14 +14,20 @@ export type MetadataRules = Pick<ModelDescriptor, 'nameFormat' | 'scope'>;
  * (see metadataShapeErrors). At most 100 causes per field.
  */
 export function validateMetadata(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
-  return [
-    ...nameCauses(metadata, rules),
-    ...namespaceCauses(metadata.namespace ?? '', rules),
-    ...checkLabels(metadata.labels ?? {}, 'metadata.labels'),
-    ...checkAnnotations(metadata.annotations ?? {}, 'metadata.annotations'),
-    ...takeCauses(finalizerCauses(metadata.finalizers ?? [], 'metadata.finalizers')),
-    ...takeCauses(ownerCauses(metadata.ownerReferences ?? [], 'metadata.ownerReferences')),
-  ];
+  const { labels, annotations, finalizers, ownerReferences } = metadata;
+  const causes = nameCauses(metadata, rules);
+  causes.push(...namespaceCauses(metadata.namespace ?? '', rules));
+  // Most objects have none of these fields, and every write is checked.
+  if (isGiven(labels)) causes.push(...checkLabels(labels, 'metadata.labels'));
+  if (isGiven(annotations)) causes.push(...checkAnnotations(annotations, 'metadata.annotations'));
+  if (isGiven(finalizers)) causes.push(...takeCauses(finalizerCauses(finalizers, 'metadata.finalizers')));
+  if (isGiven(ownerReferences)) causes.push(...takeCauses(ownerCauses(ownerReferences, 'metadata.ownerReferences')));
+  return causes;
+}
+
+/** Null counts as absent. */
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null;
 }
 
 function nameCauses(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
@@ -33,6 +39,7 @@ function nameCauses(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldC
   }
   const prefixMessages = generateName === '' ? [] : checkGenerateName(generateName, rules.nameFormat);
   const nameMessages = name === '' ? [] : checkName(name, rules.nameFormat);
+  if (prefixMessages.length + nameMessages.length === 0) return [];
   return [
     ...prefixMessages.map((message) => invalidValue('metadata.generateName', generateName, message)),
     ...nameMessages.map((message) => invalidValue('metadata.name', name, message)),

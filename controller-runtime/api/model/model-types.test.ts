@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { Type } from 'typebox';
+import { checkDescriptor } from '../define/check-descriptor.ts';
 import { defineModel } from '../define/define-model.ts';
+import type { ModelOptions } from '../define/define-model.ts';
 import type { FromSchema } from '../define/from-schema.ts';
 import { multiValueAttribute, simpleAttribute } from '../indexes/index-attribute.ts';
 import type { ModelDescriptor } from './model.ts';
@@ -66,6 +68,12 @@ const typebox = defineModel({
   indexes: ['spec.name', 'spec.tags', 'spec.limits.cpu', { path: 'spec.age', order: 'DESC' }, 'status.greeting'],
 });
 
+/** Declares a model and checks its names, as a registration does. */
+const checkable =
+  <const S extends object>(options: ModelOptions<S, 'Cluster'>) =>
+  (): void =>
+    checkDescriptor(defineModel(options), { serviceDomain: 'homeostat.internal' });
+
 describe('types of models', () => {
   it('infers spec and status from a plain schema and from TypeBox alike', () => {
     type Status = { readonly greeting?: string } | undefined;
@@ -88,13 +96,19 @@ describe('types of models', () => {
     expect(desk.scope).to.equal('Namespaced');
   });
 
-  it('refuse a gvk without a slash and a keyword that schemas do not have', () => {
+  it('refuse a gvk that is none, and a keyword that schemas do not have', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
     const whole = { type: 'object', properties: { spec } } as const;
     expect(() => defineModel({ ...names, schema: whole })).not.to.throw();
     // @ts-expect-error -- the text has no slash
     expect(() => defineModel({ ...names, gvk: 'nonsense', schema: whole })).to.throw('gvk: must be');
+    expect(() => defineModel({ ...names, gvk: 'people.example.com/v1/Person/extra', schema: whole })).to.throw('gvk:');
+    // @ts-expect-error -- Kubernetes has no such version
+    expect(checkable({ ...names, gvk: 'people.example.com/1.0/Person', schema: whole })).to.throw('version');
+    // @ts-expect-error -- a kind begins with an upper-case letter
+    expect(checkable({ ...names, gvk: 'people.example.com/v1/person', schema: whole })).to.throw('kind');
+    expect(checkable({ ...names, gvk: 'v1/Person', schema: whole })).to.throw('group');
     const misspelt = {
       type: 'object',
       properties: { spec: { ...spec, properties: { name: { type: 'string', maxLenght: 9 } } } },

@@ -117,6 +117,9 @@ export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
 /** A model as calls of the API take it: its class, or its descriptor. */
 export type Model<T extends ApiObject = ApiObject> = ModelDescriptor<T> | ExtensionClass<T>;
 
+/** The type of the objects of a model: `FromModel<typeof Person>`. */
+export type FromModel<M extends Model> = M extends Model<infer T> ? T : never;
+
 /** `<group>/<version>`; the version alone for the core group. */
 export function apiVersionOf(gv: { readonly group: string; readonly version: string }): string {
   return gv.group === '' ? gv.version : `${gv.group}/${gv.version}`;

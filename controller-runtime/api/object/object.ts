@@ -65,9 +65,14 @@ export interface ApiObject {
   readonly metadata: ObjectMeta;
 }
 
+/** Metadata of an object of a Namespaced kind. */
+export interface NamespacedObjectMeta extends ObjectMeta {
+  readonly namespace: string;
+}
+
 /** The envelope of an object of a Namespaced kind. */
 export interface NamespacedObject extends ApiObject {
-  readonly metadata: ObjectMeta & { readonly namespace: string };
+  readonly metadata: NamespacedObjectMeta;
 }
 
 /** An object as an author writes it: apiVersion and kind come from the model, the server's fields from the server. */

@@ -145,14 +145,15 @@ export class PatchedDocument {
   #set(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);
     if (path.text === '') this.#document = value;
-    else (parent as Record<string, unknown>)[last] = value;
+    else if (isContainer(parent)) parent[last] = value;
   }
 
   #remove(path: Pointer): PatchProblem | undefined {
     if (path.text === '') return { value: path.text, detail: 'the whole document cannot be removed' };
     const { parent, last } = this.#locate(path);
-    if (!Array.isArray(parent)) delete (parent as Record<string, unknown>)[last];
-    else {
+    if (!Array.isArray(parent)) {
+      if (isContainer(parent)) delete parent[last];
+    } else {
       this.#chargeShift(parent, last);
       parent.splice(Number(last), 1);
     }
@@ -225,6 +226,9 @@ export class PatchedDocument {
     return value;
   }
 }
+
+/** An array takes a new value of an index like an object takes one of a key. */
+const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,3 +1,19 @@
+/** A rule in CEL about the values of a schema: the keys of Kubernetes' `x-kubernetes-validations`. */
+export interface SchemaRule {
+  /** An expression that is true for valid values. It reads the value as `self`, and the one before the write as `oldSelf`. */
+  readonly rule: string;
+  /** The message when the rule is broken. Default `failed rule: <rule>`. */
+  readonly message?: string;
+  /** An expression that makes the message. */
+  readonly messageExpression?: string;
+  /** Default `FieldValueInvalid`. */
+  readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+  /** The field that the message names, such as `.spec.replicas`, from the value on. Default the value itself. */
+  readonly fieldPath?: string;
+  /** True: `oldSelf` is an optional, and the rule applies to new values too. */
+  readonly optionalOldSelf?: boolean;
+}
+
 /** A schema in the OpenAPI v3 dialect of JSON Schema; only what the service understands. */
 export interface JsonSchema {
   readonly $ref?: string;
@@ -38,4 +54,5 @@ export interface JsonSchema {
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic';
+  readonly 'x-kubernetes-validations'?: readonly SchemaRule[];
 }

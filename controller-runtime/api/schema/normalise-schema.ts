@@ -78,7 +78,10 @@ export class SchemaNormaliser {
   #keywordValue(keyword: Keyword, entry: { name: string; value: unknown; place: Place }): unknown {
     const { name, value, place } = entry;
     if (keyword.holds === 'value') {
-      if (!keyword.accepts(value)) throw this.#error(place, `${name} must be ${keyword.form}, not ${quoteText(value)}`);
+      if (!keyword.accepts(value)) {
+        const problem = keyword.problemOf?.(value) ?? `${name} must be ${keyword.form}, not ${quoteText(value)}`;
+        throw this.#error(place, problem);
+      }
       return this.#jsonCopy(value, entry);
     }
     if (keyword.holds === 'schemaOrBoolean' && typeof value === 'boolean') return value;

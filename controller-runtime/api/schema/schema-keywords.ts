@@ -1,10 +1,17 @@
 import type { JsonSchema } from './json-schema.ts';
 import { isPlainObject } from '../base/plain-object.ts';
+import { brokenRules } from './schema-rules.ts';
 
 /** The form of a keyword's value: a schema, several schemas, or a plain value that `accepts` checks. */
 export type Keyword =
   | { readonly holds: 'schema' | 'schemas' | 'namedSchemas' | 'schemaOrBoolean' }
-  | { readonly holds: 'value'; readonly accepts: (value: unknown) => boolean; readonly form: string };
+  | {
+      readonly holds: 'value';
+      readonly accepts: (value: unknown) => boolean;
+      readonly form: string;
+      /** Returns what is wrong with a value that is not accepted, when its form does not say it. */
+      readonly problemOf?: (value: unknown) => string | undefined;
+    };
 
 const text: Keyword = { holds: 'value', accepts: (value) => typeof value === 'string', form: 'a string' };
 const flag: Keyword = { holds: 'value', accepts: (value) => typeof value === 'boolean', form: 'true or false' };
@@ -72,6 +79,12 @@ const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   'x-kubernetes-list-type': oneOf('atomic', 'set', 'map'),
   'x-kubernetes-list-map-keys': strings,
   'x-kubernetes-map-type': oneOf('granular', 'atomic'),
+  'x-kubernetes-validations': {
+    holds: 'value',
+    accepts: (value) => brokenRules(value) === undefined,
+    form: 'a list of rules',
+    problemOf: brokenRules,
+  },
 };
 
 /** The names of all keywords. */

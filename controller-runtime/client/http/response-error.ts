@@ -1,4 +1,4 @@
-import { ApiError, reasonOfCode } from '../../api/index.ts';
+import { ApiError, isJsonObject, reasonOfCode } from '../../api/index.ts';
 import type { Clock, Status, StatusReason } from '../../api/index.ts';
 import { readText } from './bounded-body.ts';
 
@@ -34,11 +34,12 @@ function reasonWithoutStatus(request: RequestLine, code: number): StatusReason {
   return code === 409 && request.method !== 'POST' ? 'Conflict' : reasonOfCode(code);
 }
 
+const isStatus = (value: unknown): value is Status => isJsonObject(value) && value['kind'] === 'Status';
+
 function parseStatus(text: string): Status | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isStatus = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
-    return isStatus ? (value as Status) : undefined;
+    return isStatus(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { ApiObject, Clock, Condition, Logger, Model, ObjectKey } from '../../api/index.ts';
-import type { Client, DeepPartial, Desired, StatusOf } from '../../client/client.ts';
+import type { Client, Desired, MergePatch, StatusOf } from '../../client/client.ts';
 import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
 import type { Reason } from '../../queue/reason.ts';
 import type { Once } from './external-effects.ts';
@@ -107,7 +107,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
    * Makes the dependents of this object those that are wished, by server-side apply: creates and changes them in the order of
-   * `after`, and deletes those of the owned kinds that an earlier run wished and this one does not. Objects that others made are neither
+   * `after`, and deletes those of the owned kinds that an earlier run wished and this one does not, in the reverse order. Objects that others made are neither
    * changed nor deleted. Call it once a run, with all wishes. Sends no request when nothing changes. Rejects for an object
    * of a wished name that this object does not control, and with TypeError for wishes that contradict each other.
    */
@@ -117,7 +117,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
    * precondition: a namesake made meanwhile is Conflict. Rejects with TypeError when the model's schema has no status.
    */
-  status(this: void, partial: DeepPartial<StatusOf<T>>): Promise<T>;
+  status(this: void, partial: MergePatch<StatusOf<T>>): Promise<T>;
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   unknownKeyOf,
   type ApiObject,
   type Condition,
+  type FieldChange,
   type Model,
   type ModelDescriptor,
 } from '../../api/index.ts';
@@ -11,12 +12,16 @@ import type { AppliedObject } from '../../client/client.ts';
 export interface WishOptions<O extends ApiObject = ApiObject> {
   /** Names the wish in `after` and in messages. Default `<Kind>/<name>`. */
   readonly id?: string;
-  /** Ids of wishes that must be ready before this object is created or changed. Default none. */
+  /**
+   * Ids of wishes that must be ready before this object is created or changed. When it is no longer wished, it is gone before
+   * theirs are deleted. Default none.
+   */
   readonly after?: readonly string[];
   /**
    * A type of condition, which must be True for the present generation of the object; or a function that returns true when the object
-   * is ready. Default: its condition Ready is True for its present generation if it has one, otherwise it exists. So name
-   * the condition of an object that has none yet when it is created.
+   * is ready. Default, as kstatus (the library of Flux, kpt and Helm) judges objects of any kind: it is not being deleted, `status.observedGeneration` is
+   * absent or its generation, `Ready` is True for its generation or absent, and neither `Reconciling` nor `Stalled` is True. So name the
+   * condition of an object that has none yet when it is created.
    */
   readonly ready?: string | ((this: void, object: O) => boolean);
   /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
@@ -47,16 +52,6 @@ export interface WishState<O extends ApiObject = ApiObject> {
   readonly changes?: readonly FieldChange[];
 }
 
-/** One field of an object before and after a change. */
-export interface FieldChange {
-  /** Such as `spec.replicas` or `spec.items[0].name`. */
-  readonly path: string;
-  /** Absent when the field is new. */
-  readonly from?: unknown;
-  /** Absent when the field goes. */
-  readonly to?: unknown;
-}
-
 export interface OwnOptions {
   /** Writes nothing, and returns what would change. Default false. */
   readonly dryRun?: boolean;
@@ -67,15 +62,20 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };
-  /** Objects that were deleted, or would be, because they are no longer wished. */
+  /** Objects that this call deleted, or would delete, because they are no longer wished. */
   readonly pruned: readonly ApiObject[];
+  /**
+   * Objects that are no longer wished, and are still there: finalizers hold them, or they wait until those that were created
+   * after them are gone. Their end leads to another run.
+   */
+  readonly leaving: readonly ApiObject[];
 }
 
 const wishKeys: readonly string[] = ['id', 'after', 'ready', 'adopt'] satisfies readonly (keyof WishOptions)[];
 
 /**
  * Declares an object for `own`: the fields that it should have, by server-side apply. The name alone is enough of its
- * metadata: namespace and owner come from the run. Throws TypeError for an object without a name and for an unknown option.
+ * metadata: the owner comes from the run, and so does the namespace, unless the owner has none. Throws TypeError for an object without a name and for an unknown option.
  */
 export function wish<O extends ApiObject>(
   model: Model<O>,
@@ -95,14 +95,28 @@ export function wish<O extends ApiObject>(
 function readinessOf<O extends ApiObject>(ready: WishOptions<O>['ready']): Wish<O>['isReady'] {
   if (typeof ready === 'function') return ready;
   if (ready !== undefined) return (object) => isTrue(object, ready) === true;
-  return (object) => isTrue(object, 'Ready') ?? true;
+  return isSettled;
 }
+
+interface Observed extends ApiObject {
+  readonly status?: { readonly observedGeneration?: number | null; readonly conditions?: readonly Condition[] };
+}
+
+/** The rules that kstatus (sigs.k8s.io/cli-utils) has for objects of kinds that it does not know. */
+function isSettled(object: ApiObject): boolean {
+  const { metadata, status } = object as Observed;
+  if (metadata.deletionTimestamp !== undefined) return false;
+  if ((status?.observedGeneration ?? metadata.generation) !== metadata.generation) return false;
+  const { conditions = [] } = status ?? {};
+  if (conditions.some(({ type, status: value }) => value === 'True' && unsettled.has(type))) return false;
+  return isTrue(object, 'Ready') ?? true;
+}
+
+const unsettled: ReadonlySet<string> = new Set(['Reconciling', 'Stalled']);
 
 /** Undefined without such a condition. One that observed an older generation says nothing about the present spec. */
 function isTrue(object: ApiObject, type: string): boolean | undefined {
-  const { metadata, status } = object as ApiObject & {
-    readonly status?: { readonly conditions?: readonly Condition[] };
-  };
+  const { metadata, status } = object as Observed;
   const condition = status?.conditions?.find((each) => each.type === type);
   if (condition === undefined) return undefined;
   const { observedGeneration = metadata.generation } = condition;

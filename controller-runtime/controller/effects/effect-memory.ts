@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { isConflict, isFormerLeader, isNotFound } from '../../api/index.ts';
-import type { Clock, Logger, Timer } from '../../api/index.ts';
+import { externalEffectModel, isConflict, isFormerLeader, isNotFound } from '../../api/index.ts';
+import type { Clock, ExternalEffect, Logger, Timer } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
-import { effectRecordModel, type EffectRecord } from './effect-record.ts';
 
 export interface EffectMemoryParts {
   readonly client: Pick<Client, 'delete'>;
@@ -16,7 +15,7 @@ export interface EffectMemoryParts {
 
 /** An effect that is done. */
 export interface DoneEffect {
-  readonly record: Pick<EffectRecord['metadata'], 'name' | 'namespace' | 'uid'>;
+  readonly record: Pick<ExternalEffect['metadata'], 'name' | 'namespace' | 'uid'>;
   /** JSON; undefined for undefined. */
   readonly result: string | undefined;
   /** By the clock; Infinity: never. */
@@ -61,7 +60,7 @@ export class EffectMemory {
   }
 
   /** Remembers the effect of a record that has a result. */
-  remember(id: string, { metadata, status = {} }: EffectRecord): DoneEffect {
+  remember(id: string, { metadata, status = {} }: ExternalEffect): DoneEffect {
     const { name, namespace, uid } = metadata;
     const { result, expirationTime } = status;
     const expiresAtMs = expirationTime === undefined ? Infinity : Date.parse(expirationTime);
@@ -81,7 +80,7 @@ export class EffectMemory {
     const { name, namespace, uid } = done.record;
     const place = namespace === undefined ? {} : { namespace };
     try {
-      await client.delete(effectRecordModel, name, { preconditions: { uid }, ...place });
+      await client.delete(externalEffectModel, name, { preconditions: { uid }, ...place });
     } catch (error) {
       if (isFormerLeader(error) || !(isNotFound(error) || isConflict(error))) throw error;
     }
@@ -123,7 +122,7 @@ export class EffectMemory {
         await Promise.all(some.map(([id, done]) => this.delete(id, done, client)));
       }
     } catch (err) {
-      logger.warn({ err }, 'expired records of external effects could not be deleted; again later');
+      logger.warn({ err }, 'expired records of external effects could not be deleted; trying again later');
       return this.#wakeAt(clock.now() + sweepAgainMs);
     }
     let nextMs = Infinity;

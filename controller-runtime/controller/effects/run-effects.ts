@@ -1,11 +1,11 @@
-import { isAlreadyExists, isNotFound, unknownKeyOf } from '../../api/index.ts';
-import type { ApiObject } from '../../api/index.ts';
+import { externalEffectModel, isAlreadyExists, isNotFound, unknownKeyOf } from '../../api/index.ts';
+import type { ApiObject, ExternalEffect } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import { formatTime } from '../../clock/format-time.ts';
 import type { EffectContext, FindEffect, OnceOptions } from '../definition/external-effects.ts';
 import { parseDuration } from '../definition/parse-duration.ts';
 import type { EffectMemory } from './effect-memory.ts';
-import { effectRecordModel, intentionOf, recordKey, type EffectRecord } from './effect-record.ts';
+import { intentionOf, recordKey } from './effect-record.ts';
 import { formatResult, parseResult } from './effect-result.ts';
 
 export interface RunEffectsParts {
@@ -66,7 +66,7 @@ export class RunEffects {
     return `${this.#parts.owner.metadata.uid} ${name}`;
   }
 
-  #contextOf({ spec: { key } }: EffectRecord): EffectContext {
+  #contextOf({ spec: { key } }: ExternalEffect): EffectContext {
     return { key, signal: this.#parts.signal };
   }
 
@@ -88,22 +88,22 @@ export class RunEffects {
     return this.#record(asked, intention, await effect(this.#contextOf(intention)));
   }
 
-  async #read(name: string): Promise<EffectRecord | undefined> {
+  async #read(name: string): Promise<ExternalEffect | undefined> {
     const { client, owner, memory } = this.#parts;
     const { name: recordName, namespace = '' } = recordKey(memory.parts.definition, owner, name);
     try {
-      return await client.get(effectRecordModel, recordName, { namespace });
+      return await client.get(externalEffectModel, recordName, { namespace });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async #intend(effect: string): Promise<EffectRecord> {
+  async #intend(effect: string): Promise<ExternalEffect> {
     const { client, owner, memory } = this.#parts;
     const { definition: controller, uuid } = memory.parts;
     try {
-      return await client.create(effectRecordModel, intentionOf({ controller, owner, effect, key: uuid() }));
+      return await client.create(externalEffectModel, intentionOf({ controller, owner, effect, key: uuid() }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       // Another process intends the effect, so it may be under way: the next run asks `find` first.
@@ -115,13 +115,13 @@ export class RunEffects {
 
   async #record(
     { name, expireAfterMs }: Asked,
-    { metadata }: EffectRecord,
+    { metadata }: ExternalEffect,
     value: unknown,
   ): Promise<{ readonly result: string | undefined }> {
     const { client, memory } = this.#parts;
     const result = formatResult(name, value);
     const nowMs = memory.parts.clock.now();
-    const status: EffectRecord['status'] = {
+    const status: ExternalEffect['status'] = {
       completionTime: formatTime(nowMs),
       ...(expireAfterMs === Infinity ? {} : { expirationTime: formatTime(nowMs + expireAfterMs + 999) }),
       ...(result === undefined ? {} : { result }),
@@ -129,11 +129,11 @@ export class RunEffects {
     const { name: recordName, namespace = '', uid, resourceVersion } = metadata;
     const patch = { type: 'merge', patch: { status } } as const;
     const options = { namespace, subresource: 'status', preconditions: { uid, resourceVersion } } as const;
-    return memory.remember(this.#idOf(name), await client.patch(effectRecordModel, recordName, patch, options));
+    return memory.remember(this.#idOf(name), await client.patch(externalEffectModel, recordName, patch, options));
   }
 }
 
-function isDone({ status }: EffectRecord): boolean {
+function isDone({ status }: ExternalEffect): boolean {
   return status?.completionTime !== undefined;
 }
 

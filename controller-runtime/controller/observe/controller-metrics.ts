@@ -16,6 +16,8 @@ const resultOf = {
   success: 'success',
   after: 'requeue_after',
   requeue: 'requeue',
+  stopped: 'requeue',
+  paused: 'success',
   conflict: 'conflict',
   error: 'error',
   terminal: 'error',

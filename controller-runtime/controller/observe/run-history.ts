@@ -1,3 +1,4 @@
+import type { RunResult } from '../../api/index.ts';
 import type { Reason } from '../../queue/reason.ts';
 
 /** One run of one key that has ended. */
@@ -14,8 +15,8 @@ export interface RunRecord {
   readonly startTime: number;
   /** On the clock of the manager. */
   readonly durationMs: number;
-  /** `terminal` and `timeout` are errors, too. */
-  readonly result: 'success' | 'requeue_after' | 'requeue' | 'conflict' | 'error' | 'terminal' | 'timeout';
+  /** `terminal` and `timeout` are errors, too. `stopped`: the controller stopped; `paused`: the object is paused. */
+  readonly result: RunResult;
   /** What the run failed with; its first 1,024 characters. */
   readonly error?: string;
 }

@@ -21,6 +21,12 @@ export interface ObservedRun {
   readonly reconcileID: string;
 }
 
+/** How a run ended. */
+export interface EndedRun {
+  readonly outcome: Outcome;
+  readonly record: RunRecord;
+}
+
 /** An error may quote whole objects. */
 const maxErrorLength = 1024;
 
@@ -28,6 +34,8 @@ const resultOf = {
   success: 'success',
   after: 'requeue_after',
   requeue: 'requeue',
+  stopped: 'stopped',
+  paused: 'paused',
   conflict: 'conflict',
   error: 'error',
   terminal: 'terminal',
@@ -50,8 +58,17 @@ export class RunObserver {
     this.#endSamples = sampleController(metrics, controller.name, { depth, running: () => this.#ages() });
   }
 
-  get queue(): QueueObserver {
-    return this.#metrics.queue;
+  /** Returns the observer of the queue, which also calls `onAdded` when a key became ready. */
+  queueFor(onAdded: () => void): QueueObserver {
+    const { queue } = this.#metrics;
+    return {
+      added: () => {
+        queue.added();
+        onAdded();
+      },
+      taken: (waitedMs) => queue.taken(waitedMs),
+      retried: () => queue.retried(),
+    };
   }
 
   /** A run that is under way has outlasted its timeout. */
@@ -60,7 +77,7 @@ export class RunObserver {
   }
 
   /** Does a run and records it, in its own span, which links to the writes that caused the run. */
-  observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<Outcome> {
+  observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<EndedRun> {
     return inSpan(
       () => this.#spanOf(run),
       (span) => this.#measure(run, work, span),
@@ -84,7 +101,7 @@ export class RunObserver {
     this.#endSamples();
   }
 
-  async #measure(run: ObservedRun, work: () => Promise<Outcome>, span: Span | undefined): Promise<Outcome> {
+  async #measure(run: ObservedRun, work: () => Promise<Outcome>, span: Span | undefined): Promise<EndedRun> {
     const { clock } = this.#parts;
     const startTime = clock.now();
     const running = { sinceMs: clock.monotonicMs() };
@@ -96,9 +113,10 @@ export class RunObserver {
     const { key, reasons, attempts } = run.item;
     const result = resultOf[outcome.kind];
     const ended = { key, reconcileID: run.reconcileID, reasons, attempts, startTime, durationMs, result };
-    this.history.record('error' in outcome ? { ...ended, error: textOf(outcome.error) } : ended);
+    const record = 'error' in outcome ? { ...ended, error: textOf(outcome.error) } : ended;
+    this.history.record(record);
     if (span !== undefined) describe(span, outcome);
-    return outcome;
+    return { outcome, record };
   }
 
   #ages(): readonly number[] {

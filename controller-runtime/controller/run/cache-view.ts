@@ -173,7 +173,8 @@ interface PartialKey {
   readonly namespace?: string | undefined;
 }
 
-function keyIn({ name, namespace }: PartialKey): ObjectKey {
+/** The key that names an object in its metadata. */
+export function keyIn({ name, namespace }: PartialKey): ObjectKey {
   return namespace === undefined ? { name } : { namespace, name };
 }
 

@@ -16,7 +16,7 @@ import type { Client, Desired } from '../../client/client.ts';
 import { isLostRace } from '../../client/retryable-errors.ts';
 import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
-import { toJson } from './to-json.ts';
+import { toJson } from '../../client/to-json.ts';
 
 /** The number of races lost to other writers of one dependent; after each, the object is read again. */
 const maxTries = 5;
@@ -45,7 +45,7 @@ export async function ensureDependent<O extends ApiObject>(
 ): Promise<O> {
   const model = descriptorOf(dependent.model);
   const key = dependentKey(model, dependent.key, parts.owner);
-  const wanted = toJson(desired) as Wanted;
+  const wanted = toJson<unknown>(desired) as Wanted;
   for (let attempt = 1; ; attempt += 1) {
     const present = await readPresent(parts, { model, key, fresh: attempt > 1 });
     try {

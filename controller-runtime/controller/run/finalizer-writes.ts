@@ -12,6 +12,8 @@ export interface FinalizerParts {
   readonly client: Client;
   readonly model: ModelDescriptor;
   readonly finalizerWrites: OwnRevisions;
+  /** False for a state of the object with which the finalizers may not be written: a lost race against it rejects. Default always true. */
+  readonly mayWrite?: (fresh: ApiObject) => boolean;
 }
 
 /**
@@ -28,16 +30,19 @@ export async function writeFinalizers(
   for (let attempt = 1; ; attempt += 1) {
     const { finalizers, changed } = change(present.metadata.finalizers);
     if (!changed) return present;
+    let lost: unknown;
     try {
       return await store(parts, present, finalizers);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isLostRace(error) || attempt >= maxTries) throw error;
+      lost = error;
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
     // Declared deleted meanwhile: it can get no more finalizers, and its deletion causes another run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
+    if (parts.mayWrite?.(fresh) === false) throw lost;
     present = fresh;
   }
 }

@@ -1,12 +1,4 @@
-import {
-  isConflict,
-  isFormerLeader,
-  isNotFound,
-  type ApiObject,
-  type Clock,
-  type Logger,
-  type ModelDescriptor,
-} from '../../api/index.ts';
+import { isNotFound, type ApiObject, type Clock, type Logger, type ModelDescriptor } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 import type { Timing } from '../definition/timing.ts';
@@ -86,8 +78,8 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // The object is gone; another one may have its name.
-      if (isFormerLeader(error) || !(isNotFound(error) || isConflict(error))) throw error;
+      // After a Conflict the next run stores the end, unless another object has the name.
+      if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;
     known.begun = undefined;

@@ -9,6 +9,10 @@ export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }
   | { readonly kind: 'requeue' }
+  /** The controller stops, and its code ended early. */
+  | { readonly kind: 'stopped' }
+  /** The object is paused, so the code was not called. */
+  | { readonly kind: 'paused' }
   | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
   | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
 

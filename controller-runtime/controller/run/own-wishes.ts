@@ -1,160 +1,220 @@
-import { formatKey, ignoreNotFound, keyOf, unknownKeyOf, type ApiObject, type ObjectKey } from '../../api/index.ts';
+import { fieldChanges, unknownKeyOf, type ApiObject } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
-import { cacheIdOf } from '../definition/kind-id.ts';
 import { controllerOf, controllerReferenceTo } from '../definition/owner-references.ts';
 import type { OwnOptions, OwnResult, Wish, WishState } from '../definition/wish.ts';
-import { hasApplied, isApplied } from './applied-fields.ts';
-import { targetIn, type CacheView } from './cache-view.ts';
+import { hasApplied, isApplied } from '../wishes/applied-fields.ts';
+import { ChildrenTable, type Child } from '../wishes/children-table.ts';
+import { keyIn, targetIn, type CacheView } from './cache-view.ts';
+import { formatOrder, orderAnnotation, orderIdOf } from '../wishes/creation-order.ts';
 import { dependentKey } from './ensure-dependent.ts';
-import { fieldChanges } from './field-changes.ts';
-import type { Child, RelatedObjects } from './related-objects.ts';
-import { toJson } from './to-json.ts';
-import { wishOrder } from './wish-order.ts';
+import { pruneChildren, type Pruned } from './prune-children.ts';
+import type { RelatedObjects } from './related-objects.ts';
+import { toJson } from '../../client/to-json.ts';
+import { wishOrder } from '../wishes/wish-order.ts';
 
 export interface OwnParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly related: RelatedObjects;
-  readonly owner: ApiObject;
+  /** The owner. */
+  readonly object: ApiObject;
   /** The field manager: the owner of all fields that are applied here. */
   readonly manager: string;
 }
 
 const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
-/** A wish in the namespace of its owner, and the object that is there. */
+/** A wish, and the object that is there. */
 interface Placed {
   readonly wish: Wish;
-  readonly key: ObjectKey;
+  /** The fields to be applied: those of the wish, and its place in the order. */
+  readonly object: Wish['object'];
   readonly present: ApiObject | undefined;
 }
 
+type States = ReadonlyMap<string, WishState>;
+
 /**
  * Makes the dependents of an object those that are wished: creates and changes by server-side apply, in the order of `after`,
- * and deletes what this manager applied before and is not wished now. Sends nothing for what is there already.
+ * and deletes, in the reverse order, what this manager applied before and is not wished now. Sends nothing for what is there already.
  * Rejects with TypeError for wishes that contradict each other.
  */
 export async function ownWishes(
   parts: OwnParts,
   wishes: readonly Wish[],
-  options: OwnOptions = {},
+  options: OwnOptions | undefined,
 ): Promise<OwnResult> {
-  const unknown = unknownKeyOf(options, optionKeys);
+  const unknown = options === undefined ? undefined : unknownKeyOf(options, optionKeys);
   if (unknown !== undefined) throw new TypeError(`own: ${unknown}`);
-  const { dryRun = false } = options;
-  const batches = wishOrder(wishes);
-  const unwished = childrenById(parts);
-  const placed = placeWishes(parts, wishes, unwished);
+  const dryRun = options?.dryRun === true;
+  const batches = hasOrder(wishes) ? wishOrder(wishes) : undefined;
+  const table = new ChildrenTable(parts.related.allChildren(parts.object), parts.object);
+  // All mistakes are found before the first write.
+  const present = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
+  const placing = { wishes, present, dryRun };
+  const states = batches === undefined ? ownAtOnce(parts, placing) : ownInOrder(parts, placing, batches);
+  const listed = states instanceof Promise ? await states : states;
+  const leaving = leavingOf(parts, table);
+  const pruned = leaving.length === 0 ? nothingPruned : await prune(parts, leaving, { dryRun, listed });
+  return { ready: areReady(listed), states: listed, pruned: pruned.pruned, leaving: pruned.leaving };
+}
+
+interface Placing {
+  readonly wishes: readonly Wish[];
+  /** The objects that are there, in the order of the wishes. */
+  readonly present: readonly (ApiObject | undefined)[];
+  readonly dryRun: boolean;
+}
+
+const noStates: States = new Map();
+
+interface Missing {
+  readonly index: number;
+  readonly placed: Placed;
+}
+
+/** Not async, because most runs need no write. */
+function ownAtOnce(parts: OwnParts, { wishes, present, dryRun }: Placing): WishState[] | Promise<WishState[]> {
+  const granting = { dryRun, states: noStates };
+  const states: WishState[] = [];
+  const missing: Missing[] = [];
+  for (const [index, wish] of wishes.entries()) {
+    const placed = { wish, object: wish.object, present: present[index] };
+    const state = stateWithoutWrite(parts, placed, granting);
+    if (state === undefined) missing.push({ index, placed });
+    else states[index] = state;
+  }
+  if (missing.length === 0) return states;
+  const write = async ({ index, placed }: Missing): Promise<void> => {
+    states[index] = await writeWish(parts, placed, granting);
+  };
+  return Promise.all(missing.map(write)).then(() => states);
+}
+
+async function ownInOrder(
+  parts: OwnParts,
+  { wishes, present, dryRun }: Placing,
+  batches: readonly (readonly Wish[])[],
+): Promise<WishState[]> {
+  const byId = new Map(wishes.map((wish) => [wish.id, wish]));
+  const placed = new Map<string, Placed>();
+  for (const [index, wish] of wishes.entries()) {
+    const object = wish.after.length === 0 ? wish.object : inOrder(parts, wish, byId);
+    placed.set(wish.id, { wish, object, present: present[index] });
+  }
   const states = new Map<string, WishState>();
   for (const batch of batches) {
-    const writes: Promise<WishState>[] = [];
-    for (const { id } of batch) {
-      const state = stateOrWrite(parts, placed.get(id) as Placed, { dryRun, states });
-      if (state instanceof Promise) writes.push(state);
-      else states.set(id, state);
+    const missing: Placed[] = [];
+    for (const each of batch.flatMap(({ id }) => placed.get(id) ?? [])) {
+      const state = stateWithoutWrite(parts, each, { dryRun, states });
+      if (state === undefined) missing.push(each);
+      else states.set(state.id, state);
     }
-    if (writes.length > 0) for (const state of await Promise.all(writes)) states.set(state.id, state);
+    const written = await Promise.all(missing.map((each) => writeWish(parts, each, { dryRun, states })));
+    for (const state of written) states.set(state.id, state);
   }
-  const pruned = prunedOf(parts, unwished);
-  if (pruned.length > 0 && !dryRun) await Promise.all(pruned.map((child) => deleteChild(parts, child)));
-  const listed = wishes.map(({ id }) => states.get(id) as WishState);
-  return { ready: listed.every(({ ready }) => ready), states: listed, pruned: pruned.map(({ object }) => object) };
+  return wishes.flatMap(({ id }) => states.get(id) ?? []);
 }
 
-/** Returns the dependents that are there, by cache and key. */
-function childrenById({ related, owner }: OwnParts): Map<string, Child> {
-  const children = new Map<string, Child>();
-  for (const child of related.allChildren(owner))
-    children.set(`${child.cacheId} ${formatKey(keyOf(child.object))}`, child);
-  return children;
+function hasOrder(wishes: readonly Wish[]): boolean {
+  for (const { after } of wishes) if (after.length > 0) return true;
+  return false;
 }
 
-/** Finds the object of each wish, and takes it out of `children`. */
-function placeWishes(
-  parts: OwnParts,
-  wishes: readonly Wish[],
-  children: Map<string, Child>,
-): ReadonlyMap<string, Placed> {
-  const placed = new Map<string, Placed>();
-  const wished = new Set<string>();
-  for (const wish of wishes) {
-    const key = dependentKey(wish.model, wish.object.metadata.name, parts.owner);
-    const id = `${cacheIdOf(wish.model)} ${formatKey(key)}`;
-    if (wished.has(id)) throw new TypeError(`own: ${wish.model.kind} "${key.name}" is wished twice`);
-    wished.add(id);
-    const present = children.get(id)?.object ?? parts.view.read(targetIn(wish.model, key));
-    children.delete(id);
-    placed.set(wish.id, { wish, key, present });
-  }
-  return placed;
+function areReady(states: readonly WishState[]): boolean {
+  for (const { ready } of states) if (!ready) return false;
+  return true;
+}
+
+/** Adds to the fields of a wish what it comes after. */
+function inOrder(
+  { manager, object: owner }: OwnParts,
+  { object, after }: Wish,
+  byId: ReadonlyMap<string, Wish>,
+): Wish['object'] {
+  const ids = after
+    .flatMap((id) => byId.get(id) ?? [])
+    .map(({ model, object: { metadata } }) => orderIdOf(model, dependentKey(model, keyIn(metadata), owner)));
+  const annotations = { ...object.metadata.annotations, [orderAnnotation(manager)]: formatOrder(ids) };
+  return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
 interface Granting {
   readonly dryRun: boolean;
   /** The states of the wishes that come before. */
-  readonly states: ReadonlyMap<string, WishState>;
+  readonly states: States;
 }
 
-/** Returns the state of a wish that needs no write, and the promise of the write otherwise. */
-function stateOrWrite(parts: OwnParts, placed: Placed, granting: Granting): WishState | Promise<WishState> {
-  const { wish, present } = placed;
+/** Returns the state of a wish that needs no write, or has to wait; undefined when it needs one. */
+function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting): WishState | undefined {
+  const { wish, present, object } = placed;
   const { id } = wish;
-  const { dryRun, states } = granting;
-  const waitsFor = wish.after.filter((other) => states.get(other)?.ready !== true);
-  if (present?.metadata.deletionTimestamp !== undefined) waitsFor.push(`the deletion of ${id}`);
-  if (waitsFor.length > 0 && !dryRun) {
+  const { dryRun } = granting;
+  const waitsFor = dryRun ? undefined : waitedFor(placed, granting);
+  if (waitsFor !== undefined) {
     return { id, state: 'waiting', ready: false, waitsFor, ...(present && { object: present }) };
   }
-  if (present !== undefined) {
-    checkOwner(parts, placed, present);
-    if (isGranted(parts, wish, present)) {
-      const state = { id, state: 'unchanged', ready: wish.isReady(present), object: present } as const;
-      return dryRun ? { ...state, changes: [] } : state;
-    }
-  }
-  return writeWish(parts, placed, { dryRun, waitsFor });
+  if (present === undefined || !isGranted(parts, object, present)) return undefined;
+  const ready = wish.isReady(present);
+  if (!dryRun) return { id, state: 'unchanged', ready, object: present };
+  return { id, state: 'unchanged', ready, object: present, changes: [] };
 }
 
-interface Writing {
-  readonly dryRun: boolean;
-  /** Not empty in a dry run alone. */
-  readonly waitsFor: readonly string[];
+/** An object of a wished name that is no dependent yet. Throws when it may not become one. */
+function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
+  const { model, object } = wish;
+  const present = parts.view.read(targetIn(model, dependentKey(model, keyIn(object.metadata), parts.object)));
+  if (present !== undefined) checkOwner(parts, wish, present);
+  return present;
 }
 
-async function writeWish(parts: OwnParts, placed: Placed, { dryRun, waitsFor }: Writing): Promise<WishState> {
+/** Returns what a wish waits for; undefined when it waits for nothing. */
+function waitedFor({ wish: { id, after }, present }: Placed, { states }: Granting): readonly string[] | undefined {
+  const isLeaving = present?.metadata.deletionTimestamp !== undefined;
+  if (after.length === 0 && !isLeaving) return undefined;
+  const waitsFor = after.filter((other) => states.get(other)?.ready !== true);
+  if (isLeaving) waitsFor.push(`the deletion of ${id}`);
+  return waitsFor.length === 0 ? undefined : waitsFor;
+}
+
+async function writeWish(parts: OwnParts, placed: Placed, granting: Granting): Promise<WishState> {
   const { wish, present } = placed;
   const { id } = wish;
+  const { dryRun } = granting;
   const object = await applyWish(parts, placed, dryRun);
   const state = present === undefined ? 'created' : isSameState(present, object, dryRun) ? 'unchanged' : 'updated';
   if (!dryRun) return { id, state, ready: wish.isReady(object), object };
   const changes = fieldChanges(present, object);
-  if (waitsFor.length === 0) return { id, state, ready: wish.isReady(object), object, changes };
+  const waitsFor = waitedFor(placed, granting);
+  if (waitsFor === undefined) return { id, state, ready: wish.isReady(object), object, changes };
   return { id, state: 'waiting', ready: false, waitsFor, changes, ...(present && { object: present }) };
 }
 
-function checkOwner({ owner }: OwnParts, { wish, key }: Placed, present: ApiObject): void {
+function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish, present: ApiObject): void {
   const controller = controllerOf(present);
   if (controller?.uid === owner.metadata.uid) return;
-  const { kind } = wish.model;
+  const { kind } = model;
+  const { name } = object.metadata;
   if (controller !== undefined) {
-    throw new Error(`own: ${kind} "${key.name}" is controlled by ${controller.kind} "${controller.name}"`);
+    throw new Error(`own: ${kind} "${name}" is controlled by ${controller.kind} "${controller.name}"`);
   }
-  if (wish.adopt) return;
+  if (adopt) return;
   const cure = 'delete it, or take it over by the option "adopt" of the wish';
   throw new Error(
-    `own: ${kind} "${key.name}" exists, and ${owner.kind} "${owner.metadata.name}" does not control it: ${cure}`,
+    `own: ${kind} "${name}" exists, and ${owner.kind} "${owner.metadata.name}" does not control it: ${cure}`,
   );
 }
 
 /** Compared as it was given first; as JSON only when that differs, because making JSON of it costs more than the rest. */
-function isGranted({ owner, manager }: OwnParts, { object }: Wish, present: ApiObject): boolean {
+function isGranted({ object: owner, manager }: OwnParts, object: Wish['object'], present: ApiObject): boolean {
   if (controllerOf(present)?.uid !== owner.metadata.uid) return false;
-  return isApplied(present, object, manager) || isApplied(present, toJson(object) as object, manager);
+  return isApplied(present, object, manager) || isApplied(present, toJson(object), manager);
 }
 
-function applyWish({ client, owner, manager }: OwnParts, placed: Placed, dryRun: boolean): Promise<ApiObject> {
-  const { wish, key, present } = placed;
-  const object = toJson(wish.object) as Wish['object'];
+function applyWish({ client, object: owner, manager }: OwnParts, placed: Placed, dryRun: boolean): Promise<ApiObject> {
+  const { wish, present } = placed;
+  const key = dependentKey(wish.model, keyIn(wish.object.metadata), owner);
+  const object = toJson(placed.object);
   const uid = present === undefined ? {} : { uid: present.metadata.uid };
   const metadata = { ...object.metadata, ...key, ...uid, ownerReferences: [controllerReferenceTo(owner)] };
   const namespace = key.namespace === undefined ? {} : { namespace: key.namespace };
@@ -168,16 +228,20 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
   return before.metadata.resourceVersion === after.metadata.resourceVersion;
 }
 
+const nothingPruned = { pruned: [], leaving: [] } as const;
+
 /** Objects without fields that this manager applied were made by others, and stay. */
-function prunedOf({ manager }: OwnParts, unwished: ReadonlyMap<string, Child>): readonly Child[] {
-  if (unwished.size === 0) return [];
-  return [...unwished.values()].filter(
-    ({ object }) => object.metadata.deletionTimestamp === undefined && hasApplied(object, manager),
-  );
+function leavingOf({ manager }: OwnParts, table: ChildrenTable): readonly Child[] {
+  const rest = table.rest();
+  return rest.length === 0 ? rest : rest.filter(({ object }) => hasApplied(object, manager));
 }
 
-async function deleteChild({ client }: OwnParts, { model, object: { metadata } }: Child): Promise<void> {
-  const { name, uid, namespace } = metadata;
-  const scope = namespace === undefined ? {} : { namespace };
-  await client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
+interface Pruning {
+  readonly dryRun: boolean;
+  readonly listed: readonly WishState[];
+}
+
+function prune({ client, manager }: OwnParts, leaving: readonly Child[], { dryRun, listed }: Pruning): Promise<Pruned> {
+  const wished = listed.flatMap(({ object }) => object ?? []);
+  return pruneChildren({ client, manager, wished, dryRun }, leaving);
 }

@@ -1,4 +1,4 @@
-import { parseKey, type ApiObject, type Clock, type Logger, type Timer } from '../../api/index.ts';
+import { deepEqual, isPaused, parseKey, type ApiObject, type Clock, type Logger, type Timer } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventWriter } from '../../events/event-recorder.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
@@ -16,6 +16,7 @@ import type { ObjectSlots, SlotRun } from './object-slots.ts';
 import type { RelatedObjects } from './related-objects.ts';
 import { RunClient } from './run-client.ts';
 import { RunVerbs } from './run-verbs.ts';
+import type { WriteLog } from './write-log.ts';
 import { isTerminal } from '../definition/terminal-error.ts';
 import { maxReasons, type Reason } from '../../queue/reason.ts';
 
@@ -36,6 +37,8 @@ export interface RunParts {
   readonly hotLoop: HotLoopDetector;
   /** Undefined for a controller with neither interval nor schedule. */
   readonly slots: ObjectSlots | undefined;
+  /** True: the writes of each run are logged. */
+  readonly logsWrites: boolean;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run outlasts its timeout; the run goes on until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
@@ -64,17 +67,29 @@ export class ReconcileRun {
   #timeout: Error | undefined;
   #toldToEnd: Error | undefined;
   #hasFailed = false;
+  #isPaused = false;
+  #object: ApiObject | undefined;
   #slot: { readonly object: ApiObject; readonly slot: number } | undefined;
 
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    const { client, view, statusWrites, quietWrites, quietKinds, ownKind } = parts;
+    const { client, view, statusWrites, quietWrites, quietKinds, ownKind, logsWrites } = parts;
     const { reconcileID } = options;
     const { kindId: ownKindId } = ownKind;
     const abort = this.#abort;
     const writes = { statusWrites, quietWrites, quietKinds };
-    this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId });
+    this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId, logsWrites });
+  }
+
+  /** The object that the run began with; undefined: absent, or the run has not begun. */
+  get object(): ApiObject | undefined {
+    return this.#object;
+  }
+
+  /** What it has written; undefined: nothing. */
+  get writes(): WriteLog | undefined {
+    return this.#client.writes;
   }
 
   /**
@@ -85,7 +100,8 @@ export class ReconcileRun {
     const { clock, definition } = this.#parts;
     this.#timer = clock.setTimeout(() => this.#onTimeout(), definition.timeoutMs);
     try {
-      const outcome = outcomeOfResult(await this.#reconcileAndWrite());
+      const result = await this.#reconcileAndWrite();
+      const outcome: Outcome = this.#isPaused ? { kind: 'paused' } : outcomeOfResult(result);
       const writes = this.#client.end(this);
       if (writes !== undefined) await this.#awaitForgotten(writes);
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
@@ -94,7 +110,7 @@ export class ReconcileRun {
       // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
-      if (this.#isStopping(error)) return { kind: 'requeue' };
+      if (this.#isStopping(error)) return { kind: 'stopped' };
       return outcomeOfError(error, this.#client.conflictSource(error));
     } finally {
       clock.clearTimeout(this.#timer);
@@ -173,6 +189,11 @@ export class ReconcileRun {
     const { reconcile } = definition;
     const request = this.#request();
     const object = view.read({ kindId: ownKind.kindId, cacheId: ownKind.cacheId, key: request.key });
+    this.#object = object;
+    if (object !== undefined && isPaused(object, definition.name)) {
+      this.#isPaused = true;
+      return undefined;
+    }
     this.#watchHotLoop(object);
     const isPresent = object !== undefined && object.metadata.deletionTimestamp === undefined;
     if (!isPresent) this.#parts.slots?.forget(this.#options.item.key);
@@ -248,13 +269,26 @@ export class ReconcileRun {
     if (outcomeOfResult(result).kind !== 'success') return result;
     // A run whose signal is aborted must not report a cleanup that may have been cut short.
     this.#stop.signal.throwIfAborted();
-    await this.#writeFinalizers(this.#parts.view.newest(object), (present) => removeFinalizer(present, finalizer));
+    const known = this.#client.lastWritten(object) ?? object;
+    const mayWrite = (fresh: ApiObject): boolean => hasSameContent(fresh, known);
+    const newest = this.#parts.view.newest(object);
+    // The cleanup has not seen it all: a write of a former leader may store an id late.
+    if (!mayWrite(newest)) return { after: 0 };
+    await this.#writeFinalizers(newest, (present) => removeFinalizer(present, finalizer), mayWrite);
     return undefined;
   }
 
-  #writeFinalizers(object: ApiObject, change: Parameters<typeof writeFinalizers>[2]): Promise<ApiObject | undefined> {
+  #writeFinalizers(
+    object: ApiObject,
+    change: Parameters<typeof writeFinalizers>[2],
+    mayWrite: (fresh: ApiObject) => boolean = () => true,
+  ): Promise<ApiObject | undefined> {
     const { definition, finalizerWrites } = this.#parts;
-    return writeFinalizers({ client: this.#client, model: definition.model, finalizerWrites }, object, change);
+    return writeFinalizers(
+      { client: this.#client, model: definition.model, finalizerWrites, mayWrite },
+      object,
+      change,
+    );
   }
 
   /**
@@ -292,6 +326,14 @@ export class ReconcileRun {
     this.#verbs = new RunVerbs({ client, view, related, effects, model, manager, object, request });
     return Object.assign(request, this.#verbs.bound());
   }
+}
+
+/** Compares spec, status and the like. Metadata may change meanwhile: users label and annotate objects as they like. */
+function hasSameContent(
+  { metadata: _, ...fields }: ApiObject,
+  { metadata: _other, ...otherFields }: ApiObject,
+): boolean {
+  return deepEqual(fields, otherFields);
 }
 
 /** A run that asks for a requeue has not finished its work. */

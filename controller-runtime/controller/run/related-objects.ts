@@ -12,6 +12,7 @@ import type { Informer } from '../../client/informer.ts';
 import { checkIndexes, type FollowedKind } from '../definition/followed-kind.ts';
 import { cacheIdOf } from '../definition/kind-id.ts';
 import { controllerOf } from '../definition/owner-references.ts';
+import type { ChildrenOfKind } from '../wishes/children-table.ts';
 import type { CacheView, ViewIndex } from './cache-view.ts';
 
 /** Finds dependents by the uid of their controller owner. One function for all controllers, which share caches. */
@@ -33,13 +34,6 @@ export interface RelatedObjectsParts {
   /** By cache id: the caches from which runs read. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly view: CacheView;
-}
-
-/** A dependent, and the kind that it is of. */
-export interface Child {
-  readonly model: ModelDescriptor;
-  readonly cacheId: string;
-  readonly object: ApiObject;
 }
 
 /** Reads objects from the caches of a controller by index, as new as its own writes. Sends no request. */
@@ -81,14 +75,13 @@ export class RelatedObjects {
     return this.#find<O>(cacheId, byController, owner.metadata.uid);
   }
 
-  /** Returns the objects of all owned kinds whose controller owner is `owner`, in no particular order. */
-  allChildren(owner: ApiObject): readonly Child[] {
-    const children: Child[] = [];
+  /** Returns the objects of each owned kind whose controller owner is `owner`, in no particular order. */
+  allChildren(owner: ApiObject): readonly ChildrenOfKind[] {
+    const { view } = this.#parts;
+    const children: ChildrenOfKind[] = [];
     for (const [cacheId, model] of this.#owned) {
       this.#checkWhole(cacheId, model);
-      for (const object of this.#parts.view.byIndex(cacheId, byController, owner.metadata.uid)) {
-        children.push({ model, cacheId, object });
-      }
+      children.push({ model, cacheId, objects: view.byIndex(cacheId, byController, owner.metadata.uid) });
     }
     return children;
   }

@@ -7,6 +7,7 @@ import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwardi
 import { inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
 import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-view.ts';
 import type { OwnRevisions } from './own-revisions.ts';
+import { subresourceOf, WriteLog } from './write-log.ts';
 
 /** The object of a conflict, and the revision that the write built on; `0` when it named none. */
 export interface ConflictSource {
@@ -28,6 +29,8 @@ export interface RunClientParts {
   readonly quietKinds?: ReadonlySet<string>;
   /** The kind whose status writes are remembered: the controller's. */
   readonly ownKindId: string;
+  /** True: {@link RunClient.writes} has the writes. Default false. */
+  readonly logsWrites?: boolean;
 }
 
 /** A watch that a run opened. */
@@ -60,9 +63,11 @@ export class RunClient extends ForwardingClient {
   readonly #view: CacheView;
   #conflicts: WeakMap<object, ConflictSource> | undefined;
   #inFlight = 0;
+  #lastWritten: ApiObject | undefined;
   #watches: readonly RunWatch[] = noWatches;
   #ended: ClientOwner | undefined;
   #quiet: Quiet | undefined;
+  #writes: WriteLog | undefined;
 
   constructor(parts: RunClientParts) {
     super(parts.client);
@@ -78,6 +83,16 @@ export class RunClient extends ForwardingClient {
     this.#ended = owner;
     if (this.#watches.length > 0) this.#endWatches();
     return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
+  }
+
+  /** What was written; undefined when nothing was, or the controller is not reported. */
+  get writes(): WriteLog | undefined {
+    return this.#writes;
+  }
+
+  /** The object as this run last wrote it; undefined if it did not. */
+  lastWritten({ metadata: { uid } }: ApiObject): ApiObject | undefined {
+    return this.#lastWritten?.metadata.uid === uid ? this.#lastWritten : undefined;
   }
 
   /** The object of a conflict with which this client rejected; undefined for any other error. */
@@ -109,7 +124,7 @@ export class RunClient extends ForwardingClient {
   ): Promise<R> {
     const source = sourceOf(call, options);
     const { target } = source;
-    const sendBound = (): Promise<R> => this.#send(source, options, () => send(this.#bound(options)));
+    const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
     // Nothing asks who wrote events of other kinds, so records of their writes would never be removed.
     const { quietKinds, quietWrites } = this.#parts;
     if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
@@ -161,6 +176,28 @@ export class RunClient extends ForwardingClient {
     this.#watches = noWatches;
   }
 
+  /** Sends a write, and logs it if the controller is reported. */
+  async #logged<R extends ApiObject | undefined>(
+    call: WriteCall,
+    { source, options }: { readonly source: ConflictSource; readonly options: AnyWriteOptions | undefined },
+    send: () => Promise<R>,
+  ): Promise<R> {
+    if (this.#parts.logsWrites !== true || options?.dryRun === true) return this.#send(source, options, send);
+    const { target } = source;
+    const isFollowed = this.#view.follows(target.cacheId);
+    const before = isFollowed ? this.#view.read(target) : undefined;
+    const subresource = subresourceOf(call, options);
+    const log = (this.#writes ??= new WriteLog());
+    try {
+      const after = await this.#send(source, options, send);
+      log.add({ call, subresource, target, before, isFollowed, after });
+      return after;
+    } catch (error) {
+      log.add({ call, subresource, target, before, isFollowed, after: undefined, error });
+      throw error;
+    }
+  }
+
   async #send<R extends ApiObject | undefined>(
     source: ConflictSource,
     options: AnyWriteOptions | undefined,
@@ -177,6 +214,7 @@ export class RunClient extends ForwardingClient {
       });
       const result = await inSpan(span, send);
       if (options?.dryRun === true) return result;
+      if (result !== undefined && target.kindId === this.#parts.ownKindId) this.#lastWritten = result;
       if (result === undefined) this.#view.recordGone(target);
       else this.#view.record(result);
       return result;

@@ -67,11 +67,11 @@ export class RunVerbs {
   }
 
   /** A second list of wishes would delete what the first one made. */
-  async #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
+  #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
     if (this.#hasOwned && options?.dryRun !== true)
-      throw new Error('own() was called twice in a run: give it all wishes in one list');
+      return Promise.reject(new Error('own() was called twice in a run: give it all wishes in one list'));
     this.#hasOwned ||= options?.dryRun !== true;
-    return ownWishes({ ...this.#parts, owner: this.#parts.object }, wishes, options);
+    return ownWishes(this.#parts, wishes, options);
   }
 
   #writeStatus(partial: unknown): Promise<ApiObject> {

@@ -27,11 +27,13 @@ export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome):
   const { key } = item;
   switch (outcome.kind) {
     case 'success':
+    case 'paused':
       return queue.forget(key);
     case 'after':
       queue.forget(key);
       return queue.addAfter(key, outcome.delayMs);
     case 'requeue':
+    case 'stopped':
       queue.addRateLimited(key, { unlimited: true });
       return;
     case 'conflict':

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import type { CacheView } from './cache-view.ts';
 import type { RunConditions } from './run-conditions.ts';
 import { hasStatus, hasStatusField } from './status-schema.ts';
-import { toJson } from './to-json.ts';
+import { toJson } from '../../client/to-json.ts';
 
 export interface StatusParts {
   readonly client: Client;

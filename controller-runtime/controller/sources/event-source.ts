@@ -1,4 +1,4 @@
-import { formatKey, keyOf, type ApiObject, type Logger } from '../../api/index.ts';
+import { actionBetween, formatKey, keyOf, writerOf, type ApiObject, type Logger } from '../../api/index.ts';
 import type { HandlerRegistration, Informer, InformerHandler } from '../../client/informer.ts';
 import type { Reason, ReasonType } from '../../queue/reason.ts';
 import type { WorkQueue } from '../../queue/work-queue.ts';
@@ -143,7 +143,7 @@ export class EventSource {
     const { object } = change;
     const { resourceVersion } = object.metadata;
     const id = idOf(targetOf(object));
-    const reason = reasonFor('event', change, change.type);
+    const reason = ownReason(change, priority);
     const run = (): void => queue.add(formatKey(keyOf(object)), { priority, reason });
     const verdict = this.#judge(change);
     if (verdict === 'run') run();
@@ -171,7 +171,7 @@ export class EventSource {
   #onOwned(change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
     const { model } = definition;
-    const reason = reasonFor('owner', change);
+    const reason = reasonFor('owner', change, { priority });
     const keys = new Set<string>();
     for (const object of statesOf(change)) {
       const owner = controllerOf(object);
@@ -185,7 +185,7 @@ export class EventSource {
   }
 
   #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {
-    const reason = reasonFor('mapping', change);
+    const reason = reasonFor('mapping', change, { priority });
     this.#parts.mappings.add({ source, states: statesOf(change), priority, reason });
   }
 }
@@ -194,13 +194,31 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
   return previous === undefined ? [object] : [previous, object];
 }
 
-function reasonFor(type: ReasonType, change: ObjectChange, detail?: string): Reason {
+/** A person who asks for a run, or resumes an object, does so by its annotations. */
+function ownReason(change: ObjectChange, priority: number): Reason {
+  const { previous, object } = change;
+  const action = previous === undefined ? undefined : actionBetween(previous, object);
+  if (action === undefined) return reasonFor('event', change, { priority, detail: change.type });
+  return reasonFor('manual', change, { priority, detail: action });
+}
+
+function reasonFor(
+  type: ReasonType,
+  change: ObjectChange,
+  { priority, detail }: { readonly priority: number; readonly detail?: string },
+): Reason {
   const { previous, object } = change;
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
+  const reason = { type, detail: detail ?? `${object.kind} ${object.metadata.name}` };
   const traceparent = originOf(object);
+  // The queue of the start can have a million keys, whose runs begin with the same revision.
+  if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };
+  const { resourceVersion } = object.metadata;
+  const manager = writerOf(object, previous);
   return {
-    type,
-    detail: detail ?? `${object.kind} ${object.metadata.name}`,
+    ...reason,
+    resourceVersion,
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(manager === undefined ? {} : { manager }),
   };
 }

@@ -1,4 +1,4 @@
-import { deepEqual, type ApiObject } from '../../api/index.ts';
+import { actionBetween, deepEqual, type ApiObject } from '../../api/index.ts';
 import {
   annotationsChanged,
   generationChanged,
@@ -24,6 +24,8 @@ const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnota
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';
+  // When a person asks for a run, or resumes an object, every controller of the kind runs it. Predicates do not count then.
+  if (actionBetween(previous, object) !== undefined) return 'run';
   if (isOfSlots(previous, object)) return 'none';
   if (predicates !== undefined) return predicates.every((predicate) => predicate(change)) ? 'run' : 'none';
   if (specOrLabels(change)) return 'run';

@@ -3,7 +3,6 @@ import type { ApiObject } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { InformerHandler } from '../../client/informer.ts';
 import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
-import type { RunRecord } from '../../controller/observe/run-history.ts';
 import { createManager } from '../../manager/manager.ts';
 import type { Manager } from '../../manager/manager.ts';
 import type { KeyState } from '../../queue/key-state.ts';
@@ -13,6 +12,8 @@ import { FaultyRequests } from '../fakes/faulty-requests.ts';
 import type { FaultSource } from '../fakes/faulty-requests.ts';
 import { FollowedKinds } from '../fakes/followed-kinds.ts';
 import { InterceptedClient } from '../fakes/intercepted-client.ts';
+import { describeFailure, failedRuns } from './failed-runs.ts';
+import type { FailedRun } from './failed-runs.ts';
 import type { ConvergenceOptions } from './convergence-options.ts';
 import { FailingParts } from './failing-parts.ts';
 import { ForgottenAwaits } from './forgotten-awaits.ts';
@@ -29,8 +30,6 @@ export interface ProcessParts {
   /** Called with mistakes that count whatever the result of the run. */
   readonly onProblem: (problem: string) => void;
 }
-
-const failures: ReadonlySet<RunRecord['result']> = new Set(['error', 'timeout', 'terminal', 'conflict']);
 
 /** A key that failed, and its controller. */
 export interface FailingKey {
@@ -94,18 +93,14 @@ export class ControllerProcess {
     return this.#parts.isRetrying(forMs);
   }
 
+  /** The keys whose last run failed. */
+  failedKeys(): readonly FailedRun[] {
+    return failedRuns(this.#manager);
+  }
+
   /** Returns the failures that are not retried soon, a line each. Call it at rest. */
   failed(): readonly string[] {
-    const runs = this.#manager.controllers().flatMap(({ name }) =>
-      this.#manager
-        .runs(name)
-        .filter(({ result }) => failures.has(result))
-        .map(({ key, attempts, error = 'conflicts' }) => {
-          const times = attempts === 0 ? '1 failure' : `${attempts + 1} failures`;
-          return `${name} "${key}", ${times}: ${error}`;
-        }),
-    );
-    return [...runs, ...this.#parts.list()];
+    return [...this.failedKeys().map(describeFailure), ...this.#parts.list()];
   }
 
   /** The last error of the failures. */

@@ -1,15 +1,19 @@
-import { descriptorOf, apiVersionOf } from '../../api/index.ts';
+import { descriptorOf, apiVersionOf, ignoreNotFound, parseKey } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 import { listEverything } from '../../client/list-everything.ts';
 import { followedModels } from '../../controller/definition/controller-definition.ts';
+import type { ControllerDefinition } from '../../controller/definition/controller-definition.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import type { FailingKey } from './controller-process.ts';
 import type { ConvergenceOptions, ConvergenceServer, StartServer } from './convergence-options.ts';
 import { callsOf, injectCallFaults } from './external-state.ts';
 import { FaultDriver, kindIn } from './fault-driver.ts';
+import { noFaults } from './fault-plan.ts';
 import type { FaultPlan, RunExtent } from './fault-plan.ts';
 import { finalStateOf } from './final-state.ts';
 import type { FinalState } from './final-state.ts';
+import type { FailedRun } from './failed-runs.ts';
+import { HiddenFailures } from './hidden-failures.ts';
 import { Invariants } from './invariants.ts';
 import { KindHistory } from './kind-history.ts';
 import { seededRandom, seededUuid } from '../fakes/seeded-random.ts';
@@ -64,7 +68,7 @@ export async function runOnce({ options, startServer, plan, seed }: ConvergenceR
     const { controllers, runnables } = options;
     const driver = new FaultDriver({ client, controllers, runnables, models, clock, random, uuid, plan, histories });
     injectCallFaults(options.externalSystems ?? [], plan.atCall, (fault) => driver.faults.push(fault));
-    const run = new ConvergenceRun({ options, models, clock, server, driver, invariants });
+    const run = new ConvergenceRun({ options, models, clock, server, driver, invariants, plan });
     try {
       return await run.run();
     } finally {
@@ -84,10 +88,12 @@ interface ConvergenceParts {
   readonly server: ConvergenceServer;
   readonly driver: FaultDriver;
   readonly invariants: Invariants;
+  readonly plan: FaultPlan;
 }
 
 class ConvergenceRun {
   readonly #parts: ConvergenceParts;
+  readonly #hidden = new HiddenFailures();
 
   constructor(parts: ConvergenceParts) {
     this.#parts = parts;
@@ -101,7 +107,7 @@ class ConvergenceRun {
       end,
       extent: { ...driver.extent, calls: callsOf(options.externalSystems ?? []) },
       faults: driver.faults,
-      failing: driver.process?.failed() ?? [],
+      failing: [...(driver.process?.failed() ?? []), ...this.#hidden.list(driver.process?.failedKeys() ?? [])],
       lastError: driver.process?.lastError,
     };
   }
@@ -133,12 +139,30 @@ class ConvergenceRun {
       const isAtRest = (await this.#isIdle()) && (await this.#hasCaughtUp());
       invariants.check();
       driver.check();
-      if (isAtRest) return;
+      if (isAtRest) return this.#noteFailures();
       if (clock.monotonicMs() >= untilMs) {
         throw new Error(`no rest within ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'on and off'}`);
       }
       await clock.advance(stepMs);
     }
+  }
+
+  /** With faults, a key may fail until a fault is over. */
+  async #noteFailures(): Promise<void> {
+    const { driver, plan } = this.#parts;
+    if (plan !== noFaults) return;
+    await this.#hidden.note(driver.process?.failedKeys() ?? [], (failed) => this.#exists(failed));
+  }
+
+  async #exists({ controller, run }: FailedRun): Promise<boolean> {
+    const { server, options } = this.#parts;
+    const { namespace, name } = parseKey(run.key);
+    const model = definitionsOf(options).find((each) => each.name === controller)?.model;
+    if (model === undefined) return false;
+    const object = await server.client
+      .get(model, name, namespace === undefined ? {} : { namespace })
+      .catch(ignoreNotFound);
+    return object !== undefined;
   }
 
   /** Gives all work the turns that it needs first. */
@@ -187,9 +211,13 @@ class ConvergenceRun {
   }
 }
 
+function definitionsOf({ controllers }: Pick<ConvergenceOptions, 'controllers'>): readonly ControllerDefinition[] {
+  return typeof controllers === 'function' ? controllers() : controllers;
+}
+
 /** The models of the controllers, and the additional ones. */
 function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
-  const definitions = typeof controllers === 'function' ? controllers() : controllers;
+  const definitions = definitionsOf({ controllers });
   const byKind = new Map<string, ModelDescriptor>();
   for (const model of [...models.map((each) => descriptorOf(each)), ...definitions.flatMap(followedModels)]) {
     const kind = kindIn({ ...model, apiVersion: apiVersionOf(model) });

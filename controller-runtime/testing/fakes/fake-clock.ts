@@ -14,7 +14,7 @@ const turnsBetweenTimers = 2;
  */
 export class FakeClock implements Clock {
   readonly #startMs: number;
-  readonly #timers = new Set<FakeTimer>();
+  readonly #timers = new Map<Timer, FakeTimer>();
   #elapsedMs = 0;
 
   constructor(startMs: number = Date.UTC(2030, 0, 1)) {
@@ -31,12 +31,12 @@ export class FakeClock implements Clock {
 
   setTimeout(callback: () => void, delayMs: number): Timer {
     const timer: FakeTimer = { dueMs: this.#elapsedMs + Math.max(0, delayMs), callback };
-    this.#timers.add(timer);
+    this.#timers.set(timer, timer);
     return timer;
   }
 
   clearTimeout(timer: Timer | undefined): void {
-    if (timer !== undefined) this.#timers.delete(timer as FakeTimer);
+    if (timer !== undefined) this.#timers.delete(timer);
   }
 
   /** The pending timers. If a test ends with some, it has left something running. */
@@ -73,7 +73,7 @@ export class FakeClock implements Clock {
 
   #next(untilMs: number): FakeTimer | undefined {
     let first: FakeTimer | undefined;
-    for (const timer of this.#timers) {
+    for (const timer of this.#timers.values()) {
       if (timer.dueMs <= untilMs && (first === undefined || timer.dueMs < first.dueMs)) first = timer;
     }
     return first;

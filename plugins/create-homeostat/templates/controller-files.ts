@@ -72,7 +72,7 @@ describe('${variable}', () => {
     }
   });
 
-  it('comes to the same end whatever happens meanwhile', async () => {
+  it('has the same result, whatever fails meanwhile', async () => {
     await checkConvergence({
       controllers: [${variable}],
       seeds: 20,

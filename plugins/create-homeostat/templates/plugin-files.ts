@@ -64,7 +64,8 @@ function packageJson({ name, version }: PluginNames): string {
 }
 
 function manifest({ name, version, group }: PluginNames): string {
-  return `name: ${name}
+  return `# yaml-language-server: $schema=node_modules/homeostat/schemas/plugin.schema.json
+name: ${name}
 version: 0.1.0
 requires: ^${version}
 group: ${group}

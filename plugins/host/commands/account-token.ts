@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
-import { ConfigError } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
 
 /** The maximum lifetime of a token that is not bound to an object. */
 const maxHours = 24;

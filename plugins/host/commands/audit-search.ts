@@ -1,4 +1,5 @@
-import { ConfigError, textFlag } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
+import { textFlag } from '../serve/text-flag.ts';
 
 /** The search of `homeostat audit`; an entry must match all given values. */
 export interface AuditSearch {

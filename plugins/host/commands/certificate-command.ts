@@ -1,5 +1,5 @@
 import { readConfig } from '../serve/config.ts';
-import { ConfigError } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { errorText } from '../text/error-text.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';

@@ -1,6 +1,6 @@
 import { issueClientCertificate } from '@homeostat/apiserver';
 import type { Issued } from '@homeostat/apiserver';
-import { ConfigError } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
 import type { ServeConfig } from '../serve/config.ts';
 import { hasCode } from '../text/error-text.ts';
 

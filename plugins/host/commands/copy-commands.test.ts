@@ -93,12 +93,12 @@ describe('homeostat export and import', () => {
     const exported = await runCommand(['export', '--server', `${url}/`, '--output', file], { HOMEOSTAT_TOKEN: token });
     expect(exported).to.include({ code: 0, stdout: '' });
     const [, sha256 = ''] =
-      /^exported 23 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
+      /^exported 25 objects as of revision \d+, sha256 ([0-9a-f]{64})\n$/.exec(exported.stderr) ?? [];
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
     const imported = await run('import', '--database', `sqlite:${path('new.db')}`, file);
     expect(imported).to.deep.equal({
       code: 0,
-      stdout: `imported 23 objects, sha256 ${sha256}, equal to the export\n`,
+      stdout: `imported 25 objects, sha256 ${sha256}, equal to the export\n`,
       stderr: '',
     });
     await server?.stop();
@@ -107,14 +107,14 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['encryption.key', 'export.ndjson', 'new.db', 'new.db-wal']);
   });
 
-  it('go through a pipe: stdout and stdin are the defaults of neither, but will do [slow]', async () => {
+  it('go through a pipe, by the default output of export and by import - [slow]', async () => {
     const database = await makeDatabase('a.db', 5);
     const exported = await start(['export'], { HOMEOSTAT_DATABASE: database }).ended;
     expect(exported.code).to.equal(0);
     const importing = start(['import', '-'], { HOMEOSTAT_DATABASE: `sqlite:${path('b.db')}`, TMPDIR: folder });
     importing.child.stdin?.end(exported.stdout);
     expect((await importing.ended).stdout).to.match(
-      /^imported 27 objects, sha256 [0-9a-f]{64}, equal to the export\n$/,
+      /^imported 29 objects, sha256 [0-9a-f]{64}, equal to the export\n$/,
     );
     expect(await readdir(folder)).to.have.members(['a.db', 'b.db', 'encryption.key']);
   });
@@ -160,7 +160,7 @@ describe('homeostat export and import', () => {
     const refused = await run('import', '--database', `sqlite:${path('b.db')}`, cut);
     expect(refused).to.include({
       code: 1,
-      stderr: 'homeostat import failed: line 27: it is cut off: the line has no end\n',
+      stderr: 'homeostat import failed: line 29: it is cut off: the line has no end\n',
     });
     expect(existsSync(path('b.db'))).to.equal(false);
     const proxy = createServer((_, response) => {
@@ -221,7 +221,7 @@ describe('homeostat export and import', () => {
     }
     await writeFile(path('file'), text);
     expect((await run('import', '--database', database, path('file'))).stdout).to.equal(
-      `imported 3021 objects, sha256 ${sha256}, equal to the export\n`,
+      `imported 3023 objects, sha256 ${sha256}, equal to the export\n`,
     );
     const moved = await serve({ database });
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);

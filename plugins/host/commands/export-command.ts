@@ -8,7 +8,7 @@ import { checkAbsent, writeWhole } from '../text/output-file.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';
-import { textFlag } from '../serve/config-values.ts';
+import { textFlag } from '../serve/text-flag.ts';
 
 /** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
 export function runExport(sources: ConfigSources): Promise<number> {
@@ -63,7 +63,7 @@ function toStdout(): Writable {
 }
 
 /** `GET /export` or `GET /export/decrypted` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
-async function* readServerExport(
+export async function* readServerExport(
   address: ServerAddress,
   path: string,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { readAuthority } from '@homeostat/apiserver';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { readConfig } from '../serve/config.ts';
-import { ConfigError } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
 import type { ServeConfig } from '../serve/config.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { AdminKubeconfig } from '../serve/admin-kubeconfig.ts';

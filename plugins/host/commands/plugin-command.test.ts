@@ -248,7 +248,7 @@ describe('homeostat plugin', () => {
     'texts/hello.txt': 'Hello',
   };
 
-  it('takes of a folder what npm would publish of it', async () => {
+  it('copies the files of a folder that npm would publish', async () => {
     const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
     const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
     const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
@@ -256,7 +256,7 @@ describe('homeostat plugin', () => {
     expect(await plugins.filesOf('demo')).to.deep.equal(['dist/index.js', 'package.json', 'plugin.yaml']);
   });
 
-  it('takes all but what comes of work, where a folder is no package that npm could publish', async () => {
+  it('copies everything but generated files from a folder that npm could not publish', async () => {
     expect(await plugin(['install', await makeDemo('1.0.0', belongings)])).to.include({ code: 0, stderr: '' });
     const files = ['dist/index.js', 'dist/index.test.js', 'package.json', 'plugin.yaml', 'texts/hello.txt'];
     expect(await plugins.filesOf('demo')).to.deep.equal(files);

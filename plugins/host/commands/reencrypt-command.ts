@@ -1,6 +1,6 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ConfigSources } from '../serve/config-values.ts';
-import { readServer } from './copy-options.ts';
+import { readServer } from '../serve/read-server.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 import { runCopy } from './run-copy.ts';

@@ -1,5 +1,5 @@
 import { accessCure } from '../serve/access-cure.ts';
-import { ConfigError } from '../serve/config-values.ts';
+import { ConfigError } from '../serve/config-error.ts';
 import { errorText } from '../text/error-text.ts';
 
 const signals = ['SIGTERM', 'SIGINT'] as const;

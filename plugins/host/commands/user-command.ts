@@ -10,7 +10,7 @@ import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { formatTable } from '../text/format-table.ts';
 import { readPassword } from '../text/read-password.ts';
-import { readServer } from './copy-options.ts';
+import { readServer } from '../serve/read-server.ts';
 import { runCopy } from './run-copy.ts';
 
 export type UserVerb = 'list' | 'add' | 'password' | 'disable' | 'enable';

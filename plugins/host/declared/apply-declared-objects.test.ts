@@ -106,7 +106,7 @@ describe('the objects that a plugin declares', () => {
     ]);
   });
 
-  it('are wrong whether they are present or not', async () => {
+  it('are checked whether they are present or not', async () => {
     const files = { [`${folder}/a.yaml`]: `${head('a')}spec: { size: 0 }\n` };
     const declares = await makePlugin('declares', 'export default {};', {
       'plugin.yaml': 'name: declares\nversion: 1.0.0\ndependencies: { plugin-1: "*" }\n',

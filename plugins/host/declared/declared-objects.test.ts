@@ -112,7 +112,7 @@ describe('declared objects', () => {
     ]);
   });
 
-  it('are refused in files that are too large, hold too many documents, or are no UTF-8', async () => {
+  it('are refused in files that are too large, hold too many documents, or are not UTF-8', async () => {
     const path = await makeFolder({
       [`${folder}/a.yaml`]: `# ${'x'.repeat(3 * 1024 * 1024)}`,
       [`${folder}/b.yaml`]: '--- 1\n'.repeat(1001),
@@ -127,7 +127,7 @@ describe('declared objects', () => {
     ]);
   });
 
-  it('tell a hundred mistakes, and how many more there are', async () => {
+  it('report a hundred mistakes, and the number of the others', async () => {
     const { mistakes } = await read(await file('- 1\n---\n'.repeat(103)));
     expect(mistakes).to.have.length(101);
     expect(mistakes.at(-1)).to.equal('and 3 more');

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { readPackageJson } from '../text/package-json.ts';
 
 /**
  * Compiles once, and prints errors; resolves with true when there were none. Rejects when the compiler cannot be run.
@@ -37,8 +39,9 @@ export function compilerOf(folder: string): Compile | undefined {
 function findCompiler(folder: string): string {
   try {
     const file = createRequire(join(folder, 'package.json')).resolve('typescript/package.json');
-    const { bin } = JSON.parse(readFileSync(file, 'utf8')) as { readonly bin: { readonly tsc: string } };
-    return join(dirname(file), bin.tsc);
+    const { bin } = readPackageJson(file);
+    if (!isJsonObject(bin)) throw new TypeError(`${file} names no programs`);
+    return join(dirname(file), String(bin['tsc']));
   } catch (cause) {
     throw new Error(`${folder} has a tsconfig.json, but no compiler: npm install --save-dev typescript`, { cause });
   }

@@ -16,6 +16,7 @@ const packages: Readonly<Record<string, string>> = {
   homeostat: 'plugins/host',
   'create-homeostat': 'plugins/create-homeostat',
   '@homeostat/apiserver': 'apiserver',
+  '@homeostat/console': 'plugins/console',
   '@homeostat/controller-runtime': 'controller-runtime',
 };
 
@@ -36,7 +37,7 @@ async function makeScaffold(main: string): Promise<string> {
       await symlink(join(root, 'node_modules', name), join(modules, name));
   for (const [name, from] of Object.entries(packages)) {
     const filter = (path: string): boolean => !needless.test(path) && basename(path) !== 'node_modules';
-    for (const part of ['package.json', 'dist', 'bin'])
+    for (const part of ['package.json', 'plugin.yaml', 'dist', 'bin'])
       await cp(join(root, from, part), join(modules, name, part), { recursive: true, filter, force: true }).catch(
         ignoreMissing,
       );

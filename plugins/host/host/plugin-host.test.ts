@@ -325,7 +325,7 @@ describe('the plugin host', () => {
   });
 
   describe('stopping', () => {
-    it('serves nothing of a plugin that was about to have started', async () => {
+    it('serves nothing of a plugin that is stopped just before it has started', async () => {
       const Widget = widgetModel();
       let release = (): void => undefined;
       const released = new Promise<void>((resolve) => (release = resolve));
@@ -417,7 +417,7 @@ describe('the plugin host', () => {
       expect(isAborted()).to.equal(true);
     });
 
-    it('calls the stop of a start that ends after it was given up, once', async () => {
+    it('calls stop once for a start that ends after the host has given it up', async () => {
       const calls: string[] = [];
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));

@@ -1,7 +1,8 @@
 import type { ApiServer } from '@homeostat/apiserver';
 import { systemClock } from '@homeostat/controller-runtime';
+import type { Reporter } from '@homeostat/controller-runtime';
 import { checkName, silentLogger } from '@homeostat/controller-runtime/api';
-import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { basename, resolve } from 'node:path';
 import { AwaitedKinds } from '../lifecycle/awaited-kinds.ts';
 import type { KindNames, KnownPlugin } from '../lifecycle/awaited-kinds.ts';
@@ -9,24 +10,20 @@ import type { PluginManagers } from '../lifecycle/controllers-page.ts';
 import type { LeaseTimes } from '../lifecycle/elected-controllers.ts';
 import { withDeadline } from '../text/deadline.ts';
 import { errorText } from '../text/error-text.ts';
-import type { BlockedDeletions } from '../lifecycle/blocked-deletions.ts';
+import { BlockedRecount } from '../lifecycle/blocked-recount.ts';
 import { hostVersion } from '../text/host-version.ts';
 import { installedPlugins, openInstalled } from '../install/installed-plugins.ts';
-import { checkFits } from '../manifest/manifest.ts';
-import type { PluginManifest } from '../manifest/manifest.ts';
+import { checkFits, type PluginManifest } from '../manifest/manifest.ts';
 import { isBegunInFolder, isFromFolder } from '../text/error-stack.ts';
 import { checkPlugin } from '../sdk/plugin.ts';
 import { PluginFleet } from '../lifecycle/plugin-fleet.ts';
 import type { PluginWishes } from '../lifecycle/plugin-state.ts';
 import { openPluginFolder } from '../package/plugin-folder.ts';
 import type { PluginInstance } from '../lifecycle/plugin-instance.ts';
-import { PluginObjects } from '../objects/plugin-objects.ts';
-import type { DesiredPlugin } from '../objects/plugin-objects.ts';
-import { identityOf } from '../objects/plugin-report.ts';
-import type { PluginReport } from '../objects/plugin-report.ts';
-import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
+import { PluginObjects, type DesiredPlugin } from '../objects/plugin-objects.ts';
+import { identityOf, type PluginReport } from '../objects/plugin-report.ts';
 import { removeRoles } from '../lifecycle/plugin-roles.ts';
-import type { PluginRunParts } from '../lifecycle/plugin-run.ts';
+import { pluginDeadlineMs, type PluginRunParts } from '../lifecycle/plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 import type { PluginPhase } from '../lifecycle/plugin-state.ts';
 import { SettingsObjects } from '../settings/settings-objects.ts';
@@ -43,6 +40,8 @@ export interface PluginHostOptions {
    * one that was not added. Default: none.
    */
   readonly pluginsDir?: string;
+  /** Reports what the plugins' controllers do; close it after the host. Default: nothing is reported. */
+  readonly reporter?: Reporter;
   /** Called when a plugin has become Failed. */
   readonly onFailed?: () => void;
   /** Default: the real time. */
@@ -63,9 +62,6 @@ export interface PluginStatus {
 /** Phases that do not end by themselves. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
-/** The interval at which the deletions that wait for finalizers of stopped plugins are counted. */
-const recountMs = 30_000;
-
 /** The message of objects whose plugin the host does not have. */
 const notInstalled = 'the host has no plugin of this name';
 
@@ -85,8 +81,7 @@ export class PluginHost {
   readonly #onFailed: (() => void) | undefined;
   /** The names of plugins that were found there. */
   readonly #installed = new Set<string>();
-  readonly #held = new Map<string, BlockedDeletions>();
-  #recount: Timer | undefined;
+  readonly #blocked: BlockedRecount;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
   #isReady = false;
@@ -105,11 +100,17 @@ export class PluginHost {
       ...this.#parts,
       settings: this.#settings,
       ...(times === false ? {} : { leaderElection: times }),
+      ...(options.reporter === undefined ? {} : { reporter: options.reporter }),
     };
     this.#fleet = new PluginFleet({
       parts,
       check: (manifest) => this.#check(manifest),
       onChange: (instance) => this.#onChange(instance),
+    });
+    this.#blocked = new BlockedRecount({
+      ...this.#parts,
+      instances: () => this.#fleet.instances,
+      onCounted: (instance) => this.#onChange(instance),
     });
     const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
     const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
@@ -277,7 +278,7 @@ export class PluginHost {
   }
 
   async #stop(): Promise<void> {
-    this.#parts.clock.clearTimeout(this.#recount);
+    this.#blocked.stop();
     await this.#fleet.stop();
     await this.#started;
     await Promise.all([this.#objects.close(), this.#settings.close()]);
@@ -333,7 +334,7 @@ export class PluginHost {
     if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
     if (this.#fleet.get(name)?.hasEnded === false) return false;
     this.#installed.delete(name);
-    this.#held.delete(name);
+    this.#blocked.delete(name);
     this.#refused.delete(name);
     this.#settings.remove(name);
     this.#fleet.remove(name);
@@ -345,8 +346,8 @@ export class PluginHost {
     const { name } = manifest;
     const identity = identityOf(manifest);
     const { phase } = state;
-    if ('run' in state) this.#held.set(name, state.run.held);
-    else if (phase === 'Stopped' || phase === 'Failed') this.#recountLater();
+    if ('run' in state) this.#blocked.set(name, state.run.held);
+    else if (phase === 'Stopped' || phase === 'Failed') this.#blocked.later();
     if (phase === 'Failed') this.#onFailed?.();
     if (state.phase === 'Failed') this.#report(name, { identity, phase, reason: state.failure, message: state.reason });
     else if (phase === 'Stopped' && !this.#fleet.isEnabled(name))
@@ -357,28 +358,6 @@ export class PluginHost {
     }
   }
 
-  /** Objects of kinds that others serve, or will serve again, may be deleted while the plugin does not run. */
-  #recountLater(): void {
-    const isAwaited = this.#fleet.instances.some((each) => !each.isRunning && this.#held.has(each.manifest.name));
-    if (this.#recount !== undefined || this.#stopped !== undefined || !isAwaited) return;
-    this.#recount = this.#parts.clock.setTimeout(() => void this.#recountBlocked(), recountMs);
-    this.#recount.unref?.();
-  }
-
-  async #recountBlocked(): Promise<void> {
-    const { server, logger } = this.#parts;
-    for (const instance of this.#fleet.instances.filter(({ isRunning }) => !isRunning)) {
-      try {
-        const isCounted = await this.#held.get(instance.manifest.name)?.count(server.client, server);
-        if (isCounted === true && this.#fleet.get(instance.manifest.name) === instance) this.#onChange(instance);
-      } catch (err) {
-        logger.warn({ err, plugin: instance.manifest.name }, 'could not count the deletions that its finalizers block');
-      }
-    }
-    this.#recount = undefined;
-    this.#recountLater();
-  }
-
   /** Reports in an object that its plugin was removed, or never existed; it and the objects of its kinds stay. */
   #reportStranger(name: string): void {
     const isKnown = this.statuses().some((plugin) => plugin.name === name);
@@ -387,7 +366,7 @@ export class PluginHost {
 
   #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
     const enabled = this.#fleet.isEnabled(name);
-    const known = report.phase === 'Started' ? [] : this.#held.get(name)?.kinds;
+    const known = report.phase === 'Started' ? [] : this.#blocked.kindsOf(name);
     const held = known === undefined ? {} : { held: known };
     const atMs = this.#parts.clock.now();
     this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });

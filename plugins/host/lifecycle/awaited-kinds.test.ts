@@ -97,7 +97,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin starts, whatever takes the time', async () => {
+  it('responds with 503 while its plugin starts, whichever step takes the time', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {

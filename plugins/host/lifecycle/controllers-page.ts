@@ -76,9 +76,10 @@ function summaryOf({ fullName, status }: PluginController): object {
   return problem === undefined ? summary : { ...summary, problem };
 }
 
-function keyOf({ nextTime, lastError, ...state }: KeyState): object {
+function keyOf({ failingSince, nextTime, lastError, ...state }: KeyState): object {
   return {
     ...state,
+    ...(failingSince === undefined ? {} : { failingSince: new Date(failingSince).toISOString() }),
     ...(nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() }),
     ...(lastError === undefined ? {} : { lastError: lastError.slice(0, maxErrorLength) }),
   };

@@ -11,7 +11,7 @@ import type { PluginManager } from './controllers-page.ts';
 /** The time for which a crashed replica delays the others; see {@link LeaderElectionOptions}. */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
-export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics'> {
+export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics' | 'report'> {
   readonly logger: Logger;
   /** Absent: they work in every process. */
   readonly leaderElection?: LeaderElectionOptions;

@@ -97,7 +97,7 @@ describe('what the client of a plugin may do', () => {
     );
   });
 
-  it('is no more, and the refusal names the line to add to the manifest', async () => {
+  it('is nothing else, and the refusal names the line to add to the manifest', async () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const cure =
       'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}, ' +

@@ -7,7 +7,7 @@ import type {
   OwnedScheme,
   PluginClient,
 } from '@homeostat/apiserver';
-import type { ControllerDefinition } from '@homeostat/controller-runtime';
+import type { ControllerDefinition, Reporter } from '@homeostat/controller-runtime';
 import { apiVersionOf, descriptorOf } from '@homeostat/controller-runtime/api';
 import type { Clock, GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { Metrics } from '@homeostat/controller-runtime/telemetry';
@@ -59,6 +59,8 @@ export interface PluginRunParts {
    * Absent: they work in each.
    */
   readonly leaderElection?: LeaseTimes;
+  /** Reports what the plugin's controllers do. Absent: nothing is reported. */
+  readonly reporter?: Reporter;
   /** The logger of the plugin. */
   readonly logger: Logger;
   /** Called as {@link awaitServed} describes. */
@@ -117,7 +119,15 @@ export class PluginRun {
     const lease = `${name}.plugin.${parts.server.schemeManager.serviceDomain}`;
     const leaderElection = times === undefined ? {} : { leaderElection: { ...times, name: lease } };
     const metrics = new Metrics({ metrics: parts.server.metrics, labels: { plugin: name } });
-    this.#manager = new ElectedControllers({ client: this.#client, clock, logger, metrics, ...leaderElection });
+    const report = parts.reporter === undefined ? {} : { report: { name, by: parts.reporter } };
+    this.#manager = new ElectedControllers({
+      client: this.#client,
+      clock,
+      logger,
+      metrics,
+      ...leaderElection,
+      ...report,
+    });
   }
 
   /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */

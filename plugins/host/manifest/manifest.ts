@@ -80,6 +80,8 @@ const checks: Readonly<Record<keyof PluginManifest, Check>> = {
   description: single(text),
 };
 
+const checksByKey: Readonly<Record<string, Check>> = checks;
+
 const required: readonly string[] = ['name', 'version'];
 
 /**
@@ -116,7 +118,8 @@ function readDocument(yaml: string, file: string): Pick<LocatedYamlDocument, 'va
 
 function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake[] {
   return Object.entries(fields).flatMap(([key, value]) => {
-    if (Object.hasOwn(checks, key)) return checks[key as keyof PluginManifest](value, key);
+    const check = Object.hasOwn(checks, key) ? checksByKey[key] : undefined;
+    if (check !== undefined) return check(value, key);
     return [{ field: key, message: unknownKeyOf({ [key]: value }, Object.keys(checks)) ?? '' }];
   });
 }
@@ -190,9 +193,9 @@ function checkDependencies(value: unknown, key: string): readonly Mistake[] {
 
 /** `other: range`, or `other?: range` for one that may be absent. */
 function dependenciesOf(value: unknown): readonly PluginDependency[] {
-  return Object.entries(value as Readonly<Record<string, string>>).map(([key, range]) => ({
+  return Object.entries(isJsonObject(value) ? value : {}).map(([key, range]) => ({
     name: key.replace(/\?$/, ''),
-    range,
+    range: String(range),
     optional: key.endsWith('?'),
   }));
 }

@@ -280,7 +280,7 @@ describe('plugins as objects', () => {
         .and.not.have.property('reason');
     });
 
-    it('comes to what was asked last, however quickly it changes', async () => {
+    it('ends in the state that was requested last, however quickly it changes', async () => {
       add('a');
       add('b', ['a']);
       await started();
@@ -330,7 +330,7 @@ describe('plugins as objects', () => {
     expect(await ready('a')).to.include({ observedGeneration: (await object('a')).metadata.generation });
   });
 
-  it('come back when they are deleted, wanting what they wanted', async () => {
+  it('are created again with the same spec when they are deleted', async () => {
     add('a');
     add('b');
     await started();
@@ -344,7 +344,7 @@ describe('plugins as objects', () => {
     expect(calls).to.deep.equal([]);
   });
 
-  it('without a spec want the plugin to run, and disturb no other', async () => {
+  it('let the plugin run when they have no spec, and affect no other plugin', async () => {
     add('a');
     add('b');
     await started();

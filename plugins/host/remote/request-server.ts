@@ -18,19 +18,29 @@ export interface ServerAddress {
   readonly key?: string;
 }
 
+/** What a request has besides its path. */
+export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** The content type of the JSON. Default `application/json`. */
+  readonly contentType?: string;
+}
+
 /** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
 export function requestServer(
   { server, token, ca, cert, key }: ServerAddress,
   path: string,
-  init: Pick<RequestInit, 'method' | 'signal'> & { readonly json?: object },
+  init: ServerRequest,
 ): Promise<Response> {
-  const { json, ...rest } = init;
+  const { json, contentType = 'application/json', headers, ...rest } = init;
   const send = ca === undefined && cert === undefined ? fetch : trustingFetch({ ca, cert, key });
   return send(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
     ...rest,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(json === undefined ? {} : { 'content-type': contentType }),
+      ...headers,
     },
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     // A redirection could send the token to another server.

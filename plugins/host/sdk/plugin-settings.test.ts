@@ -205,7 +205,7 @@ describe('the settings of a plugin', () => {
     await eventually(() => phaseOf('mail') === 'Started');
   });
 
-  it('may change in what is none of the plugin when they do not fit any more', async () => {
+  it('may get other labels while they do not fit the schema', async () => {
     await store('mail', { host: '' });
     add('mail');
     await started();
@@ -217,7 +217,7 @@ describe('the settings of a plugin', () => {
     expect(phaseOf('mail')).to.equal('Failed');
   });
 
-  it('leave out what a newer schema does not know any more, with a warning', async () => {
+  it('leave out fields that a newer schema does not have, with a warning', async () => {
     await store('mail', { host: 'a', timeout: 7 });
     add('mail');
     await started();

@@ -13,8 +13,8 @@ export interface PluginSchemeManager {
    */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
   /**
-   * Unregisters a kind, whose objects stay stored; false when it is not registered. @throws ModelError when it is
-   * another's.
+   * Unregisters a kind, whose objects stay stored; false when it is not registered. @throws ModelError when
+   * another plugin has registered it.
    */
   unregister(model: Model | GroupVersionKind): boolean;
   /** The present registrations of this plugin, in order. */

@@ -1,4 +1,4 @@
-import { checkProxy } from '@homeostat/apiserver';
+import { checkAllowedHosts, checkProxy, checkServiceOrigin } from '@homeostat/apiserver';
 import type { AuthMode } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -18,11 +18,6 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 ]);
 const maxDurationMs = 365 * 24 * 3_600_000;
 
-/** Invalid values; each problem names the source of its value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
-
 export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
@@ -36,12 +31,6 @@ export interface Given {
   readonly value: unknown;
   readonly origin: string;
   readonly folder: string;
-}
-
-/** Returns a flag that takes a text; undefined when it is absent. */
-export function textFlag(flags: ConfigSources['flags'], name: string): string | undefined {
-  const value = flags[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** Looks up and checks values, and collects their problems. */
@@ -151,6 +140,26 @@ export class ConfigValues {
       const problem = checkProxy(each.value);
       if (problem !== undefined) this.refuse(each, problem);
     }
+    return found.map(({ value }) => value);
+  }
+
+  /** The addresses of services, by `<namespace>/<name>`. */
+  services(): Readonly<Record<string, string>> {
+    const services = new Map<string, string>();
+    for (const each of this.list('service-map')) {
+      const [service = '', ...rest] = each.value.split('=');
+      const origin = rest.join('=');
+      for (const problem of checkServiceOrigin(service, origin)) this.refuse(each, problem);
+      if (services.has(service)) this.refuse(each, `the service ${service} has two addresses`);
+      services.set(service, origin);
+    }
+    return Object.fromEntries(services);
+  }
+
+  /** The hosts of webhooks that may be called. */
+  webhookHosts(): readonly string[] {
+    const found = this.list('webhook-allow');
+    for (const each of found) for (const problem of checkAllowedHosts([each.value])) this.refuse(each, problem);
     return found.map(({ value }) => value);
   }
 

@@ -27,6 +27,7 @@ describe('the configuration of serve', () => {
       retention: {},
       logLevel: 'info',
       hints: false,
+      console: true,
       strict: false,
     });
   });
@@ -55,6 +56,15 @@ describe('the configuration of serve', () => {
     const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
     expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
     expect(config.hostNames).to.deep.equal(['x.example.com']);
+  });
+
+  it('reads the addresses of services and the hosts of webhooks', () => {
+    const config = read({ 'service-map': ['shop/hooks=https://localhost:9443'], 'webhook-allow': ['*.example.com'] });
+    expect(config.webhookServices).to.deep.equal({ 'shop/hooks': 'https://localhost:9443' });
+    expect(config.webhookHosts).to.deep.equal(['*.example.com']);
+    expect(() => read({ 'service-map': ['hooks=https://localhost'] })).to.throw(/must be <namespace>\/<name>=https/);
+    expect(() => read({ 'service-map': ['a/b=https://x', 'a/b=https://y'] })).to.throw(/has two addresses/);
+    expect(() => read({ 'webhook-allow': ['https://x'] })).to.throw(/is not a host/);
   });
 
   it('reads how much history is kept, within bounds', () => {

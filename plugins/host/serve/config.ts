@@ -1,7 +1,8 @@
 import { checkIssuer, checkServiceDomain, checkToken } from '@homeostat/apiserver';
 import type { ApiServerOptions, AuditOptions, AuthMode, Retention, TlsOptions } from '@homeostat/apiserver';
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError, ConfigValues } from './config-values.ts';
+import { ConfigError } from './config-error.ts';
+import { ConfigValues } from './config-values.ts';
 import type { ConfigSources, Given, LogLevel } from './config-values.ts';
 import type { ServeOptionName } from './serve-options.ts';
 import { present } from '../text/present.ts';
@@ -37,6 +38,10 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly insecure: boolean;
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. Absent: none. */
   readonly trustedProxies?: readonly string[];
+  /** The addresses of services that webhooks name, by `<namespace>/<name>`. Absent: none. */
+  readonly webhookServices?: Readonly<Record<string, string>>;
+  /** The hosts of webhooks that the server may call. Absent: every host. */
+  readonly webhookHosts?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
   /** Absent: the server's default. */
@@ -45,8 +50,12 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly audit?: AuditOptions;
   /** Absent: true if the database may be shared. */
   readonly leaderElection?: boolean;
+  /** Absent: true. */
+  readonly reportRuns?: boolean;
   readonly logLevel: LogLevel;
   readonly hints: boolean;
+  /** True: the console is served at `/console/`. */
+  readonly console: boolean;
   /** True: a failure of a plugin in `plugins` ends the server. */
   readonly strict: boolean;
 }
@@ -72,6 +81,8 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     isOpenByDefault,
   });
   const trustedProxies = values.proxies();
+  const webhookHosts = values.webhookHosts();
+  const webhookServices = values.services();
   const config: ServeConfig = {
     ...readOptional(values),
     ...credentials,
@@ -86,9 +97,12 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     auth,
     adminKubeconfig: join(folderOf(database.value), 'admin.kubeconfig'),
     ...(trustedProxies.length === 0 ? {} : { trustedProxies }),
+    ...(webhookHosts.length === 0 ? {} : { webhookHosts }),
+    ...(Object.keys(webhookServices).length === 0 ? {} : { webhookServices }),
     retention: readRetention(values),
     logLevel: values.logLevel() ?? 'info',
     hints: values.isOn('hints'),
+    console: values.switch('console') ?? true,
     strict: values.isOn('strict'),
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
@@ -134,6 +148,7 @@ function readOptional(values: ConfigValues): Partial<ServeConfig> {
     maxWatchesPerUser: values.wholeNumber('max-watches-per-user', userLimit),
     maxUnknownConnectionsPerAddress: values.wholeNumber('max-unknown-connections-per-address', userLimit),
     leaderElection: values.switch('leader-elect'),
+    reportRuns: values.switch('report-runs'),
   });
 }
 

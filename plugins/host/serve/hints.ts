@@ -7,13 +7,18 @@ export interface HintOptions {
   readonly token: boolean;
   /** The certificate file of the authority, for curl's --cacert. */
   readonly caFile: string | undefined;
+  readonly hasConsole: boolean;
 }
 
 /** Commands to try after the first start, with the first kind that a plugin registered. Plain text. */
-export function hintsFor(server: Pick<ApiServer, 'url' | 'schemeManager'>, { token, caFile }: HintOptions): string {
+export function hintsFor(
+  server: Pick<ApiServer, 'url' | 'schemeManager'>,
+  { token, caFile, hasConsole }: HintOptions,
+): string {
   const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);
-  if (registration === undefined) return `\nHomeostat is ready at ${url}; no plugin has registered a kind.\n\n`;
+  const page = hasConsole ? `The console: ${url}/console/\n` : '';
+  if (registration === undefined) return `\nHomeostat is ready at ${url}; no plugin has registered a kind.\n${page}\n`;
   const { descriptor } = registration;
   const trust = caFile === undefined ? '' : ` --cacert '${caFile}'`;
   const curl = `curl${trust}${token ? ' -H "Authorization: Bearer $HOMEOSTAT_TOKEN"' : ''}`;
@@ -23,6 +28,6 @@ Homeostat is ready at ${url}. Try:
   ${curl} ${group}
   ${curl} '${group}/${descriptor.plural}?page=1&size=10'
   ${curl} -N '${group}/${descriptor.plural}?watch=true'
-
+${page}
 `;
 }

@@ -1,6 +1,6 @@
 import type { DebugPage } from '@homeostat/apiserver';
 import { realpathSync, statSync } from 'node:fs';
-import { ConfigError } from './config-values.ts';
+import { ConfigError } from './config-error.ts';
 import type { ServerApi } from '../remote/server-api.ts';
 
 /** The content of `/debug/plugins-dir`, about the server's folder of plugins. */

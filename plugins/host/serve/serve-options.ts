@@ -28,6 +28,8 @@ export type ServeOptionName =
   | 'client-ca'
   | 'insecure'
   | 'trusted-proxy'
+  | 'service-map'
+  | 'webhook-allow'
   | 'history-seconds'
   | 'history-changes'
   | 'history-mib'
@@ -41,8 +43,10 @@ export type ServeOptionName =
   | 'max-watches-per-user'
   | 'max-unknown-connections-per-address'
   | 'leader-elect'
+  | 'report-runs'
   | 'log-level'
   | 'strict'
+  | 'console'
   | 'hints';
 
 /** The options, as the help lists them. No import, so that `--help` loads nothing. */
@@ -51,7 +55,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<url>',
     description:
-      'where objects are stored: sqlite:<file>, postgres://…, mysql://… or memory: (default: sqlite:./data/homeostat.db)',
+      'where objects are stored: sqlite:<file>, postgres://…, mysql://…, etcd://… or memory: (default: sqlite:./data/homeostat.db)',
   },
   host: { kind: 'text', value: '<address>', description: 'address to listen on (default: 127.0.0.1)' },
   port: {
@@ -145,6 +149,17 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     description:
       'address or network (10.0.0.0/8) of a proxy whose X-Forwarded-Proto and X-Forwarded-For are trusted; may be repeated',
   },
+  'service-map': {
+    kind: 'list',
+    value: '<namespace>/<name>=https://<host>:<port>',
+    description: 'address of a service that webhooks name, since this server routes no traffic; may be repeated',
+  },
+  'webhook-allow': {
+    kind: 'list',
+    value: '<host>',
+    description:
+      'host of webhooks that the server may call, as <host>, <host>:<port> or *.<domain>; may be repeated (default: every host; never link-local and metadata addresses)',
+  },
   'history-seconds': {
     kind: 'whole number',
     value: '<number>',
@@ -210,7 +225,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'switch',
     value: '[true|false]',
     description:
-      'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL and MySQL)',
+      'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL, MySQL and etcd)',
+  },
+  'report-runs': {
+    kind: 'switch',
+    value: '[true|false]',
+    description: 'store what controllers do as objects of the kinds Run and Controller (default: true)',
   },
   'log-level': {
     kind: 'text',
@@ -218,6 +238,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     description: 'minimum level that is logged: debug, info, warn, error or silent (default: info)',
   },
   strict: { kind: 'switch', description: 'stop with exit code 1 when a plugin of --plugin fails' },
+  console: {
+    kind: 'switch',
+    value: '[true|false]',
+    description: 'serve the console at /console/; --no-console turns it off (default: true)',
+  },
   hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },
 };
 

@@ -1,15 +1,17 @@
 import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Reporter } from '@homeostat/controller-runtime';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
 import { AdminKubeconfig } from './admin-kubeconfig.ts';
 import { readConfig } from './config.ts';
-import { ConfigError } from './config-values.ts';
+import { ConfigError } from './config-error.ts';
 import type { ServeConfig } from './config.ts';
 import type { ConfigSources } from './config-values.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { serverReporter } from '../lifecycle/server-reporter.ts';
 import { createLogger } from './create-logger.ts';
 import { errorText } from '../text/error-text.ts';
 import { hintsFor } from './hints.ts';
@@ -17,6 +19,7 @@ import type { HintOptions } from './hints.ts';
 import { reachableName } from '../text/kubeconfig-text.ts';
 import { stderr } from '../text/line-output.ts';
 import { PluginHost } from '../host/plugin-host.ts';
+import { consoleFolder } from './console-folder.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
@@ -59,6 +62,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
   if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
   const logger = createLogger(config.logLevel);
   let host: PluginHost | undefined;
+  let reporter: Reporter | undefined;
   const shutdown = new Shutdown({
     logger,
     exit,
@@ -70,6 +74,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
     await development?.compileFirst(shutdown.signal);
     const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
     const { leaderElection, pluginsDir } = config;
+    if (config.reportRuns !== false) reporter = serverReporter(server, { logger });
     const fail = (): void => shutdown.fail();
     void failWhenOutdated(server, { logger, fail });
     const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
@@ -79,8 +84,9 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
       ...(strict === undefined ? {} : { onFailed: () => strict.check() }),
       ...(leaderElection === undefined ? {} : { leaderElection }),
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
+      ...(reporter === undefined ? {} : { reporter }),
     });
-    await runUntilStopped(config, { server, host, logger, development, strict, signal: shutdown.signal });
+    await runUntilStopped(config, { server, host, reporter, logger, development, strict, signal: shutdown.signal });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
@@ -141,6 +147,7 @@ async function failWhenOutdated(
 interface Serving {
   readonly server: ApiServer;
   readonly host: PluginHost;
+  readonly reporter: Reporter | undefined;
   readonly logger: Logger;
   readonly development: DevelopedPlugin | undefined;
   readonly strict: StrictPlugins | undefined;
@@ -162,6 +169,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     strict?.add(name);
   }
   if (development !== undefined) await host.addFolder(development.folder);
+  if (config.console) await host.addFolder(consoleFolder());
   await host.addInstalled();
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
@@ -171,17 +179,18 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   const followed = development?.run(serving, signal);
   await stopped;
   await followed;
-  await stop(server, host);
+  await stop(serving);
 }
 
-function hintOptions({ auth, tls }: ServeConfig): HintOptions {
+function hintOptions({ auth, tls, console }: ServeConfig): HintOptions {
   const caFile = tls !== undefined && 'directory' in tls ? join(tls.directory, 'ca.crt') : undefined;
-  return { token: auth === 'required', caFile };
+  return { token: auth === 'required', caFile, hasConsole: console };
 }
 
 /** Refuses requests first, and closes the database last, since reconcilers may still write until they end. */
-async function stop(server: ApiServer, host: PluginHost): Promise<void> {
+async function stop({ server, host, reporter }: Serving): Promise<void> {
   await server.drain();
   await host.stop();
+  await reporter?.close();
   await server.stop();
 }

@@ -1,5 +1,8 @@
 // Tests of plugins against a real server in process.
 export { checkConvergence } from './check-convergence.ts';
+export { planChanges } from './plan-changes.ts';
+export type { ChangePlan, PlannedChange, PlannedFailure, PlanOptions } from './plan-changes.ts';
+export type { ExternalCall } from './refuse-network.ts';
 export { startTestServer } from './test-server.ts';
 export type { TestServer, TestServerOptions } from './test-server.ts';
 export { silentLogger } from '@homeostat/controller-runtime/api';
@@ -25,13 +28,16 @@ export type {
   ExternalSystemOptions,
   Fault,
   FaultyClient,
+  KitInvariants,
   LoggedRequest,
   OperationContext,
   OperationFunctions,
   Operations,
   RecordedCall,
   RunnableParts,
+  RunOfWrite,
   ScenarioContext,
   SettleOptions,
   TestKit,
+  WriteStep,
 } from '@homeostat/controller-runtime/testing';

@@ -7,6 +7,7 @@ import { errorLogger, settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { serverReporter } from '../lifecycle/server-reporter.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import type { PluginHostOptions, PluginStatus } from '../host/plugin-host.ts';
 import { pluginSource } from '../package/plugin-source.ts';
@@ -26,6 +27,8 @@ export interface TestServerOptions extends ApiServerOptions {
   readonly controllers?: readonly ControllerDefinition[];
   /** True: controllers work in one of all servers on the database; false: in each. Default: true if it is shared. */
   readonly leaderElection?: PluginHostOptions['leaderElection'];
+  /** True: what controllers do is stored as objects of the kinds Run and Controller, as `homeostat serve` does. Default false. */
+  readonly reportRuns?: boolean;
 }
 
 export interface TestServer {
@@ -51,16 +54,18 @@ export interface TestServer {
  * nothing left behind, when one of them cannot start.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { plugins: _p, models: _m, controllers: _c, leaderElection, ...rest } = options;
+  const { plugins: _p, models: _m, controllers: _c, leaderElection, reportRuns, ...rest } = options;
   const { clock, logger = errorLogger, token } = options;
   const made: { host?: PluginHost } = {};
   const own = { database: 'memory:', port: 0, ...pluginHostOptions(() => made.host) };
   const server = await startApiServer({ ...own, ...rest, logger });
-  const host = new PluginHost({ server, logger, ...present({ clock, leaderElection }) });
+  const reporter = reportRuns === true ? serverReporter(server, { logger, ...present({ clock }) }) : undefined;
+  const host = new PluginHost({ server, logger, ...present({ clock, leaderElection, reporter }) });
   made.host = host;
   server.addDebugPage(controllersPage(() => host.managers()));
   const stop = async (): Promise<void> => {
     await host.stop();
+    await reporter?.close();
     await server.stop();
   };
   await addAll(host, options);

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readPackageJson } from './package-json.ts';
 
 let found: readonly string[] | undefined;
 
@@ -20,16 +22,11 @@ function findFolders(root: string): readonly string[] {
   return [...folders];
 }
 
-interface Dependencies {
-  readonly dependencies?: object;
-  readonly optionalDependencies?: object;
-}
-
 function dependenciesOf(folder: string): readonly string[] {
   const file = join(folder, 'package.json');
   if (!existsSync(file)) return [];
-  const manifest = JSON.parse(readFileSync(file, 'utf8')) as Dependencies;
-  const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  const { dependencies, optionalDependencies } = readPackageJson(file);
+  const names = [dependencies, optionalDependencies].flatMap((each) => (isJsonObject(each) ? Object.keys(each) : []));
   return names.flatMap((name) => resolveFolder(folder, name) ?? []);
 }
 

@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readPackageJson } from './package-json.ts';
 
 /** The version of this package, which the `requires` of a manifest must allow. */
 export function hostVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return version;
+  return String(readPackageJson(new URL('../../package.json', import.meta.url))['version']);
 }

@@ -1,0 +1,68 @@
+// `npm run packages:check` packs each package as `npm publish` would, and judges what users get: publint for the package.json,
+// arethetypeswrong for the types as compilers find them, no tests, source maps with their sources, and a licence.
+// It needs the build.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+
+const root = resolve(import.meta.dirname, '..');
+const folders = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/console', 'plugins/create-homeostat'];
+
+/** Files that help our tests only. */
+const forTests = /\.(test|contract|fixture|test-support)\./;
+
+function run(command, args, options = {}) {
+  return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options });
+}
+
+async function publintProblems(folder) {
+  const { messages, pkg } = await publint({ pkgDir: folder, strict: true });
+  return messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code);
+}
+
+function typeProblems(archive) {
+  try {
+    // CommonJS programs import ESM by `import()`, and need Node's own resolution.
+    run(join(root, 'node_modules/.bin/attw'), ['--profile', 'esm-only', '--format', 'ascii', '--no-color', archive]);
+    return [];
+  } catch (error) {
+    return [`${error.message}\n${error.stdout}`];
+  }
+}
+
+function fileProblems(folder, files) {
+  const maps = files.filter((path) => path.endsWith('.js.map') && path.startsWith('dist/'));
+  const hasSources = (path) => {
+    const { sourcesContent = [] } = JSON.parse(readFileSync(join(folder, path), 'utf8'));
+    return sourcesContent.some((text) => typeof text === 'string');
+  };
+  return [
+    ...files.filter((path) => forTests.test(path)).map((path) => `${path}: is for tests`),
+    ...maps.filter((path) => !hasSources(path)).map((path) => `${path}: has no sources`),
+    ...['LICENSE', 'package.json'].filter((name) => !files.includes(name)).map((name) => `${name}: is missing`),
+  ];
+}
+
+const packed = mkdtempSync(join(tmpdir(), 'homeostat-packages-'));
+try {
+  for (const name of folders) {
+    const folder = join(root, name);
+    const [{ filename, files, size }] = JSON.parse(
+      run('npm', ['pack', '--json', '--pack-destination', packed], { cwd: folder }),
+    );
+    const paths = files.map(({ path }) => path);
+    const problems = [
+      ...(await publintProblems(folder)),
+      ...typeProblems(join(packed, filename)),
+      ...fileProblems(folder, paths),
+    ];
+    console.log(`${name}: ${paths.length} files, ${Math.round(size / 1024)} KiB, ${problems.length} problems`);
+    for (const problem of problems) console.log(`  ${problem}`);
+    if (problems.length > 0) process.exitCode = 1;
+  }
+} finally {
+  rmSync(packed, { recursive: true, force: true });
+}

@@ -1,0 +1,73 @@
+import { isCelProblem, compileCel } from '../evaluate/cel-expression.ts';
+import type { CelExpression, CelProblem } from '../evaluate/cel-expression.ts';
+import { standardFunctions } from '../library/standard-functions.ts';
+import { readAny } from '../schema/json-values.ts';
+import { celTypes } from '../types/cel-type.ts';
+import type { CostMeter } from '../values/cost-meter.ts';
+
+/** A condition of a webhook. */
+interface MatchCondition {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** What the conditions of webhooks may read, in the order in which evaluations pass it. */
+const scope = {
+  functions: standardFunctions,
+  variables: new Map([
+    ['object', celTypes.dyn],
+    ['oldObject', celTypes.dyn],
+    ['request', celTypes.dyn],
+  ]),
+};
+
+/** The request of an AdmissionReview, as conditions read it. */
+interface ConditionInput {
+  readonly object: unknown;
+  readonly oldObject: unknown;
+}
+
+/** Returns what is wrong with an expression; undefined when it is a condition. */
+export function conditionProblem(expression: string): string | undefined {
+  const compiled = compileCondition(expression);
+  return isCelProblem(compiled) ? compiled.problem : undefined;
+}
+
+function compileCondition(expression: string): CelExpression | CelProblem {
+  const compiled = compileCel(expression, scope);
+  if (isCelProblem(compiled)) return { problem: `compilation failed: ${compiled.problem}` };
+  const { kind } = compiled.type;
+  return kind === 'bool' || kind === 'dyn' ? compiled : { problem: 'must evaluate to bool' };
+}
+
+/** The conditions of one webhook, compiled once. */
+export class MatchConditions {
+  readonly #conditions: readonly { readonly name: string; readonly expression: CelExpression | CelProblem }[];
+
+  constructor(conditions: readonly MatchCondition[]) {
+    this.#conditions = conditions.map(({ name, expression }) => ({ name, expression: compileCondition(expression) }));
+  }
+
+  get isEmpty(): boolean {
+    return this.#conditions.length === 0;
+  }
+
+  /** True when all conditions are. One that is false decides, whatever others do. @throws Error of one that has no value */
+  match(request: ConditionInput, meter: CostMeter): boolean {
+    const values = [readAny(request.object), readAny(request.oldObject), readAny(request)];
+    let failure: Error | undefined;
+    for (const { name, expression } of this.#conditions) {
+      try {
+        if (isCelProblem(expression)) throw new Error(expression.problem);
+        const value = expression.evaluate(values, meter);
+        if (value === false) return false;
+        if (value !== true) throw new Error('must evaluate to bool');
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        failure ??= new Error(`matchConditions "${name}" resulted in error: ${why}`, { cause });
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return true;
+  }
+}

@@ -1,0 +1,36 @@
+/** Kubernetes counts in 64 bits, and stays at the largest number when there is no bound. */
+export const unbounded: number = 2 ** 64;
+
+/** The least and the most that something costs, or the sizes that it may have. */
+export interface CostRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+export const noCost: CostRange = { min: 0, max: 0 };
+export const anySize: CostRange = { min: 0, max: unbounded };
+
+export function fixed(value: number): CostRange {
+  return { min: value, max: value };
+}
+
+export function plus(...ranges: readonly CostRange[]): CostRange {
+  return ranges.reduce((a, b) => ({ min: capped(a.min + b.min), max: capped(a.max + b.max) }), noCost);
+}
+
+export function times(a: CostRange, b: CostRange): CostRange {
+  return { min: capped(a.min * b.min), max: capped(a.max * b.max) };
+}
+
+/** Multiplies by a factor, and rounds up. */
+export function scaled({ min, max }: CostRange, factor: number): CostRange {
+  return { min: capped(Math.ceil(min * factor)), max: capped(Math.ceil(max * factor)) };
+}
+
+export function rangeUnion(a: CostRange, b: CostRange): CostRange {
+  return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
+}
+
+function capped(value: number): number {
+  return Math.min(value, unbounded);
+}

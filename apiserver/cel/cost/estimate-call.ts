@@ -1,0 +1,164 @@
+import type { CelType } from '../types/cel-type.ts';
+import { anySize, fixed, noCost, plus, scaled, times, unbounded } from './cost-range.ts';
+import type { CostRange } from './cost-range.ts';
+import { accessCheckCost, characterCost, patternCost } from './runtime-cost.ts';
+
+/** An argument whose size counts. */
+export interface SizedPart {
+  readonly type: CelType;
+  readonly size: CostRange;
+  /** The value of a literal integer. */
+  readonly literal: number | undefined;
+  /** The size of the items of a list. */
+  readonly itemSize: CostRange;
+}
+
+export interface CallEstimate {
+  readonly cost: CostRange;
+  /** The size of the result; undefined when only its type says it. */
+  readonly size?: CostRange;
+}
+
+/** Estimates a call from its arguments; that of the target first. */
+type Estimate = (parts: readonly SizedPart[]) => CallEstimate;
+
+const nothing: SizedPart = { type: { kind: 'dyn' }, size: anySize, literal: undefined, itemSize: anySize };
+const at = (parts: readonly SizedPart[], index: number): SizedPart => parts[index] ?? nothing;
+const one: Estimate = () => ({ cost: fixed(1) });
+const read =
+  (factor = 1): Estimate =>
+  (parts) => ({ cost: scaled(at(parts, 0).size, factor * characterCost) });
+
+/** Longest pattern of a named format. */
+const formatPattern = 128;
+
+function sameSize(parts: readonly SizedPart[]): CallEstimate {
+  const { size } = at(parts, 0);
+  return { cost: scaled(size, characterCost), size };
+}
+
+function pattern(parts: readonly SizedPart[]): CallEstimate {
+  const text = scaled(plus(at(parts, 0).size, fixed(1)), characterCost);
+  return { cost: times(text, scaled(at(parts, 1).size, patternCost)) };
+}
+
+function found(parts: readonly SizedPart[]): CallEstimate {
+  return { ...pattern(parts), size: { min: 0, max: at(parts, 0).size.max } };
+}
+
+function traversal(parts: readonly SizedPart[]): CallEstimate {
+  const { type, size, itemSize } = at(parts, 0);
+  if (type.kind !== 'list') return { cost: scaled(size, characterCost) };
+  const isText = type.item.kind === 'string' || type.item.kind === 'bytes';
+  return { cost: times(size, isText ? plus(fixed(1), scaled(itemSize, characterCost)) : fixed(1)) };
+}
+
+/** Scalars of a schema have the size 0, so that their comparison costs nothing but the reads. */
+function comparison(parts: readonly SizedPart[]): CallEstimate {
+  const max = Math.min(at(parts, 0).size.max, at(parts, 1).size.max);
+  return { cost: scaled({ min: max > 0 ? 1 : 0, max }, characterCost) };
+}
+
+function orderedComparison(parts: readonly SizedPart[]): CallEstimate {
+  const { kind } = at(parts, 0).type;
+  return kind === 'string' || kind === 'bytes' ? comparison(parts) : one(parts);
+}
+
+function equality(parts: readonly SizedPart[]): CallEstimate {
+  const { type } = at(parts, 0);
+  return type.kind === 'opaque' && /^(?:net|kubernetes)\./.test(type.name) ? one(parts) : comparison(parts);
+}
+
+function addition(parts: readonly SizedPart[]): CallEstimate {
+  const { type } = at(parts, 0);
+  const size = plus(at(parts, 0).size, at(parts, 1).size);
+  if (type.kind === 'string' || type.kind === 'bytes') return { cost: scaled(size, characterCost), size };
+  return type.kind === 'list' ? { cost: fixed(1), size } : { cost: fixed(1) };
+}
+
+function membership(parts: readonly SizedPart[]): CallEstimate {
+  return { cost: at(parts, 1).type.kind === 'map' ? fixed(1) : at(parts, 1).size };
+}
+
+function containment(parts: readonly SizedPart[]): CallEstimate {
+  return { cost: times(scaled(at(parts, 0).size, characterCost), scaled(at(parts, 1).size, characterCost)) };
+}
+
+function replacement(parts: readonly SizedPart[]): CallEstimate {
+  const [text, old, by] = [at(parts, 0).size, at(parts, 1).size, at(parts, 2).size];
+  const cost = scaled(text, 2 * characterCost);
+  const longest = old.min === 0 ? plus(fixed(text.max), times(fixed(text.max + 1), fixed(by.max))).max : undefined;
+  const grown =
+    by.max <= old.min ? text.max : times(fixed(Math.ceil(text.max / Math.max(1, old.min))), fixed(by.max)).max;
+  return { cost, size: { min: 0, max: longest ?? grown } };
+}
+
+function splitting(parts: readonly SizedPart[]): CallEstimate {
+  const { size } = at(parts, 0);
+  return { cost: scaled(size, 2 * characterCost), size: { min: 0, max: at(parts, 2).literal ?? size.max } };
+}
+
+function joining(parts: readonly SizedPart[]): CallEstimate {
+  const { size: count, itemSize } = at(parts, 0);
+  const gaps = { min: Math.max(0, count.min - 1), max: Math.max(0, count.max - 1) };
+  const separators = parts.length < 2 ? noCost : times(at(parts, 1).size, gaps);
+  const size = plus(times(count, itemSize), separators);
+  return { cost: scaled(size, characterCost), size };
+}
+
+function validation(parts: readonly SizedPart[]): CallEstimate {
+  return { cost: scaled(scaled(at(parts, 1).size, characterCost), formatPattern * patternCost) };
+}
+
+function product(parts: readonly SizedPart[]): CallEstimate {
+  return { cost: plus(times(at(parts, 0).size, at(parts, 1).size), fixed(1)) };
+}
+
+/** The costs of comparing the bytes of two addresses. */
+function contained(extra: number): Estimate {
+  return (parts) => {
+    const { type, size } = at(parts, 1);
+    const text = type.kind === 'string' ? scaled(size, characterCost) : noCost;
+    return { cost: plus({ min: 1 + extra, max: 4 + extra * 3 }, text) };
+  };
+}
+
+function named(names: readonly string[], estimate: Estimate): readonly (readonly [string, Estimate])[] {
+  return names.map((name) => [name, estimate]);
+}
+
+/** Kubernetes' estimates, by the name of the function; every other one costs 1. */
+const estimates: ReadonlyMap<string, Estimate> = new Map([
+  ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf', 'sort'], traversal),
+  ...named(['url', 'lowerAscii', 'upperAscii', 'substring', 'trim', 'charAt'], sameSize),
+  ...named(['matches'], pattern),
+  ...named(['find', 'findAll'], found),
+  ...named(['_==_', '_!=_'], equality),
+  ...named(['_<_', '_<=_', '_>_', '_>=_'], orderedComparison),
+  ...named(['_+_'], addition),
+  ...named(['@in'], membership),
+  ...named(['contains'], containment),
+  ...named(['startsWith', 'endsWith'], (parts) => ({ cost: scaled(at(parts, 1).size, characterCost) })),
+  ...named(['replace'], replacement),
+  ...named(['split'], splitting),
+  ...named(['join'], joining),
+  ...named(['cidr', 'isIP', 'isCIDR', 'quantity', 'isQuantity', 'semver', 'isSemver', 'format'], read()),
+  ...named(['ip'], (parts) => (at(parts, 0).type.kind === 'string' ? read()(parts) : one(parts))),
+  ...named(['ip.isCanonical'], read(2)),
+  ...named(['containsIP'], contained(0)),
+  ...named(['containsCIDR'], contained(1)),
+  ...named(['validate'], validation),
+  ...named(['sets.contains', 'sets.intersects', 'sets.equivalent'], product),
+  ...named(['check'], () => ({ cost: fixed(accessCheckCost) })),
+  ...named(['lists.range'], (parts) => ({ cost: fixed(1), size: { min: 0, max: at(parts, 0).literal ?? unbounded } })),
+  ...named(['bytes', 'string'], (parts) => {
+    const { type, size } = at(parts, 0);
+    return type.kind === 'string' || type.kind === 'bytes'
+      ? { cost: scaled(size, characterCost), size: scaled(size, 4) }
+      : { cost: fixed(1), ...(type.kind === 'dyn' ? {} : { size: { min: 0, max: 64 } }) };
+  }),
+]);
+
+export function estimateCall(name: string, parts: readonly SizedPart[]): CallEstimate {
+  return (estimates.get(name) ?? one)(parts);
+}

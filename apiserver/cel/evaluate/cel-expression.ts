@@ -1,0 +1,94 @@
+import type { FunctionTable } from '../types/cel-function.ts';
+import type { CelType } from '../types/cel-type.ts';
+import { checkCel } from '../check/checker.ts';
+import type { CheckedCel } from '../check/checker.ts';
+import { checkLiterals } from '../check/check-literals.ts';
+import { estimateCost } from '../cost/estimate-cost.ts';
+import type { CelValue } from '../values/cel-value.ts';
+import { typeValues } from '../types/type-values.ts';
+import { Compiler } from './compile.ts';
+import type { CostMeter } from '../values/cost-meter.ts';
+import { CelSyntaxError, formatIssues } from '../syntax/cel-issue.ts';
+import type { CelIssue } from '../syntax/cel-issue.ts';
+import type { CelNode } from '../syntax/cel-node.ts';
+import { parseCel } from '../syntax/parser.ts';
+
+/** What expressions may refer to. */
+export interface CelScope {
+  readonly functions: FunctionTable;
+  /** Variables and their types; evaluations pass the values in the same order. One without a type is not declared. */
+  readonly variables: ReadonlyMap<string, CelType | undefined>;
+}
+
+/** An expression that was checked, and can run. */
+export interface CelExpression {
+  readonly source: string;
+  readonly type: CelType;
+  /** The variables that it reads. */
+  readonly references: ReadonlySet<string>;
+  /** The most that it costs with values of the declared types, in Kubernetes' units. */
+  readonly maxCost: number;
+  /**
+   * Evaluates it; undefined variables are absent. The meter is that of the call.
+   * @throws CelError when it has no value
+   * @throws CostLimitError when it costs too much
+   */
+  evaluate(values: readonly (CelValue | undefined)[], meter: CostMeter): CelValue;
+}
+
+/** The mistakes of an expression, in kube-apiserver's words. */
+export interface CelProblem {
+  readonly problem: string;
+}
+
+export function isCelProblem(result: CelExpression | CelProblem): result is CelProblem {
+  return 'problem' in result;
+}
+
+/** Parses and checks an expression, and compiles it. It never throws. */
+export function compileCel(source: string, scope: CelScope): CelExpression | CelProblem {
+  const root = parsed(source);
+  if ('message' in root) return { problem: formatIssues(source, [root]) };
+  const checked = checkCel(root, { ...scope, variables: withTypes(scope.variables) });
+  if (!('type' in checked)) return { problem: formatIssues(source, checked) };
+  const issues = checkLiterals(root);
+  if (issues.length > 0) return { problem: formatIssues(source, issues) };
+  return expressionOf(source, { root, checked, variables: [...scope.variables.keys()] });
+}
+
+function parsed(source: string): CelNode | CelIssue {
+  try {
+    return parseCel(source);
+  } catch (error) {
+    if (error instanceof CelSyntaxError) return error.issue;
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly root: CelNode;
+  readonly checked: CheckedCel;
+  readonly variables: readonly string[];
+}
+
+function expressionOf(source: string, { root, checked, variables }: Parts): CelExpression {
+  const run = new Compiler(checked, variables, typeValues).compile(root);
+  return {
+    source,
+    type: checked.type,
+    references: checked.references,
+    maxCost: estimateCost(root, checked).max,
+    evaluate: (values, meter) => run({ slots: [...values], meter }),
+  };
+}
+
+const typeVariables: readonly (readonly [string, CelType])[] = Array.from(typeValues.keys(), (name) => [
+  name,
+  { kind: 'type', of: { kind: 'dyn' } },
+]);
+
+function withTypes(variables: CelScope['variables']): ReadonlyMap<string, CelType> {
+  const declared = new Map(typeVariables);
+  for (const [name, type] of variables) if (type !== undefined) declared.set(name, type);
+  return declared;
+}

@@ -1,0 +1,26 @@
+import { CelError } from '../values/cel-error.ts';
+import type { CelValue } from '../values/cel-value.ts';
+import type { CostMeter } from '../values/cost-meter.ts';
+
+/** The variables of one evaluation, by slot, and its cost. */
+export interface Frame {
+  readonly slots: (CelValue | undefined)[];
+  readonly meter: CostMeter;
+}
+
+/** A compiled part of an expression. @throws CelError */
+export type Run = (frame: Frame) => CelValue;
+
+/** Cost of an error that `||` and `&&` ignore: it takes a few microseconds. */
+const errorCost = 200;
+
+/** An error that the rest of the expression may make irrelevant. @throws the error when nothing may ignore it */
+export function ignorable(error: unknown, { meter }: Frame): CelError {
+  if (!(error instanceof CelError)) throw error;
+  meter.add(errorCost);
+  return error;
+}
+
+export function fail(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,29 @@
+import type { CostMeter } from '../values/cost-meter.ts';
+
+/** Units of a text that are read in the time of one unit of cost. */
+const unitsPerCost = 20;
+
+const surrogate = /[\ud800-\udfff]/;
+
+/** The number of characters (code points). Kubernetes counts this as 1, however long the text is. */
+export function countCharacters(text: string, meter: CostMeter): number {
+  if (!hasPairs(text, meter)) return text.length;
+  let count = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0xdc00 || unit > 0xdfff) count += 1;
+  }
+  return count;
+}
+
+/** The characters of a text; `undefined` when they are its UTF-16 units, which are faster. */
+export function pairedCharacters(text: string, meter: CostMeter): readonly string[] | undefined {
+  if (!hasPairs(text, meter)) return undefined;
+  meter.add(text.length);
+  return Array.from(text);
+}
+
+function hasPairs(text: string, meter: CostMeter): boolean {
+  if (text.length >= unitsPerCost) meter.add(text.length / unitsPerCost);
+  return surrogate.test(text);
+}

@@ -1,0 +1,67 @@
+/** An address as its bytes: 4 or 16. */
+export type IpBytes = Uint8Array;
+
+/** Reads an address; undefined for zones, IPv4 in IPv6, and leading zeros, which Kubernetes refuses as well. */
+export function parseIp(text: string): IpBytes | undefined {
+  if (text.length > 45) return undefined;
+  return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
+}
+
+function parseIpv4(text: string): IpBytes | undefined {
+  const parts = text.split('.');
+  const isAddress =
+    parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256);
+  return isAddress ? Uint8Array.from(parts, Number) : undefined;
+}
+
+function parseIpv6(text: string): IpBytes | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2) return undefined;
+  const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  const groups = [...head, ...tail];
+  const isShort = halves.length === 2;
+  if (groups.some((group) => !/^[0-9a-fA-F]{1,4}$/.test(group))) return undefined;
+  if (isShort ? groups.length > 7 : groups.length !== 8) return undefined;
+  const zeros = Array.from({ length: 8 - groups.length }, () => '0');
+  const bytes = [...head, ...zeros, ...tail].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+  // ::ffff:0:0/96 is IPv4.
+  const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
+  return isMapped ? undefined : Uint8Array.from(bytes);
+}
+
+/** Prints the canonical form: lower case, the longest run of zeros as `::`. */
+export function formatIp(bytes: IpBytes): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => ((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0));
+  const { start, length } = longestZeros(groups);
+  const hex = groups.map((group) => group.toString(16));
+  if (length < 2) return hex.join(':');
+  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`;
+}
+
+function longestZeros(groups: readonly number[]): { readonly start: number; readonly length: number } {
+  let best = { start: 0, length: 0 };
+  for (let start = 0; start < groups.length; start += 1) {
+    let length = 0;
+    while (groups[start + length] === 0) length += 1;
+    if (length > best.length) best = { start, length };
+  }
+  return best;
+}
+
+/** True when the first bits of two addresses of one family are the same. */
+export function sharePrefix(first: IpBytes, second: IpBytes, bits: number): boolean {
+  if (first.length !== second.length) return false;
+  return masked(first, bits).every((byte, index) => byte === masked(second, bits)[index]);
+}
+
+/** The address with all bits after the prefix set to zero. */
+export function masked(bytes: IpBytes, bits: number): IpBytes {
+  return bytes.map((byte, index) => {
+    const kept = Math.min(8, Math.max(0, bits - index * 8));
+    return byte & (0xff << (8 - kept)) & 0xff;
+  });
+}

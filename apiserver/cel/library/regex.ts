@@ -1,0 +1,110 @@
+import { LRUCache } from 'lru-cache';
+import { RE2JS } from 're2js';
+import { overload } from '../types/declare-function.ts';
+import type { Overload } from '../types/cel-function.ts';
+import { CelError } from '../values/cel-error.ts';
+import { ArrayList } from '../values/cel-value.ts';
+import type { CostMeter } from '../values/cost-meter.ts';
+import { SlicedPattern } from '../../schema/judge/sliced-pattern.ts';
+import { estimateStates } from '../../schema/pattern-size.ts';
+import { intAt, textAt } from './arguments.ts';
+
+interface Pattern {
+  readonly expression: RE2JS;
+  readonly machine: SlicedPattern;
+  readonly states: number;
+}
+
+/** Most states of one pattern: 20 ms to compile. */
+const maxStates = 5000;
+
+/** Cost of a state that is compiled, which takes 5 µs. */
+const costPerState = 100;
+
+/** Steps of a match, each 20 ns, in the time of one unit of cost. */
+const stepsPerCost = 1.5;
+
+/** Compiled patterns. Those of rules are compiled again when too many others were used in between. */
+const patterns = new LRUCache<string, Pattern>({ max: 500 });
+
+/** Functions of regular expressions, which take time linear in the text (RE2). */
+export function regexOverloads(): readonly Overload[] {
+  return [
+    ...['string::matches(string) bool', 'matches(string, string) bool'].map((signature) =>
+      overload(signature, (args, meter) => matches(textAt(args, 0), textAt(args, 1), meter)),
+    ),
+    overload(
+      'string::find(string) string',
+      (args, meter) => find(textAt(args, 0), textAt(args, 1), { most: 1, meter })[0] ?? '',
+    ),
+    overload(
+      'string::findAll(string) list(string)',
+      (args, meter) => new ArrayList(find(textAt(args, 0), textAt(args, 1), { most: Infinity, meter })),
+    ),
+    overload('string::findAll(string, int) list(string)', (args, meter) => {
+      const limit = Number(intAt(args, 2));
+      return new ArrayList(find(textAt(args, 0), textAt(args, 1), { most: limit < 0 ? Infinity : limit, meter }));
+    }),
+  ];
+}
+
+/** Returns why RE2 does not take a pattern; undefined when it does, and the pattern is compiled for later. */
+export function patternProblem(source: string): string | undefined {
+  if (estimateStates(source) > maxStates) return `it unfolds into more than ${maxStates} states`;
+  try {
+    remember(source);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function matches(text: string, source: string, meter: CostMeter): boolean {
+  const work = compiled(source, meter).machine.match(text);
+  for (;;) {
+    const part = work.next();
+    if (part.done === true) return part.value;
+    meter.add(part.value / stepsPerCost);
+  }
+}
+
+interface FindOptions {
+  readonly most: number;
+  readonly meter: CostMeter;
+}
+
+/** RE2 searches from the end of each match again, and cannot pause: each search is counted as the longest that it can be. */
+function find(text: string, source: string, { most, meter }: FindOptions): readonly string[] {
+  const { expression, states } = compiled(source, meter);
+  const found: string[] = [];
+  const matcher = expression.matcher(text);
+  let from = 0;
+  while (found.length < most) {
+    meter.add((text.length - from + 1) * states * 2);
+    if (!matcher.find()) break;
+    found.push(matcher.group() ?? '');
+    from = Math.max(from, matcher.end());
+  }
+  return found;
+}
+
+function compiled(source: string, meter: CostMeter): Pattern {
+  const known = patterns.get(source);
+  if (known !== undefined) return known;
+  const estimate = estimateStates(source);
+  if (estimate > maxStates) throw new CelError(`the pattern unfolds into more than ${maxStates} states`);
+  meter.add(estimate * costPerState);
+  try {
+    return remember(source);
+  } catch (error) {
+    throw new CelError(`Illegal regex: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** @throws RE2JSException */
+function remember(source: string): Pattern {
+  const expression = RE2JS.compile(RE2JS.translateRegExp(source));
+  const pattern = { expression, machine: new SlicedPattern(expression), states: expression.programSize() };
+  patterns.set(source, pattern);
+  return pattern;
+}

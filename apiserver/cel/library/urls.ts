@@ -1,0 +1,91 @@
+import { overload } from '../types/declare-function.ts';
+import type { Overload } from '../types/cel-function.ts';
+import { CelError } from '../values/cel-error.ts';
+import { ArrayList, CelObject, EntryMap } from '../values/cel-value.ts';
+import type { CelValue } from '../values/cel-value.ts';
+import type { Comparable } from '../values/equals.ts';
+import { objectAt, textAt } from './arguments.ts';
+
+interface UrlParts {
+  readonly scheme: string;
+  readonly host: string;
+  readonly path: string;
+  readonly query: string;
+}
+
+class CelUrl extends CelObject implements Comparable {
+  readonly typeName = 'kubernetes.URL';
+  readonly parts: UrlParts;
+
+  constructor(parts: UrlParts) {
+    super();
+    this.parts = parts;
+  }
+
+  equalsCel(other: CelValue): boolean {
+    return other instanceof CelUrl && JSON.stringify(other.parts) === JSON.stringify(this.parts);
+  }
+}
+
+/** Cost of reading a URL, beyond that of its characters. */
+const parseCost = 10;
+
+/** URLs as Kubernetes reads them: absolute, or an absolute path; the fragment is a part of the path. */
+export function urlOverloads(): readonly Overload[] {
+  const partsAt = (args: readonly CelValue[]): UrlParts => objectAt(CelUrl, args, 0).parts;
+  return [
+    overload('url(string) kubernetes.URL', (args, meter) => {
+      meter.add(parseCost);
+      const parts = parseUrl(textAt(args, 0));
+      if (parts === undefined)
+        throw new CelError(
+          `URL parse error during conversion from string: parse "${textAt(args, 0).slice(0, 64)}": invalid URI for request`,
+        );
+      return new CelUrl(parts);
+    }),
+    overload('isURL(string) bool', (args) => parseUrl(textAt(args, 0)) !== undefined),
+    overload('kubernetes.URL::getScheme() string', (args) => partsAt(args).scheme),
+    overload('kubernetes.URL::getHost() string', (args) => partsAt(args).host),
+    overload('kubernetes.URL::getHostname() string', (args) => splitHost(partsAt(args).host)[0]),
+    overload('kubernetes.URL::getPort() string', (args) => splitHost(partsAt(args).host)[1]),
+    overload('kubernetes.URL::getEscapedPath() string', (args) => partsAt(args).path),
+    overload('kubernetes.URL::getQuery() map(string, list(string))', (args) => queryOf(partsAt(args).query)),
+  ];
+}
+
+const urlForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
+const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
+const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"<>[\]^`{|}\\:]*)(?::\d*)?$/;
+
+function parseUrl(text: string): UrlParts | undefined {
+  // Characters that no request line may have.
+  // oxlint-disable-next-line no-control-regex
+  if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
+  const [, scheme = '', authority = '', path = '', query = ''] = urlForm.exec(text) ?? withoutHost(text) ?? [];
+  if (scheme === '' && path === '') return undefined;
+  if (!hostForm.test(authority) || /%(?![0-9A-Fa-f]{2})/.test(`${path}${authority}`)) return undefined;
+  const escaped = path.replaceAll(/[^A-Za-z0-9\-_.~!$&'()*+,;=:@/%[\]]/gu, (found) => encodeURIComponent(found));
+  return { scheme: scheme.toLowerCase(), host: authority.replace(/^[^@]*@/, ''), path: escaped, query };
+}
+
+function withoutHost(text: string): readonly string[] | undefined {
+  const match = pathForm.exec(text);
+  return match === null ? undefined : ['', '', '', match[1] ?? '', match[2] ?? ''];
+}
+
+function splitHost(host: string): readonly [name: string, port: string] {
+  const [, name = '', port = ''] = /^(\[.*\]|[^:]*)(?::(\d*))?$/.exec(host) ?? [];
+  return [name.replace(/^\[(.*)\]$/, '$1'), port];
+}
+
+function queryOf(query: string): EntryMap {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [value]);
+    else known.push(value);
+  }
+  const map = new EntryMap();
+  for (const [name, found] of values) map.add(name, new ArrayList(found));
+  return map;
+}

@@ -1,0 +1,60 @@
+import type { JsonSchema, SchemaRule } from '@homeostat/controller-runtime/api';
+import { optionalOf } from '../types/cel-type.ts';
+import type { CelType } from '../types/cel-type.ts';
+import { compileCel, isCelProblem } from '../evaluate/cel-expression.ts';
+import type { CelExpression, CelProblem } from '../evaluate/cel-expression.ts';
+import { standardFunctions } from '../library/standard-functions.ts';
+import type { Components } from '../schema/schema-source.ts';
+import { readFieldPath } from './field-path.ts';
+
+/** A rule that can be evaluated. Its expressions read `self` and `oldSelf`, in this order. */
+export interface CelRule {
+  readonly rule: SchemaRule;
+  readonly condition: CelExpression;
+  readonly message: CelExpression | undefined;
+  /** Names of the fields from the rule's schema to the field that messages name; empty for the schema's own. */
+  readonly fieldPath: readonly string[];
+  readonly usesOldSelf: boolean;
+}
+
+/** What is wrong with a rule. */
+export interface RuleProblem {
+  readonly part: 'rule' | 'messageExpression';
+  readonly detail: string;
+}
+
+/** Compiles one rule for the values of a type. Returns the problem instead when there is one. */
+export function compileRule(
+  rule: SchemaRule,
+  type: CelType,
+  { schema, components }: { readonly schema: JsonSchema; readonly components: Components },
+): CelRule | RuleProblem {
+  const oldSelf = rule.optionalOldSelf === true ? optionalOf(type) : type;
+  const scope = {
+    functions: standardFunctions,
+    variables: new Map([
+      ['self', type],
+      ['oldSelf', oldSelf],
+    ]),
+  };
+  const condition = compileCel(rule.rule, scope);
+  if (isCelProblem(condition)) return { part: 'rule', detail: `compilation failed: ${condition.problem}` };
+  if (condition.type.kind !== 'bool') return { part: 'rule', detail: 'cel expression must evaluate to a bool' };
+  const text = rule.messageExpression?.trim() ?? '';
+  const message: CelExpression | CelProblem | undefined = text === '' ? undefined : compileCel(text, scope);
+  if (message !== undefined && isCelProblem(message))
+    return { part: 'messageExpression', detail: `messageExpression compilation failed: ${message.problem}` };
+  if (message !== undefined && message.type.kind !== 'string')
+    return { part: 'messageExpression', detail: 'messageExpression must evaluate to a string' };
+  return {
+    rule,
+    condition,
+    message,
+    fieldPath: readFieldPath(rule.fieldPath ?? '', schema, components) ?? [],
+    usesOldSelf: condition.references.has('oldSelf'),
+  };
+}
+
+export function isRuleProblem(result: CelRule | RuleProblem): result is RuleProblem {
+  return 'detail' in result;
+}

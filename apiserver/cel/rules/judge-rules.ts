@@ -1,0 +1,240 @@
+import { deepEqual, isJsonObject, quoteValue } from '@homeostat/controller-runtime/api';
+import type { FieldCause } from '@homeostat/controller-runtime/api';
+import { formatPath } from '../../schema/judge/field-path.ts';
+import type { PathSegment } from '../../schema/judge/field-path.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { CelError, CostLimitError } from '../values/cel-error.ts';
+import { CelOptional } from '../values/cel-value.ts';
+import type { CelValue } from '../values/cel-value.ts';
+import { CostMeter } from '../values/cost-meter.ts';
+import type { CelExpression } from '../evaluate/cel-expression.ts';
+import type { CelRule } from './compile-rule.ts';
+import { readMessage } from './read-message.ts';
+import type { RuleNode } from './rule-tree.ts';
+import { shownRule } from './shown-rule.ts';
+
+/** Most that one evaluation may cost: about 30 ms. */
+const callLimit = 1_000_000;
+
+/** Most that all rules of one object may cost. */
+const objectLimit = 10_000_000;
+
+/** Cost after which other requests have a turn: about 5 ms. */
+const costPerTurn = 150_000;
+
+/** Cost of a visited value. */
+const visitCost = 10;
+
+/** Most violations that one object reports. */
+const maxCauses = 100;
+
+/** What the rules said of an object. */
+export interface RuleVerdict {
+  readonly causes: readonly FieldCause[];
+  /** Violations of values that the write does not change, which do not refuse it. */
+  readonly warnings: readonly FieldCause[];
+}
+
+/** A value, and what stood in its place before the write. */
+interface Place {
+  readonly value: unknown;
+  readonly old: unknown;
+  /** Decides whether the nearest value that can be found again is unchanged; undefined when there is none. */
+  readonly isUnchanged: (() => boolean) | undefined;
+}
+
+/**
+ * Evaluates the rules of a schema on an object, and on everything in it. `previous` is undefined for a new object. Ends with the
+ * first evaluation that costs too much. Other requests have a turn at least every few milliseconds, between two rules.
+ */
+export function* judgeRules(root: RuleNode, next: object, previous: object | undefined): Steps<RuleVerdict> {
+  const judge = new RuleJudge();
+  yield* judge.visit(root, placeOf(next, previous));
+  return judge.verdict;
+}
+
+function placeOf(value: unknown, old: unknown, isUnchanged?: () => boolean): Place {
+  if (old === undefined) return { value, old, isUnchanged };
+  let known: boolean | undefined;
+  return { value, old, isUnchanged: () => (known ??= deepEqual(value, old)) };
+}
+
+class RuleJudge {
+  readonly verdict: { readonly causes: FieldCause[]; readonly warnings: FieldCause[] } = { causes: [], warnings: [] };
+  readonly #path: PathSegment[] = [];
+  #left = objectLimit;
+  #inTurn = 0;
+  #isOver = false;
+
+  *visit(node: RuleNode, place: Place): Steps<void> {
+    const { value } = place;
+    if (value === null || value === undefined || this.#isOver) return;
+    yield* this.#charge(visitCost);
+    for (const problem of node.broken) this.#add(node, `rule compile error: ${problem}`);
+    if (node.rules.length > 0) yield* this.#judge(node, place);
+    if (Array.isArray(value)) yield* this.#visitItems(node, value, place);
+    else if (isJsonObject(value)) yield* this.#visitFields(node, value, place);
+  }
+
+  *#visitItems(node: RuleNode, items: readonly unknown[], { old, isUnchanged }: Place): Steps<void> {
+    if (node.items === undefined) return;
+    const before = itemsByKey(node, old);
+    for (const [index, item] of items.entries()) {
+      if (this.#isOver) return;
+      this.#path.push(index);
+      yield* this.visit(node.items, placeOf(item, before?.get(keyOf(node, item)), isUnchanged));
+      this.#path.pop();
+    }
+  }
+
+  *#visitFields(node: RuleNode, fields: Readonly<Record<string, unknown>>, { old, isUnchanged }: Place): Steps<void> {
+    if (node.additional === undefined && node.properties.size === 0) return;
+    const before = isJsonObject(old) ? old : undefined;
+    for (const name of Object.keys(fields)) {
+      if (this.#isOver) return;
+      const child = node.properties.get(name) ?? node.additional;
+      if (child === undefined) continue;
+      this.#path.push(name);
+      const oldField = before !== undefined && Object.hasOwn(before, name) ? before[name] : undefined;
+      yield* this.visit(child, placeOf(fields[name], oldField, isUnchanged));
+      this.#path.pop();
+    }
+  }
+
+  *#judge(node: RuleNode, place: Place): Steps<void> {
+    const self = node.read(place.value);
+    const old = place.old === undefined || place.old === null ? undefined : node.read(place.old);
+    for (const compiled of node.rules) {
+      if (this.#isOver) return;
+      const isOptional = compiled.rule.optionalOldSelf === true;
+      if (compiled.usesOldSelf && old === undefined && !isOptional) continue;
+      const oldSelf = isOptional ? (old === undefined ? CelOptional.none : new CelOptional(old)) : old;
+      yield* this.#evaluate(node, compiled, { values: [self, oldSelf], place });
+    }
+  }
+
+  *#evaluate(node: RuleNode, compiled: CelRule, { values, place }: Evaluation): Steps<void> {
+    const shown = shownRule(compiled.rule);
+    const result = this.#run(compiled.condition, values);
+    yield* this.#charge(result.spent);
+    if (this.#left < 0)
+      return this.#end(
+        node,
+        'validation failed due to running out of cost budget, no further validation rules will be run',
+      );
+    const { error, value } = result;
+    if (error instanceof CostLimitError)
+      return this.#end(
+        node,
+        `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown}`,
+      );
+    if (error !== undefined)
+      return error.message.startsWith('no such overload')
+        ? this.#add(
+            node,
+            `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${shown}`,
+          )
+        : this.#add(node, `${error.message} evaluating rule: ${shown}`);
+    if (value === true) return;
+    yield* this.#refuse(node, compiled, { values, place });
+  }
+
+  *#refuse(node: RuleNode, compiled: CelRule, { values, place }: Evaluation): Steps<void> {
+    const { rule, message } = compiled;
+    let detail =
+      rule.message === undefined || rule.message === '' ? `failed rule: ${shownRule(rule)}` : shownRule(rule);
+    if (message !== undefined) {
+      const result = this.#run(message, values);
+      yield* this.#charge(result.spent);
+      if (this.#left < 0 || result.error instanceof CostLimitError) {
+        const why =
+          'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run';
+        return this.#end(node, why);
+      }
+      detail = readMessage(result.value) ?? detail;
+    }
+    const cause = this.#causeOf(node, compiled, { detail, place });
+    const isRatcheted = !compiled.usesOldSelf && place.isUnchanged?.() === true;
+    const list = isRatcheted ? this.verdict.warnings : this.verdict.causes;
+    if (list.length < maxCauses) list.push(cause);
+  }
+
+  #causeOf(node: RuleNode, { rule, fieldPath }: CelRule, shown: { detail: string; place: Place }): FieldCause {
+    const field = formatPath([...this.#path, ...fieldPath]);
+    const { reason = 'FieldValueInvalid' } = rule;
+    const { detail } = shown;
+    switch (reason) {
+      case 'FieldValueForbidden':
+        return withField(field, { reason, message: `Forbidden: ${detail}` });
+      case 'FieldValueRequired':
+        return withField(field, { reason, message: `Required value: ${detail}` });
+      case 'FieldValueDuplicate':
+        return withField(field, { reason, message: `Duplicate value: ${quoteValue(node.type)}` });
+      case 'FieldValueInvalid':
+        return withField(field, { reason, message: invalidMessage(node, detail) });
+    }
+  }
+
+  #run(expression: CelExpression, values: Evaluation['values']): RunResult {
+    const meter = new CostMeter(callLimit);
+    try {
+      return { value: expression.evaluate(values, meter), error: undefined, spent: meter.spent };
+    } catch (error) {
+      if (error instanceof CelError || error instanceof CostLimitError)
+        return { value: null, error, spent: meter.spent };
+      throw error;
+    }
+  }
+
+  *#charge(cost: number): Steps<void> {
+    this.#left -= cost;
+    this.#inTurn += cost;
+    if (this.#inTurn < costPerTurn) return;
+    this.#inTurn = 0;
+    yield 'long';
+  }
+
+  #add(node: RuleNode, detail: string): void {
+    const { causes } = this.verdict;
+    const message = invalidMessage(node, detail);
+    if (causes.length < maxCauses)
+      causes.push(withField(formatPath(this.#path), { reason: 'FieldValueInvalid', message }));
+  }
+
+  #end(node: RuleNode, detail: string): void {
+    this.#isOver = true;
+    this.#add(node, detail);
+  }
+}
+
+interface Evaluation {
+  /** `self` and `oldSelf`. */
+  readonly values: readonly (CelValue | undefined)[];
+  readonly place: Place;
+}
+
+interface RunResult {
+  readonly value: CelValue;
+  readonly error: CelError | CostLimitError | undefined;
+  readonly spent: number;
+}
+
+/** Kubernetes shows the type in place of the value. */
+function invalidMessage({ type }: RuleNode, detail: string): string {
+  return `Invalid value: ${quoteValue(type)}: ${detail}`;
+}
+
+function withField(field: string, cause: FieldCause): FieldCause {
+  return { ...cause, field: field === '' ? '<nil>' : field };
+}
+
+/** The former items of a list whose items have keys; undefined for any other list, whose items cannot be found again. */
+function itemsByKey(node: RuleNode, old: unknown): ReadonlyMap<string, unknown> | undefined {
+  if (typeof node.identity === 'string' || !Array.isArray(old)) return undefined;
+  return new Map(old.map((item) => [keyOf(node, item), item]));
+}
+
+function keyOf({ identity }: RuleNode, item: unknown): string {
+  if (typeof identity === 'string' || !isJsonObject(item)) return '';
+  return JSON.stringify(identity.map((key) => item[key] ?? null));
+}

@@ -1,0 +1,41 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+
+/** The schemas of a model; those that references point to are found by name. */
+export type Components = Readonly<Record<string, JsonSchema>>;
+
+const text: JsonSchema = { type: 'string' };
+
+/** The fields of a resource that rules can read besides the declared ones. */
+const resourceFields: Readonly<Record<string, JsonSchema>> = {
+  apiVersion: text,
+  kind: text,
+  metadata: {
+    type: 'object',
+    properties: { name: { type: 'string', maxLength: 253 }, generateName: { type: 'string', maxLength: 253 } },
+  },
+};
+
+/** Follows references; a schema of one reference only, such as a nullable one, takes the fields of its target. */
+export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
+  let found = schema;
+  for (let steps = 0; steps < 64; steps += 1) {
+    const { $ref, allOf, type } = found;
+    const only = type === undefined && allOf?.length === 1 ? allOf[0] : undefined;
+    if ($ref === undefined && only === undefined) return found;
+    const target = $ref === undefined ? only : components[$ref.split('/').at(-1) ?? ''];
+    if (target === undefined) return {};
+    const { $ref: _ref, allOf: _allOf, ...own } = found;
+    found = { ...target, ...own };
+  }
+  return {};
+}
+
+/** The schema of a whole object, with the fields that every object has. */
+export function asResource(schema: JsonSchema): JsonSchema {
+  return { ...schema, type: 'object', properties: { ...schema.properties, ...resourceFields } };
+}
+
+/** True for an object whose fields are declared, unlike a map. */
+export function isMapSchema({ additionalProperties, properties }: JsonSchema): boolean {
+  return typeof additionalProperties === 'object' && Object.keys(properties ?? {}).length === 0;
+}

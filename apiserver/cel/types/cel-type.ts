@@ -1,0 +1,81 @@
+/** Types of CEL. `object`: fields by name; its keys cannot be computed. `opaque`: a type of a library, by its name. */
+export type CelType =
+  | ScalarType
+  | { readonly kind: 'list'; readonly item: CelType; readonly maxSize?: number }
+  | { readonly kind: 'map'; readonly key: CelType; readonly value: CelType; readonly maxSize?: number }
+  | ObjectType
+  | { readonly kind: 'opaque'; readonly name: string; readonly params: readonly CelType[] }
+  | { readonly kind: 'type'; readonly of: CelType }
+  | { readonly kind: 'param'; readonly name: string };
+
+export type ScalarKind =
+  'bool' | 'bytes' | 'double' | 'duration' | 'dyn' | 'error' | 'int' | 'null' | 'string' | 'timestamp' | 'uint';
+
+export interface ScalarType {
+  readonly kind: ScalarKind;
+  /**
+   * For a value of a schema: the most characters or bytes that it may have, 0 for one without a size. Undefined for all other
+   * values.
+   */
+  readonly maxSize?: number;
+}
+
+export interface ObjectType {
+  readonly kind: 'object';
+  readonly name: string;
+  /** The type of a field, by its escaped name; undefined when expressions cannot read it. */
+  readonly field: (name: string) => CelType | undefined;
+}
+
+export const celTypes: Readonly<Record<ScalarKind, ScalarType>> = {
+  bool: { kind: 'bool' },
+  bytes: { kind: 'bytes' },
+  double: { kind: 'double' },
+  duration: { kind: 'duration' },
+  dyn: { kind: 'dyn' },
+  error: { kind: 'error' },
+  int: { kind: 'int' },
+  null: { kind: 'null' },
+  string: { kind: 'string' },
+  timestamp: { kind: 'timestamp' },
+  uint: { kind: 'uint' },
+};
+
+export function listOf(item: CelType): CelType {
+  return { kind: 'list', item };
+}
+
+export function mapOf(key: CelType, value: CelType): CelType {
+  return { kind: 'map', key, value };
+}
+
+export function optionalOf(value: CelType): CelType {
+  return { kind: 'opaque', name: 'optional_type', params: [value] };
+}
+
+/** The type inside an optional; undefined for any other type. */
+export function insideOptional(type: CelType): CelType | undefined {
+  return type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined;
+}
+
+/** Prints a type as kube-apiserver does. */
+export function formatType(type: CelType): string {
+  switch (type.kind) {
+    case 'list':
+      return `list(${formatType(type.item)})`;
+    case 'map':
+      return `map(${formatType(type.key)}, ${formatType(type.value)})`;
+    case 'object':
+      return type.name;
+    case 'opaque':
+      return type.params.length === 0 ? type.name : `${type.name}(${type.params.map(formatType).join(', ')})`;
+    case 'type':
+      return `type(${formatType(type.of)})`;
+    case 'param':
+      return type.name.replace(/\d+$/, '');
+    case 'error':
+      return '!error!';
+    default:
+      return type.kind;
+  }
+}

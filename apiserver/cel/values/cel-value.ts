@@ -1,0 +1,181 @@
+/**
+ * A value of CEL: `int` is a bigint, `double` a number, and `string`, `bool` and `null` are themselves. All other types are
+ * classes.
+ */
+export type CelValue = null | boolean | bigint | number | string | CelObject;
+
+/** A value of any type that JavaScript has no primitive for. */
+export abstract class CelObject {
+  /** The name of its type, as `type()` shows it. */
+  abstract readonly typeName: string;
+}
+
+export class CelUint extends CelObject {
+  readonly typeName = 'uint';
+  readonly value: bigint;
+
+  constructor(value: bigint) {
+    super();
+    this.value = value;
+  }
+}
+
+export class CelBytes extends CelObject {
+  readonly typeName = 'bytes';
+  readonly value: Uint8Array;
+
+  constructor(value: Uint8Array) {
+    super();
+    this.value = value;
+  }
+}
+
+/** A moment, in nanoseconds since 1970. */
+export class CelTimestamp extends CelObject {
+  readonly typeName = 'google.protobuf.Timestamp';
+  readonly nanos: bigint;
+
+  constructor(nanos: bigint) {
+    super();
+    this.nanos = nanos;
+  }
+}
+
+export class CelDuration extends CelObject {
+  readonly typeName = 'google.protobuf.Duration';
+  readonly nanos: bigint;
+
+  constructor(nanos: bigint) {
+    super();
+    this.nanos = nanos;
+  }
+}
+
+/** A type as a value, such as `int`. */
+export class CelTypeValue extends CelObject {
+  readonly typeName = 'type';
+  readonly name: string;
+
+  constructor(name: string) {
+    super();
+    this.name = name;
+  }
+}
+
+export class CelOptional extends CelObject {
+  static readonly none: CelOptional = new CelOptional(undefined);
+  readonly typeName = 'optional_type';
+  /** Undefined when there is no value. */
+  readonly value: CelValue | undefined;
+
+  constructor(value: CelValue | undefined) {
+    super();
+    this.value = value;
+  }
+}
+
+/** How the items of a list are told apart: by their position, by their value, or by some of their fields. */
+export type ListIdentity = 'position' | 'value' | readonly string[];
+
+export abstract class CelList extends CelObject {
+  readonly typeName = 'list';
+  abstract readonly length: number;
+  /** `set` and `map` lists are compared and joined as such. */
+  readonly identity: ListIdentity = 'position';
+  /** The item at an index within bounds. */
+  abstract at(index: number): CelValue;
+}
+
+/** A list that an expression makes. */
+export class ArrayList extends CelList {
+  readonly items: readonly CelValue[];
+
+  constructor(items: readonly CelValue[]) {
+    super();
+    this.items = items;
+  }
+
+  get length(): number {
+    return this.items.length;
+  }
+
+  at(index: number): CelValue {
+    const item = this.items[index];
+    if (item === undefined) throw new RangeError(`there is no item ${index}`);
+    return item;
+  }
+}
+
+export abstract class CelMap extends CelObject {
+  readonly typeName: string = 'map';
+  abstract readonly size: number;
+  abstract get(key: CelValue): CelValue | undefined;
+  abstract keys(): readonly CelValue[];
+}
+
+/** A map that an expression makes. Numbers are the same key when they are equal, whatever their types. */
+export class EntryMap extends CelMap {
+  readonly #entries = new Map<string, readonly [key: CelValue, value: CelValue]>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: CelValue): CelValue | undefined {
+    const id = keyOf(key);
+    return id === undefined ? undefined : this.#entries.get(id)?.[1];
+  }
+
+  keys(): readonly CelValue[] {
+    return Array.from(this.#entries.values(), ([key]) => key);
+  }
+
+  /** Adds an entry; false when the key is taken, or can be no key. For the code that makes the map. */
+  add(key: CelValue, value: CelValue): boolean {
+    const id = keyOf(key);
+    if (id === undefined || this.#entries.has(id)) return false;
+    this.#entries.set(id, [key, value]);
+    return true;
+  }
+}
+
+function keyOf(key: CelValue): string | undefined {
+  switch (typeof key) {
+    case 'string':
+      return `s${key}`;
+    case 'bigint':
+      return `n${key}`;
+    case 'boolean':
+      return `b${key}`;
+    case 'number':
+      return Number.isInteger(key) ? `n${BigInt(key)}` : undefined;
+    default:
+      return key instanceof CelUint ? `n${key.value}` : undefined;
+  }
+}
+
+/** The name of a value's type, as `type()` and messages show it. */
+export function typeNameOf(value: CelValue): string {
+  switch (typeof value) {
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return 'double';
+    case 'boolean':
+      return 'bool';
+    case 'string':
+      return 'string';
+    default:
+      return value === null ? 'null_type' : value.typeName;
+  }
+}
+
+/** The number of characters of a text, entries of a map and so on; 1 for a value without a size. */
+export function sizeOf(value: CelValue): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof CelList) return value.length;
+  if (value instanceof CelMap) return value.size;
+  if (value instanceof CelBytes) return value.value.length;
+  if (value instanceof CelOptional && value.value !== undefined) return sizeOf(value.value);
+  return 1;
+}

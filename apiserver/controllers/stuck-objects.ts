@@ -1,0 +1,148 @@
+import { controllerModel, explainObject, isJsonObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ControllerKey, ControllerObject, NamedObject } from '@homeostat/controller-runtime/api';
+import type { Entry } from '../index/entry.ts';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { decodeObject } from '../registry/object/object-codec.ts';
+import { nextTurn } from '../turns/next-turn.ts';
+
+/** An object that does not get on. */
+interface StuckObject {
+  readonly object: NamedObject;
+  /** `Deleting`, `Failing`, `Parked` (given up until it changes), or `Behind` (its status is about an earlier generation). */
+  readonly problem: 'Deleting' | 'Failing' | 'Parked' | 'Behind';
+  readonly since?: string;
+  /** The controller that fails. */
+  readonly controller?: string;
+  readonly message: string;
+}
+
+/** A problem is shown when it has lasted that long. */
+const patienceMs = 60_000;
+
+/** Objects in the response; of each problem and kind, or controller, this many are looked for. */
+const maxItems = 500;
+
+/** Objects of a kind whose status is read. */
+const maxRead = 10_000;
+const readPerTurn = 200;
+
+/** The objects that are being deleted for long, fail for long, or whose status does not follow their spec: the oldest problem first. */
+export async function stuckObjects({
+  table,
+  nowMs,
+}: {
+  readonly table: ResourceTable;
+  readonly nowMs: number;
+}): Promise<{ readonly items: readonly StuckObject[]; readonly total: number }> {
+  const controllers = controllersIn(table);
+  const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
+  const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
+  const behind = await behindOf(table, controllers, nowMs);
+  // The first problem of an object explains the others.
+  const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
+  const items = [...first.values()];
+  const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));
+  return { items: oldest.slice(0, maxItems), total: items.length };
+}
+
+/** Versions of a kind are one. */
+function idOf({ object: { apiVersion, kind, namespace = '', name } }: StuckObject): string {
+  return [apiVersion.replace(/\/?[^/]*$/, ''), kind, namespace, name].join(' ');
+}
+
+function resourcesOf(table: ResourceTable): readonly Resource[] {
+  return table.models().flatMap(({ group, version, plural }) => {
+    const found = table.find(group, version, plural);
+    return found?.storage === found && found !== undefined ? [found] : [];
+  });
+}
+
+function controllersIn(table: ResourceTable): readonly ControllerObject[] {
+  const { group, version, plural } = controllerModel;
+  const found = table.find(group, version, plural);
+  return Array.from(found?.cache.entries() ?? [], ({ bytes }) => decodeObject<ControllerObject>(bytes));
+}
+
+function failingOf({ spec, status }: ControllerObject, nowMs: number): readonly StuckObject[] {
+  return (status?.keys ?? []).flatMap((key) => {
+    if (!isFailingForLong(key, nowMs)) return [];
+    const [namespace, name] = key.key.includes('/') ? key.key.split('/') : [undefined, key.key];
+    const object = { ...spec.reconciles, ...(namespace === undefined ? {} : { namespace }), name: name ?? key.key };
+    const since = key.failingSince === undefined ? {} : { since: key.failingSince };
+    const problem = key.state === 'parked' ? 'Parked' : 'Failing';
+    return [
+      {
+        object,
+        problem,
+        ...since,
+        controller: spec.controller,
+        message: key.lastError ?? 'it keeps asking for a requeue',
+      },
+    ];
+  });
+}
+
+function isFailingForLong({ state, attempts, failingSince }: ControllerKey, nowMs: number): boolean {
+  if (state === 'parked') return true;
+  return attempts > 0 && failingSince !== undefined && nowMs - Date.parse(failingSince) > patienceMs;
+}
+
+function deletingOf(
+  resource: Resource,
+  controllers: readonly ControllerObject[],
+  nowMs: number,
+): readonly StuckObject[] {
+  const times = resource.cache.index('metadata.deletionTimestamp')?.values;
+  const found: Entry[] = [];
+  times?.forEach(0, Math.min(times.size, maxItems), (entry) => found.push(entry) > 0);
+  return found.flatMap((entry) => {
+    const object = decodeObject(entry.bytes);
+    const since = object.metadata.deletionTimestamp;
+    if (since === undefined || nowMs - Date.parse(since) < patienceMs) return [];
+    const { finalizers } = explainObject({ object, controllers, runs: [], owners: [], nowMs });
+    const message = finalizers.map(({ name, message: why }) => `${name}: ${why}`).join(' ');
+    return [{ object: referenceTo(object), problem: 'Deleting', since, message }];
+  });
+}
+
+/** Only of kinds that a controller reconciles: no other status is expected to follow its spec. */
+async function behindOf(
+  table: ResourceTable,
+  controllers: readonly ControllerObject[],
+  nowMs: number,
+): Promise<readonly StuckObject[]> {
+  const kinds = new Set(controllers.map(({ spec: { reconciles } }) => `${reconciles.apiVersion} ${reconciles.kind}`));
+  const found: StuckObject[] = [];
+  for (const resource of resourcesOf(table)) {
+    if (!kinds.has(`${resource.apiVersion} ${resource.model.kind}`)) continue;
+    let read = 0;
+    for (const { bytes } of [...resource.cache.entries()].slice(0, maxRead)) {
+      const behind = bytes.includes('"observedGeneration"') ? behindObject(decodeObject(bytes), nowMs) : undefined;
+      if (behind !== undefined) found.push(behind);
+      read += 1;
+      if (read % readPerTurn === 0) await nextTurn();
+      if (found.length >= maxItems) return found;
+    }
+  }
+  return found;
+}
+
+function behindObject(object: ApiObject, nowMs: number): StuckObject | undefined {
+  const status: unknown = Reflect.get(object, 'status');
+  const observed: unknown = isJsonObject(status) ? status['observedGeneration'] : undefined;
+  const { generation, managedFields = [], deletionTimestamp } = object.metadata;
+  if (typeof observed !== 'number' || observed >= generation || deletionTimestamp !== undefined) return undefined;
+  const since = managedFields
+    .flatMap(({ time, subresource }) => (subresource === undefined && time ? [time] : []))
+    .sort()
+    .at(-1);
+  if (since === undefined || nowMs - Date.parse(since) < patienceMs) return undefined;
+  const message = `the status is about generation ${observed}, the spec is at ${generation}`;
+  return { object: referenceTo(object), problem: 'Behind', since, message };
+}
+
+function referenceTo({ apiVersion, kind, metadata }: ApiObject): NamedObject {
+  const { name, namespace, uid } = metadata;
+  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid };
+}

@@ -1,0 +1,34 @@
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { Entry } from '../../index/entry.ts';
+import { encodeItem, encodeProtobufList } from '../../protobuf/encode-object.ts';
+import { decodeObject } from '../../registry/object/object-codec.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import type { AnswerMemory } from './answer-memory.ts';
+import { setProtobuf } from './responses.ts';
+
+/** Objects that are encoded in one turn of the event loop: some milliseconds. */
+const encodedPerTurn = 100;
+
+export interface ProtobufList {
+  /** The list without its items. */
+  readonly head: JsonObject;
+  readonly entries: readonly Entry[];
+  /** Counts what is kept for the response. */
+  readonly memory: AnswerMemory;
+}
+
+/** Sends a list in protobuf. It is in memory as a whole, since its length stands at its beginning. */
+export async function sendProtobufList(context: Context, { head, entries, memory }: ProtobufList): Promise<void> {
+  // Protobuf is smaller than the JSON that it is made of; the items and the whole are in memory for a moment.
+  memory.hold(
+    context,
+    entries.reduce((sum, { bytes }) => sum + 2 * bytes.length, 0),
+  );
+  const items: Buffer[] = [];
+  for (const { bytes } of entries) {
+    items.push(encodeItem({ ...decodeObject(bytes) }));
+    if (items.length % encodedPerTurn === 0) await nextTurn();
+  }
+  setProtobuf(context, encodeProtobufList(head, items));
+}

@@ -1,0 +1,53 @@
+import { matchesLabels } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
+import { selectorOf } from '../authorization/label-selector.ts';
+import type { LabelMatcher } from '../authorization/label-selector.ts';
+import type { LabelSelector } from '../builtin/objects/rbac-objects.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The selectors of a webhook or a policy. Default: everything. */
+export interface MatchSelectors {
+  readonly namespaceSelector?: LabelSelector | null;
+  readonly objectSelector?: LabelSelector | null;
+}
+
+/** The objects of a write; each is absent when there is none. */
+export interface WrittenObjects {
+  readonly object: ApiObject | undefined;
+  readonly oldObject: ApiObject | undefined;
+}
+
+/** The labels that namespace selectors look at: undefined for an object that has none, which is in no namespace. */
+type NamespaceLabels = () => Labels | undefined;
+
+/** Selectors that were compiled once. */
+export class CompiledSelectors {
+  readonly #namespaces: LabelMatcher;
+  readonly #objects: LabelMatcher;
+
+  constructor({ namespaceSelector, objectSelector }: MatchSelectors) {
+    this.#namespaces = selectorOf(namespaceSelector ?? {});
+    this.#objects = selectorOf(objectSelector ?? {});
+  }
+
+  /** An object selector matches when it selects the object before or after the write, as in Kubernetes. */
+  match(written: WrittenObjects, namespaceLabels: NamespaceLabels): boolean {
+    return this.#matchNamespace(namespaceLabels) && this.#matchObjects(written);
+  }
+
+  #matchNamespace(namespaceLabels: NamespaceLabels): boolean {
+    if (this.#namespaces.length === 0) return true;
+    const labels = namespaceLabels();
+    return labels === undefined || matchesLabels(this.#namespaces, labels);
+  }
+
+  #matchObjects({ object, oldObject }: WrittenObjects): boolean {
+    if (this.#objects.length === 0) return true;
+    return [object, oldObject].some((each) => each !== undefined && matchesLabels(this.#objects, labelsOf(each)));
+  }
+}
+
+function labelsOf({ metadata }: ApiObject): Labels {
+  return metadata.labels ?? {};
+}

@@ -1,0 +1,57 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { MemoryVault } from '../vault/memory-vault.fixture.ts';
+import { BegunLogins, maxLoginMs } from './begun-logins.ts';
+
+const login = {
+  provider: 'example',
+  redirectUri: 'https://homeostat.example.com/login/oidc/example/callback',
+  next: '/docs',
+  secrets: { state: 's', nonce: 'n', verifier: 'v' },
+};
+const monthMs = 30 * 24 * 3_600_000;
+
+describe('logins that have begun at an issuer', () => {
+  let clock: FakeClock;
+  let vault: MemoryVault;
+  let logins: BegunLogins;
+
+  beforeEach(() => {
+    clock = new FakeClock(10 * monthMs - maxLoginMs / 2);
+    vault = new MemoryVault();
+    logins = new BegunLogins(vault, clock);
+  });
+
+  it('are opened by every replica that has the same vault', async () => {
+    const sealed = await logins.seal(login);
+    expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
+  });
+
+  it('are opened after the key has changed, while they last', async () => {
+    const before = await logins.seal(login);
+    await clock.advance(maxLoginMs / 2);
+    const after = await logins.seal(login);
+    await logins.sweep();
+    expect([...vault.entries('login/key').keys()]).to.deep.equal(['login/key/9', 'login/key/10']);
+    expect(await logins.open(before)).to.deep.equal(login);
+    expect(await logins.open(after)).to.deep.equal(login);
+    await clock.advance(maxLoginMs / 2 + 1);
+    expect(await logins.open(before), 'too old').to.equal(undefined);
+  });
+
+  it('lose their key once none of them can be opened', async () => {
+    await logins.seal(login);
+    await clock.advance(3 * maxLoginMs);
+    await logins.sweep();
+    expect(vault.entries('login/key').size).to.equal(0);
+  });
+
+  it('are not opened by another value of the vault, whatever their header names', async () => {
+    const [, ...rest] = (await logins.seal(login)).split('.');
+    for (const kid of ['login/key/8', 'session/1', '']) {
+      const header = Buffer.from(JSON.stringify({ alg: 'dir', enc: 'A256GCM', kid })).toString('base64url');
+      expect(await logins.open([header, ...rest].join('.')), kid).to.equal(undefined);
+    }
+    for (const broken of ['', 'x', 'a.b.c.d.e']) expect(await logins.open(broken), broken).to.equal(undefined);
+  });
+});

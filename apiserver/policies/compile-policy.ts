@@ -1,0 +1,123 @@
+import type { FieldViolation } from '@homeostat/controller-runtime/api';
+import type { AdmissionPolicy } from '../builtin/objects/policy-objects.ts';
+import type { MatchCondition } from '../builtin/objects/webhook-objects.ts';
+import { compileCel, isCelProblem } from '../cel/evaluate/cel-expression.ts';
+import type { CelExpression } from '../cel/evaluate/cel-expression.ts';
+import type { CelType } from '../cel/types/cel-type.ts';
+import { policyScope } from './policy-scope.ts';
+import type { ScopeOptions } from './policy-scope.ts';
+
+/** A compiled expression, and what it belongs to. */
+export interface Compiled<T> {
+  readonly of: T;
+  readonly expression: CelExpression;
+}
+
+export interface CompiledValidation {
+  readonly of: NonNullable<AdmissionPolicy['spec']['validations']>[number];
+  readonly expression: CelExpression;
+  readonly message: CelExpression | undefined;
+}
+
+/** The expressions of a policy. */
+export interface CompiledPolicy {
+  readonly conditions: readonly Compiled<MatchCondition>[];
+  readonly variables: readonly Compiled<{ readonly name: string }>[];
+  readonly validations: readonly CompiledValidation[];
+  readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
+  /** The mistakes; a policy with one is not in effect. */
+  readonly problems: readonly FieldViolation[];
+}
+
+/** What an expression may return. */
+type Results = readonly CelType['kind'][];
+
+const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };
+
+/** Compiles the expressions of a policy. `object` is the type of the written objects. Default any. */
+export function compilePolicy({ spec }: Pick<AdmissionPolicy, 'spec'>, object?: CelType): CompiledPolicy {
+  const { matchConditions = [], variables = [], validations = [], auditAnnotations = [], paramKind } = spec;
+  const compiler = new ExpressionCompiler({
+    hasParams: paramKind !== undefined,
+    ...(object === undefined ? {} : { object }),
+  });
+  const conditions = matchConditions.flatMap((of, index) =>
+    compiler.compile(
+      `spec.matchConditions[${index}].expression`,
+      of.expression,
+      { results: ['bool'], hasVariables: false },
+      of,
+    ),
+  );
+  const compiled = variables.flatMap((of, index) => {
+    const found = compiler.compile(`spec.variables[${index}].expression`, of.expression, { results: [] }, of);
+    compiler.declare(of.name, found[0]?.expression.type ?? { kind: 'dyn' });
+    return found;
+  });
+  return {
+    conditions,
+    variables: compiled,
+    validations: validations.flatMap((of, index) => {
+      const field = `spec.validations[${index}]`;
+      const [message] =
+        of.messageExpression === undefined
+          ? []
+          : compiler.compile(
+              `${field}.messageExpression`,
+              of.messageExpression,
+              { results: ['string'], hasAuthorizer: false },
+              of,
+            );
+      return compiler
+        .compile(`${field}.expression`, of.expression, { results: ['bool'] }, of)
+        .map((each) => ({ ...each, message: message?.expression }));
+    }),
+    annotations: auditAnnotations.flatMap((of, index) =>
+      compiler.compile(
+        `spec.auditAnnotations[${index}].valueExpression`,
+        of.valueExpression,
+        { results: ['string', 'null'] },
+        of,
+      ),
+    ),
+    problems: compiler.problems,
+  };
+}
+
+interface Wanted {
+  readonly results: Results;
+  readonly hasVariables?: boolean;
+  readonly hasAuthorizer?: boolean;
+}
+
+class ExpressionCompiler {
+  readonly problems: FieldViolation[] = [];
+  readonly #options: Pick<ScopeOptions, 'hasParams' | 'object'>;
+  readonly #variables = new Map<string, CelType>();
+
+  constructor(options: Pick<ScopeOptions, 'hasParams' | 'object'>) {
+    this.#options = options;
+  }
+
+  declare(name: string, type: CelType): void {
+    this.#variables.set(name, type);
+  }
+
+  /** Returns a list of one, or none with a mistake. */
+  compile<T>(field: string, source: string, wanted: Wanted, of: T): readonly Compiled<T>[] {
+    const { results, hasVariables = true, hasAuthorizer = true } = wanted;
+    const variables = hasVariables ? new Map(this.#variables) : new Map<string, CelType>();
+    const result = compileCel(source, policyScope({ ...this.#options, hasAuthorizer, variables }));
+    const problem = isCelProblem(result) ? `compilation failed: ${result.problem}` : wrongResult(result.type, results);
+    if (problem === undefined && !isCelProblem(result)) return [{ of, expression: result }];
+    const message = `Invalid value: ${JSON.stringify(source.slice(0, 1024))}: ${problem ?? ''}`;
+    this.problems.push({ reason: 'FieldValueInvalid', field, message });
+    return [];
+  }
+}
+
+function wrongResult({ kind }: CelType, results: Results): string | undefined {
+  if (results.length === 0 || results.includes(kind) || kind === 'dyn') return undefined;
+  const shown = results.map((each) => names[each] ?? each);
+  return shown.length === 1 ? `must evaluate to ${shown[0]}` : `must evaluate to one of [${shown.join(' ')}]`;
+}

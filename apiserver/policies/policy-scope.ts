@@ -1,0 +1,120 @@
+import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import type { CelScope } from '../cel/evaluate/cel-expression.ts';
+import { standardOverloads } from '../cel/library/standard-functions.ts';
+import { readerOf } from '../cel/schema/json-values.ts';
+import { typeOfSchema } from '../cel/schema/schema-type.ts';
+import { FunctionTable } from '../cel/types/cel-function.ts';
+import type { CelType } from '../cel/types/cel-type.ts';
+import type { CelValue } from '../cel/values/cel-value.ts';
+import { authorizerOverloads } from './authorizer-functions.ts';
+
+const text: JsonSchema = { type: 'string' };
+const texts: JsonSchema = { type: 'array', items: text };
+const labels: JsonSchema = { type: 'object', additionalProperties: text };
+/** A value of any form: the only schema that expressions read without one. */
+const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
+
+function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', properties };
+}
+
+const kind = object({ group: text, version: text, kind: text });
+const resource = object({ group: text, version: text, resource: text });
+
+/** The AdmissionRequest that expressions read as `request`. */
+const requestSchema = object({
+  kind,
+  resource,
+  subResource: text,
+  requestKind: kind,
+  requestResource: resource,
+  requestSubResource: text,
+  name: text,
+  namespace: text,
+  operation: text,
+  userInfo: object({
+    username: text,
+    uid: text,
+    groups: texts,
+    extra: { type: 'object', additionalProperties: texts },
+  }),
+  dryRun: { type: 'boolean' },
+  options: anything,
+});
+
+/** The Namespace that expressions read as `namespaceObject`. */
+const namespaceSchema: JsonSchema = {
+  ...object({
+    apiVersion: text,
+    kind: text,
+    metadata: object({
+      name: text,
+      generateName: text,
+      namespace: text,
+      labels,
+      annotations: labels,
+      UID: text,
+      creationTimestamp: { type: 'string', format: 'date-time' },
+      deletionTimestamp: { type: 'string', format: 'date-time' },
+      deletionGracePeriodSeconds: { type: 'integer' },
+      finalizers: texts,
+      generation: { type: 'integer' },
+      resourceVersion: text,
+    }),
+    spec: object({ finalizers: texts }),
+    status: object({ phase: text }),
+  }),
+  nullable: true,
+};
+
+export const readRequest: (value: unknown) => CelValue = readerOf(requestSchema, {}, false);
+export const readNamespace: (value: unknown) => CelValue = readerOf(namespaceSchema, {}, false);
+
+const dyn: CelType = { kind: 'dyn' };
+const opaque = (name: string): CelType => ({ kind: 'opaque', name: `kubernetes.authorization.${name}`, params: [] });
+
+const functions = new FunctionTable([...standardOverloads, ...authorizerOverloads]);
+
+/** The variables of expressions, in the order in which evaluations pass them. */
+const variableNames = [
+  'object',
+  'oldObject',
+  'request',
+  'params',
+  'namespaceObject',
+  'variables',
+  'authorizer',
+  'authorizer.requestResource',
+] as const;
+
+/** The variables that an expression has besides those of all. */
+export interface ScopeOptions {
+  readonly hasParams: boolean;
+  readonly hasAuthorizer: boolean;
+  /** The types of `variables.<name>`. */
+  readonly variables: ReadonlyMap<string, CelType>;
+  /** The type of `object` and `oldObject`. Default any. */
+  readonly object?: CelType;
+}
+
+/** Lets expressions read fields such as `namespace` by their own names: only those of schemas are escaped. */
+function withPlainNames(type: CelType | undefined): CelType | undefined {
+  if (type?.kind !== 'object') return type;
+  const field = (name: string): CelType | undefined => withPlainNames(type.field(name) ?? type.field(`__${name}__`));
+  return { ...type, field };
+}
+
+/** Returns what the expressions of policies, and the conditions of webhooks, may refer to. */
+export function policyScope({ hasParams, hasAuthorizer, variables, object: type = dyn }: ScopeOptions): CelScope {
+  const types: Readonly<Record<(typeof variableNames)[number], CelType | undefined>> = {
+    object: type,
+    oldObject: type,
+    request: withPlainNames(typeOfSchema(requestSchema, {}, false)),
+    params: hasParams ? dyn : undefined,
+    namespaceObject: withPlainNames(typeOfSchema(namespaceSchema, {}, false)),
+    variables: { kind: 'object', name: 'kubernetes.variables', field: (name) => variables.get(name) },
+    authorizer: hasAuthorizer ? opaque('Authorizer') : undefined,
+    'authorizer.requestResource': hasAuthorizer ? opaque('ResourceCheck') : undefined,
+  };
+  return { functions, variables: new Map(variableNames.map((name) => [name, types[name]])) };
+}

@@ -1,0 +1,104 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import type { FieldType, Message, MessageField } from './message.ts';
+
+/** Wire types of protobuf. */
+const varintType = 0;
+const bytesType = 2;
+
+/**
+ * Encodes a JSON object as a message. Values of a wrong type, which no valid object has, are left out; so are empty values, unless
+ * an empty value counts.
+ */
+export function encodeMessage(message: Message, object: JsonObject): Buffer {
+  const parts: Buffer[] = [];
+  for (const [number, field] of message) {
+    const value = field.is === 'inline' ? object : object[field.name];
+    encodeField(parts, { number, field, value });
+  }
+  return Buffer.concat(parts);
+}
+
+/** Encodes a field with bytes. */
+export function bytesField(number: number, bytes: Buffer): Buffer {
+  return Buffer.concat([varint(number * 8 + bytesType), varint(bytes.length), bytes]);
+}
+
+interface Encoded {
+  readonly number: number;
+  readonly field: MessageField;
+  readonly value: unknown;
+}
+
+function encodeField(parts: Buffer[], { number, field, value }: Encoded): void {
+  const { type, is } = field;
+  if (value === undefined || value === null) return;
+  if (is === 'list' || (is === 'shown' && Array.isArray(value))) {
+    for (const item of Array.isArray(value) ? value : []) push(parts, number, encodeValue(type, item));
+  } else if (is === 'map') {
+    for (const [key, held] of isJsonObject(value) ? Object.entries(value) : [])
+      push(parts, number, entry(type, key, held));
+  } else if (is === 'optional' || (value !== '' && value !== 0 && value !== false)) {
+    push(parts, number, encodeValue(type, value));
+  }
+}
+
+function push(parts: Buffer[], number: number, value: Buffer | bigint | undefined): void {
+  if (value === undefined) return;
+  if (typeof value === 'bigint') parts.push(varint(number * 8 + varintType), varint(value));
+  else parts.push(bytesField(number, value));
+}
+
+function entry(type: FieldType, key: string, value: unknown): Buffer {
+  const parts = [bytesField(1, Buffer.from(key))];
+  push(parts, 2, encodeValue(type, value));
+  return Buffer.concat(parts);
+}
+
+/** Returns a number for integers and flags, bytes for the rest; undefined for a value of another type. */
+function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefined {
+  if (typeof type !== 'string') return isJsonObject(value) ? encodeMessage(type, value) : undefined;
+  switch (type) {
+    case 'string':
+      return typeof value === 'string' ? Buffer.from(value) : undefined;
+    case 'bytes':
+      return typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
+    case 'quantity':
+      return typeof value === 'string' || typeof value === 'number'
+        ? bytesField(1, Buffer.from(String(value)))
+        : undefined;
+    case 'json':
+      return bytesField(1, Buffer.from(JSON.stringify(value)));
+    case 'integer':
+      return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? BigInt(value) : undefined;
+    case 'time':
+    case 'microTime':
+      return timestamp(value);
+  }
+}
+
+/** A time has whole seconds and nanoseconds. */
+function timestamp(value: unknown): Buffer | undefined {
+  const millis = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  if (typeof value !== 'string' || Number.isNaN(millis)) return undefined;
+  const [, fraction = ''] = /\.(\d{1,9})/.exec(value) ?? [];
+  const nanos = BigInt(fraction.padEnd(9, '0'));
+  const parts: Buffer[] = [];
+  push(parts, 1, BigInt(Math.floor(millis / 1000)));
+  if (nanos > 0n) push(parts, 2, nanos);
+  return Buffer.concat(parts);
+}
+
+/** Negative numbers are the complement of two, in 64 bits. */
+function varint(value: number | bigint): Buffer {
+  let rest = BigInt.asUintN(64, BigInt(value));
+  const bytes: number[] = [];
+  while (rest >= 0x80n) {
+    bytes.push(Number(rest & 0x7fn) | 0x80);
+    rest >>= 7n;
+  }
+  bytes.push(Number(rest));
+  return Buffer.from(bytes);
+}

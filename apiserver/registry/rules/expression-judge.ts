@@ -1,0 +1,69 @@
+import { ModelError } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { judgeRules } from '../../cel/rules/judge-rules.ts';
+import { compileRuleTree } from '../../cel/rules/rule-tree.ts';
+import type { RuleNode } from '../../cel/rules/rule-tree.ts';
+import type { SchemaOrigin } from '../../schema/judge/validator.ts';
+import type { Steps } from '../../turns/steps.ts';
+
+/**
+ * Evaluates the rules of a schema in CEL. `judged` are the violations of the schema itself, which the result has as well; warnings
+ * are added to the list.
+ */
+export type ExpressionJudge = (
+  states: { readonly next: ApiObject; readonly previous: ApiObject | undefined },
+  judged: readonly FieldCause[],
+  warnings: string[],
+) => Steps<readonly FieldCause[]>;
+
+/** With violations of these kinds, a rule could not rely on the types of its values. */
+const blocking: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const notChecked: FieldCause = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+/** Compiled rules by their frozen components and their name: a process may have many servers. */
+const compiled = new WeakMap<object, Map<string, RuleNode | undefined>>();
+
+/**
+ * Compiles the rules of a model's schema; undefined when it has none.
+ * @throws ModelError for an author's rule with a mistake. A client's definition was checked when it was written; if it has one all
+ * the same, the writes of its objects are refused.
+ */
+export function expressionJudge(model: ModelDescriptor, origin: SchemaOrigin): ExpressionJudge | undefined {
+  const root = ruleTreeOf(model, origin);
+  if (root === undefined) return undefined;
+  return function* judgeExpressions({ next, previous }, judged, warnings) {
+    if (judged.some(({ reason }) => blocking.has(reason))) return [...judged, notChecked];
+    const verdict = yield* judgeRules(root, next, previous);
+    for (const { field = '', message } of verdict.warnings) warnings.push(`${field}: ${message}`);
+    return [...judged, ...verdict.causes];
+  };
+}
+
+function ruleTreeOf(model: ModelDescriptor, origin: SchemaOrigin): RuleNode | undefined {
+  const { components, schemaName } = model;
+  if (!Object.isFrozen(components)) return compiledRules(model, origin);
+  const known = compiled.get(components) ?? new Map<string, RuleNode | undefined>();
+  compiled.set(components, known);
+  if (!known.has(schemaName)) known.set(schemaName, compiledRules(model, origin));
+  return known.get(schemaName);
+}
+
+function compiledRules({ kind, components, schemaName }: ModelDescriptor, origin: SchemaOrigin): RuleNode | undefined {
+  const schema = components[schemaName];
+  if (schema === undefined) return undefined;
+  return compileRuleTree(schema, components, (field, detail) => {
+    if (origin === 'code') throw new ModelError(kind, field === '' ? 'rules' : `${field} rules`, detail);
+  });
+}

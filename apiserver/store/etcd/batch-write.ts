@@ -1,0 +1,174 @@
+import type { EtcdLayout } from './etcd-layout.ts';
+import type { RequestOp } from './etcd-messages.ts';
+import type { Found, Write } from './etcd-writer.ts';
+import type { Staging } from './staging.ts';
+import {
+  formatObject,
+  formatRecord,
+  type LoggedChange,
+  parseObject,
+  type StoredBytes,
+  type StoredObject,
+} from './stored-value.ts';
+import { drop, get, put } from './transactions.ts';
+import { type BatchNeeds, type BatchPlan, type BatchState, claimId, type PlannedWrite } from '../server/batch-plan.ts';
+import type { Operation, StoredIndexes } from '../store.ts';
+
+/** Larger values are staged, so that what a batch reads and writes is bounded. */
+const maxInlineBytes = 64 * 1024;
+
+/** A request may have 1.5 MiB in all (`--max-request-bytes`); the rest is for claims. */
+const maxRequestBytes = 1.25 * 1024 * 1024;
+
+/** The bytes that a write takes besides its values and three times its key, and those of the reference to staged parts. */
+const bytesPerWrite = 300;
+const bytesPerStaged = 300;
+
+/** The state that a batch depends on, with the previous objects. */
+export interface StoredState extends BatchState {
+  readonly objects: ReadonlyMap<string, StoredObject>;
+}
+
+export function readsOf(layout: EtcdLayout, { keys, claims, generations }: BatchNeeds): RequestOp[] {
+  const objects = [...keys].flatMap(([kind, ofKind]) => ofKind.map((key) => get(layout.object(kind, key))));
+  return [
+    ...objects,
+    ...claims.map((claim) => get(layout.claim(claim))),
+    ...generations.map((kind) => get(layout.indexes(kind))),
+  ];
+}
+
+export function stateOf(layout: EtcdLayout, { keys, claims, generations }: BatchNeeds, found: Found): StoredState {
+  const objects = new Map<string, StoredObject>();
+  const value = (key: Buffer): Buffer | undefined => found.values.get(key.toString());
+  for (const [kind, ofKind] of keys) {
+    for (const key of ofKind) {
+      const stored = value(layout.object(kind, key));
+      if (stored) objects.set(key, parseObject(stored));
+    }
+  }
+  const held = claims.flatMap((claim) => {
+    const holder = value(layout.claim(claim));
+    return holder ? [[claimId(claim), holder.toString()] as const] : [];
+  });
+  return {
+    revision: found.head.revision,
+    objects,
+    revisions: new Map([...objects].map(([key, { revision }]) => [key, revision])),
+    holders: new Map(held),
+    generations: new Map(generations.map((kind) => [kind, generationIn(value(layout.indexes(kind)))])),
+  };
+}
+
+/** `value`: undefined for a kind that never had unique indexes. */
+export function parseIndexes(value: Buffer | undefined): StoredIndexes {
+  return value ? (JSON.parse(value.toString()) as StoredIndexes) : { generation: 0, indexes: [] };
+}
+
+function generationIn(value: Buffer | undefined): number {
+  return parseIndexes(value).generation;
+}
+
+export interface BatchWriteParts {
+  readonly layout: EtcdLayout;
+  readonly staging: Staging;
+  readonly commit: string;
+}
+
+/** The transaction of a plan. Staged values are not written yet. */
+export function batchWrite(plan: BatchPlan, state: StoredState, { layout, staging, commit }: BatchWriteParts): Write {
+  const changes = stagedChanges(plan.writes, state, staging);
+  const objects = changes.map(({ op, kind, key, revision, bytes }) => {
+    const at = layout.object(kind, key);
+    return op === 'delete' || !bytes ? drop(at) : put(at, formatObject({ revision, bytes }));
+  });
+  const garbage = changes.flatMap(garbageOf);
+  const taken = new Set(plan.taken.map(claimId));
+  return {
+    commit,
+    head: { revision: plan.revision },
+    operations: [
+      ...objects,
+      put(layout.log(plan.revision), formatRecord({ commit, changes })),
+      // A claim for another holder is overwritten.
+      ...plan.dropped.filter((claim) => !taken.has(claimId(claim))).map((claim) => drop(layout.claim(claim))),
+      ...plan.taken.map((claim) => put(layout.claim(claim), claim.key)),
+      ...(garbage.length > 0 ? [put(layout.garbage(plan.revision), JSON.stringify(garbage))] : []),
+      ...changes.flatMap((change) => newParts(change, state)).flatMap((parts) => staging.keep(parts)),
+    ],
+  };
+}
+
+/** The changes, with values staged until the rest fits into one transaction: those first that save most. */
+function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
+  const values = writes.flatMap((write) => valuesOf(write, state));
+  const withoutValues = writes.reduce((sum, { operation }) => sum + 3 * operation.key.length + bytesPerWrite, 0);
+  let total = values.reduce((sum, { saved }) => sum + saved, withoutValues);
+  const names = new Set<string>();
+  for (const { name, size, saved } of values.toSorted((a, b) => b.saved - a.saved)) {
+    if (total <= maxRequestBytes && size <= maxInlineBytes) continue;
+    names.add(name);
+    total += bytesPerStaged - saved;
+  }
+  const bytesOf = (name: string, data: Uint8Array): StoredBytes =>
+    names.has(name) ? staging.add(name, data) : { kind: 'inline', data };
+  return writes.map(({ operation, revision }) => {
+    const { op, kind, key, data } = operation;
+    const before = op === 'create' ? undefined : state.objects.get(key);
+    return {
+      revision,
+      op,
+      kind,
+      key,
+      bytes: data && bytesOf(dataName(operation), data),
+      previous:
+        before?.bytes.kind === 'inline'
+          ? { revision: before.revision, bytes: bytesOf(previousName(operation, before), before.bytes.data) }
+          : before,
+    };
+  });
+}
+
+interface InlineValue {
+  readonly name: string;
+  readonly size: number;
+  /** The bytes of the transaction without this value. */
+  readonly saved: number;
+}
+
+function valuesOf({ operation }: PlannedWrite, { objects }: StoredState): InlineValue[] {
+  const { op, data } = operation;
+  const values: InlineValue[] = [];
+  const size = data?.byteLength ?? 0;
+  // In the object and in the log.
+  if (data) values.push({ name: dataName(operation), size, saved: op === 'delete' ? size : 2 * size });
+  const before = op === 'create' ? undefined : objects.get(operation.key);
+  if (before?.bytes.kind === 'inline') {
+    const previous = before.bytes.data.byteLength;
+    values.push({ name: previousName(operation, before), size: previous, saved: previous });
+  }
+  return values;
+}
+
+function dataName({ key }: Operation): string {
+  return `data ${key}`;
+}
+
+function previousName({ key }: Operation, { revision }: StoredObject): string {
+  return `previous ${revision} ${key}`;
+}
+
+/** Parts that only the log refers to once this change is compacted. */
+function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
+  const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];
+  return values.flatMap((value) => (value?.kind === 'parts' ? [value.id] : []));
+}
+
+function newParts(
+  { key, bytes, previous }: LoggedChange,
+  { objects }: StoredState,
+): (StoredBytes & { kind: 'parts' })[] {
+  const isNew = previous && previous !== objects.get(key);
+  const values = isNew ? [bytes, previous.bytes] : [bytes];
+  return values.flatMap((value) => (value?.kind === 'parts' ? [value] : []));
+}

@@ -1,0 +1,46 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import type { EtcdLayout } from './etcd-layout.ts';
+import type { EtcdLink } from './etcd-link.ts';
+import type { Integer } from './etcd-messages.ts';
+
+/** The age of the states that are dropped, as Kubernetes' API server does: others on the cluster may read older ones. */
+const keptMs = 5 * 60_000;
+
+export interface ClusterCompactionParts {
+  readonly link: EtcdLink;
+  readonly layout: EtcdLayout;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Drops old states of keys: etcd keeps each of them until a client compacts, and refuses all writes once its quota is
+ * used up. The store itself reads only present keys.
+ */
+export class ClusterCompaction {
+  readonly #parts: ClusterCompactionParts;
+  #mark: { readonly revision: Integer; readonly atMs: number } | undefined;
+
+  constructor(parts: ClusterCompactionParts) {
+    this.#parts = parts;
+  }
+
+  /** Called from time to time. Never rejects. */
+  async run(): Promise<void> {
+    const { link, layout, clock, logger } = this.#parts;
+    const mark = this.#mark;
+    const nowMs = clock.monotonicMs();
+    if (mark && nowMs - mark.atMs < keptMs) return;
+    try {
+      const connection = await link.get();
+      const { header } = await connection.call('KV/Range', { key: layout.head, keys_only: true, serializable: true });
+      this.#mark = { revision: header.revision, atMs: nowMs };
+      if (mark) await connection.call('KV/Compact', { revision: mark.revision });
+    } catch (err) {
+      // Others, or the cluster by itself, may have compacted further.
+      if (err instanceof Error && err.message.includes('has been compacted')) return;
+      logger.warn({ err, database: link.name }, 'old states of keys in etcd were not compacted; trying again');
+    }
+  }
+}

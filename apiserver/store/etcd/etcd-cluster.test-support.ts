@@ -1,0 +1,301 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { PeerProxy } from './peer-proxy.test-support.ts';
+
+const run = promisify(execFile);
+
+/**
+ * Below the ephemeral ports of systems, so that no connection gets one by chance. Each worker of mocha has its own, so
+ * that no member is started at the port of one that another worker has just stopped.
+ */
+const portsOfWorker = 400;
+const ports = {
+  first: 31_000 + (Number(process.env['MOCHA_WORKER_ID'] ?? 3) % 4) * portsOfWorker,
+  count: portsOfWorker,
+};
+
+export interface EtcdClusterOptions {
+  /** Default 3. */
+  readonly size?: number;
+  /** True: members reach each other through proxies. Default false. */
+  readonly proxied?: boolean;
+  /** Further arguments of each member. */
+  readonly args?: readonly string[];
+  /** `https` with certificates in {@link args}. Default `http`. */
+  readonly scheme?: 'http' | 'https';
+  /** Arguments of every etcdctl. */
+  readonly ctlArgs?: readonly string[];
+}
+
+export interface EtcdMember {
+  readonly name: string;
+  /** `host:port` for clients. */
+  readonly endpoint: string;
+  readonly peerPort: number;
+  readonly proxy: PeerProxy | undefined;
+  process: ChildProcess | undefined;
+}
+
+/** A cluster of the system's etcd, whose data are in a folder for temporary files. */
+export class EtcdCluster {
+  readonly #options: EtcdClusterOptions;
+  readonly #folder: string;
+  #members: readonly EtcdMember[] = [];
+  #generation = 0;
+
+  private constructor(options: EtcdClusterOptions, folder: string) {
+    this.#options = options;
+    this.#folder = folder;
+  }
+
+  static async start(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
+    // Another process may take a port that was free a moment ago.
+    return EtcdCluster.#start(options).catch(() => EtcdCluster.#start(options));
+  }
+
+  static async #start(options: EtcdClusterOptions): Promise<EtcdCluster> {
+    const cluster = new EtcdCluster(options, await mkdtemp(join(tmpdir(), 'homeostat-etcd-')));
+    try {
+      const size = options.size ?? 3;
+      for (let at = 0; at < size; at += 1) cluster.#members = [...cluster.#members, await cluster.#member(`m${at}`)];
+      for (const member of cluster.#members) cluster.start(member, ['--initial-cluster', cluster.#peers()]);
+      await cluster.ready();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  get members(): readonly EtcdMember[] {
+    return this.#members;
+  }
+
+  /** The URL of a database, with all members or with these. */
+  url(prefix: string, members: readonly EtcdMember[] = this.#members): string {
+    return `etcd://${members.map(({ endpoint }) => endpoint).join(',')}${prefix}`;
+  }
+
+  /** Starts a member, again if it has ended. */
+  start(member: EtcdMember, args: readonly string[] = []): void {
+    const { scheme = 'http', args: own = [] } = this.#options;
+    const client = `${scheme}://${member.endpoint}`;
+    const all = [
+      `--name=${member.name}`,
+      `--data-dir=${this.#dataOf(member)}`,
+      `--listen-client-urls=${client}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=http://127.0.0.1:${member.peerPort}`,
+      `--initial-advertise-peer-urls=${peerUrlOf(member)}`,
+      ...args,
+      ...own,
+    ];
+    member.process = spawn('etcd', all, { stdio: 'ignore' });
+  }
+
+  /** Resolves when the members, or these, serve requests. */
+  async ready(members: readonly EtcdMember[] = this.#members): Promise<void> {
+    for (const member of members) {
+      await poll(async () => {
+        if (member.process?.exitCode !== null) throw new Error(`etcd ${member.name} ended`);
+        const probe = ['get', 'probe', '--command-timeout=2s'];
+        return this.ctl(probe, [member]).then(
+          () => true,
+          () => false,
+        );
+      });
+    }
+  }
+
+  /** Runs etcdctl; resolves with its output. */
+  async ctl(args: readonly string[], members: readonly EtcdMember[] = this.#members): Promise<string> {
+    const { scheme = 'http', ctlArgs = [] } = this.#options;
+    const endpoints = members.map(({ endpoint }) => `${scheme}://${endpoint}`).join(',');
+    const env = { PATH: process.env['PATH'], ETCDCTL_API: '3' };
+    // Some commands of etcdctl wait without an end for a member that does not respond.
+    const { stdout } = await run('etcdctl', [`--endpoints=${endpoints}`, ...ctlArgs, ...args], {
+      env,
+      timeout: 30_000,
+    });
+    return stdout;
+  }
+
+  async leader(): Promise<EtcdMember> {
+    return poll(async () => {
+      for (const member of this.#members) {
+        const text = await this.ctl(['endpoint', 'status', '--write-out=json'], [member]).catch(() => '[]');
+        // The format of etcdctl.
+        const [found] = JSON.parse(text) as { Status: { leader: number; header: { member_id: number } } }[];
+        if (found && found.Status.leader === found.Status.header.member_id) return member;
+      }
+      return undefined;
+    });
+  }
+
+  /** Cuts a member off from the others, until {@link heal}. Clients still reach it. */
+  async isolate(...isolated: readonly EtcdMember[]): Promise<void> {
+    const ids = await this.#ids();
+    for (const member of this.#members) {
+      const { proxy } = member;
+      if (!proxy) throw new TypeError('the members have no proxies');
+      const others = this.#members.filter((other) => isolated.includes(other) !== isolated.includes(member));
+      const cut = new Set(others.map(({ name }) => ids.get(name)));
+      proxy.isCut = (from) => from === undefined || cut.has(from);
+      proxy.cut();
+    }
+  }
+
+  /** Ends partitions and delays. */
+  heal(): void {
+    this.slowDown(() => 0);
+    for (const { proxy } of this.#members) if (proxy) proxy.isCut = () => false;
+  }
+
+  slowDown(delayMs: () => number): void {
+    for (const { proxy } of this.#members) if (proxy) proxy.delayMs = delayMs;
+  }
+
+  /** SIGKILL; resolves when the process has ended. */
+  async kill(member: EtcdMember): Promise<void> {
+    const child = member.process;
+    member.process = undefined;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** Replaces a member, and its data, by a new one, which has another address. */
+  async replace(member: EtcdMember): Promise<EtcdMember> {
+    const id = (await this.#ids()).get(member.name) ?? '';
+    const others = this.#members.filter((each) => each !== member);
+    await this.kill(member);
+    // Refused as "unhealthy" until the others have been connected for five seconds.
+    await this.#reconfigure(['member', 'remove', id], others);
+    await member.proxy?.close();
+    this.#generation += 1;
+    const next = await this.#member(`${member.name}-${this.#generation}`);
+    await this.#reconfigure(['member', 'add', next.name, `--peer-urls=${peerUrlOf(next)}`], others);
+    this.#members = [...others, next];
+    this.start(next, ['--initial-cluster', this.#peers(), '--initial-cluster-state', 'existing']);
+    await this.ready([next]);
+    return next;
+  }
+
+  /** Saves a snapshot; returns its file. */
+  async snapshot(): Promise<string> {
+    this.#generation += 1;
+    const file = join(this.#folder, `snapshot-${this.#generation}.db`);
+    await this.ctl(['snapshot', 'save', file], [await this.leader()]);
+    return file;
+  }
+
+  /** Starts all members again, at the same addresses, with the data of a snapshot. `token`: default that of the first start. */
+  async restore(file: string, token?: string): Promise<void> {
+    for (const member of this.#members) await this.kill(member);
+    for (const member of this.#members) {
+      await rm(this.#dataOf(member), { recursive: true });
+      const args = ['--name', member.name, '--data-dir', this.#dataOf(member), '--initial-cluster', this.#peers()];
+      const own = ['--initial-advertise-peer-urls', peerUrlOf(member)];
+      await this.ctl([
+        'snapshot',
+        'restore',
+        file,
+        ...args,
+        ...own,
+        ...(token ? ['--initial-cluster-token', token] : []),
+      ]);
+    }
+    for (const member of this.#members) this.start(member);
+    await this.ready();
+  }
+
+  async stop(): Promise<void> {
+    for (const member of this.#members) {
+      await this.kill(member);
+      await member.proxy?.close();
+    }
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Repeats a change of the members until the cluster accepts it. */
+  async #reconfigure(args: readonly string[], members: readonly EtcdMember[]): Promise<void> {
+    await poll(() =>
+      this.ctl(args, members).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
+  async #member(name: string): Promise<EtcdMember> {
+    const [client, peerPort] = [await freePort(), await freePort()];
+    const proxy = this.#options.proxied ? await PeerProxy.start(peerPort) : undefined;
+    return { name, endpoint: `127.0.0.1:${client}`, peerPort, proxy, process: undefined };
+  }
+
+  #peers(): string {
+    return this.#members.map((member) => `${member.name}=${peerUrlOf(member)}`).join(',');
+  }
+
+  #dataOf({ name }: EtcdMember): string {
+    return join(this.#folder, name);
+  }
+
+  /** The ids of members, in hexadecimal, by name. */
+  async #ids(): Promise<Map<string, string>> {
+    const lines = (await poll(() => this.ctl(['member', 'list']).catch(() => undefined))).trim().split('\n');
+    return new Map(lines.map((line) => line.split(', ')).map(([id = '', , name = '']) => [name, id]));
+  }
+}
+
+/** True when the programs are installed. */
+export async function hasEtcd(): Promise<boolean> {
+  try {
+    await Promise.all([run('etcd', ['--version']), run('etcdctl', ['version'])]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The message of tests that need etcd, without it. */
+export const missingEtcd = 'there is no etcd: install etcd-server and etcd-client of Debian, or etcd and etcdctl';
+
+function peerUrlOf({ proxy, peerPort }: EtcdMember): string {
+  return `http://127.0.0.1:${proxy?.port ?? peerPort}`;
+}
+
+/** Repeats until there is a result other than false or undefined, for half a minute. */
+async function poll<Result>(attempt: () => Promise<Result | undefined | false>): Promise<Result> {
+  const untilMs = performance.now() + 30_000;
+  for (;;) {
+    const result = await attempt();
+    if (result !== undefined && result !== false) return result;
+    if (performance.now() > untilMs) throw new Error('etcd does not become ready');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+let taken = randomInt(ports.count);
+
+async function freePort(): Promise<number> {
+  taken = (taken + 1) % ports.count;
+  const port = ports.first + taken;
+  const probe = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(probe, 'listening');
+  } catch {
+    return freePort();
+  }
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}

@@ -1,0 +1,193 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientDuplexStream,
+  type ClientUnaryCall,
+  connectivityState,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+
+import { EtcdError, fromCall, isLost } from './etcd-errors.ts';
+import { codecOf, type Methods, type Streams } from './etcd-messages.ts';
+import type { EtcdDatabase, EtcdTlsFiles, EtcdUser } from './etcd-url.ts';
+import { StoreError } from '../store-error.ts';
+
+/** A call that takes longer is lost: an election of a leader takes a second or two, a large transaction less. */
+const callTimeoutMs = 5_000;
+
+/** The calls of an attempt to connect: with several members, a silent one must not take all the time that users wait. */
+const openTimeoutMs = 1_500;
+
+const options = {
+  // An object has up to 1.5 MiB, a page several of them; the server limits requests, not responses.
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  // A store repeats what may be repeated by itself, and looks up the outcome of the rest.
+  'grpc.enable_retries': 0,
+  'grpc.use_local_subchannel_pool': 1,
+  // etcd ends connections that ask more often than every 5 s, or without a call.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 3_000,
+};
+
+const codecs = {
+  'KV/Range': codecOf('KV/Range'),
+  'KV/Txn': codecOf('KV/Txn'),
+  'KV/Compact': codecOf('KV/Compact'),
+  'Lease/LeaseGrant': codecOf('Lease/LeaseGrant'),
+  'Lease/LeaseRevoke': codecOf('Lease/LeaseRevoke'),
+  'Maintenance/Status': codecOf('Maintenance/Status'),
+  'Auth/Authenticate': codecOf('Auth/Authenticate'),
+  'Watch/Watch': codecOf('Watch/Watch'),
+  'Lease/LeaseKeepAlive': codecOf('Lease/LeaseKeepAlive'),
+};
+
+export interface EtcdAccess extends Pick<EtcdDatabase, 'tls' | 'user'> {
+  readonly clock: Clock;
+}
+
+/** A connection to one member. */
+export class EtcdConnection {
+  readonly endpoint: string;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #metadata = new Metadata();
+  #timeoutMs = openTimeoutMs;
+  #isLost = false;
+  readonly #running = new Set<ClientUnaryCall>();
+  #onIdle: (() => void) | undefined;
+  readonly #endListeners: (() => void)[] = [];
+
+  private constructor(endpoint: string, channel: ChannelCredentials, clock: Clock) {
+    this.endpoint = endpoint;
+    this.#clock = clock;
+    this.#client = new Client(endpoint, channel, options);
+    // A member that is cut off from the others then refuses at once, instead of letting requests wait.
+    this.#metadata.set('hasleader', 'true');
+  }
+
+  /** Connects and logs in. The first calls have a shorter timeout, until {@link ready}. */
+  static async open(endpoint: string, { tls, user, clock }: EtcdAccess): Promise<EtcdConnection> {
+    const connection = new EtcdConnection(endpoint, await channelCredentials(tls), clock);
+    try {
+      if (user) await connection.#logIn(user);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Called when the member is known to be usable. From now on the loss of the connection is reported when it happens. */
+  ready(): void {
+    this.#timeoutMs = callTimeoutMs;
+    // The library would connect again by itself, to a process that may have another history.
+    const channel = this.#client.getChannel();
+    if (channel.getConnectivityState(false) !== connectivityState.READY) return this.lose();
+    channel.watchConnectivityState(connectivityState.READY, Number.POSITIVE_INFINITY, () => this.lose());
+  }
+
+  call<Method extends keyof Methods>(method: Method, request: Methods[Method][0]): Promise<Methods[Method][1]> {
+    const { path, encode, decode } = codecs[method] as unknown as ReturnType<typeof codecOf<Method>>;
+    if (this.#isLost) return Promise.reject(new EtcdError(status.UNAVAILABLE, 'the connection was lost'));
+    const callOptions = { deadline: this.#clock.now() + this.#timeoutMs };
+    return new Promise<Methods[Method][1]>((resolve, reject) => {
+      const finish = (error: ServiceError | null, response: Methods[Method][1] | undefined): void => {
+        this.#ended(running);
+        if (error) reject(this.#failed(fromCall(error)));
+        else if (response === undefined) reject(new EtcdError(status.INTERNAL, 'the member sent no response'));
+        else resolve(response);
+      };
+      const running = this.#client.makeUnaryRequest(path, encode, decode, request, this.#metadata, callOptions, finish);
+      this.#running.add(running);
+    });
+  }
+
+  /** A stream in both directions, which the caller cancels and whose errors it handles. `timeoutMs`: default none. */
+  stream<Method extends keyof Streams>(
+    method: Method,
+    timeoutMs: number = Number.POSITIVE_INFINITY,
+  ): ClientDuplexStream<Streams[Method][0], Streams[Method][1]> {
+    const { path, encode, decode } = codecs[method] as unknown as ReturnType<typeof codecOf<Method>>;
+    const deadline = this.#clock.now() + timeoutMs;
+    return this.#client.makeBidiStreamRequest(path, encode, decode, this.#metadata, { deadline });
+  }
+
+  onEnd(listen: () => void): void {
+    this.#endListeners.push(listen);
+  }
+
+  async end(): Promise<void> {
+    if (this.#running.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.#isLost = true;
+    for (const call of this.#running) call.cancel();
+    this.#client.close();
+  }
+
+  async #logIn({ name, password }: EtcdUser): Promise<void> {
+    try {
+      const { token } = await this.call('Auth/Authenticate', { name, password });
+      this.#metadata.set('token', token);
+    } catch (error) {
+      // A cluster without authentication lets everyone do everything.
+      if (!(error instanceof EtcdError) || !error.message.includes('authentication is not enabled')) throw error;
+    }
+  }
+
+  #ended(call: ClientUnaryCall): void {
+    this.#running.delete(call);
+    if (this.#running.size === 0) this.#onIdle?.();
+  }
+
+  #failed(error: EtcdError): EtcdError {
+    if (isLost(error)) this.lose();
+    return error;
+  }
+
+  /** Reports the end to those who listen; called for each call that is lost. */
+  lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    for (const listen of this.#endListeners) listen();
+  }
+}
+
+async function channelCredentials(tls: EtcdTlsFiles | undefined): Promise<ChannelCredentials> {
+  if (!tls) return credentials.createInsecure();
+  const [ca, key, cert] = await Promise.all([
+    pem('ca', tls.ca),
+    pem('key', tls.client?.key),
+    pem('cert', tls.client?.cert),
+  ]);
+  try {
+    return credentials.createSsl(ca, key, cert);
+  } catch (cause) {
+    throw new StoreError('refused', 'the files of ca, cert and key in the URL are not PEM files that belong together', {
+      cause,
+    });
+  }
+}
+
+async function pem(parameter: string, file: string | undefined): Promise<Buffer | null> {
+  if (file === undefined) return null;
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    const { message } = cause instanceof Error ? cause : new Error(String(cause));
+    throw new StoreError('refused', `the file of ${parameter} in the URL cannot be read: ${message}`, { cause });
+  }
+}

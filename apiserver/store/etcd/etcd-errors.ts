@@ -1,0 +1,96 @@
+import { type ServiceError, status } from '@grpc/grpc-js';
+
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+/** A failed call. */
+export class EtcdError extends Error {
+  override readonly name = 'EtcdError';
+  /** gRPC's status. */
+  readonly status: status;
+
+  constructor(code: status, message: string) {
+    super(message);
+    this.status = code;
+  }
+}
+
+/** Statuses after which a request may have been executed, or may still be. */
+const lost: ReadonlySet<status> = new Set([
+  status.CANCELLED,
+  status.UNKNOWN,
+  status.DEADLINE_EXCEEDED,
+  status.ABORTED,
+  status.INTERNAL,
+  status.UNAVAILABLE,
+]);
+
+const codes: Partial<Record<status, StoreErrorCode>> = {
+  [status.PERMISSION_DENIED]: 'readOnly',
+  [status.RESOURCE_EXHAUSTED]: 'io',
+};
+
+/** True when it is not known whether the request was executed, and another connection may do better. */
+export function isLost(error: unknown): boolean {
+  return error instanceof EtcdError && lost.has(error.status);
+}
+
+/** True when the token is no longer valid, or was made before the users were changed: nothing was executed. */
+export function isExpiredToken(error: unknown): boolean {
+  if (!(error instanceof EtcdError)) return false;
+  return error.status === status.UNAUTHENTICATED || error.message.includes('revision of auth store is old');
+}
+
+/** True when the requested revision is compacted. */
+export function isCompacted(error: unknown): boolean {
+  return error instanceof EtcdError && error.status === status.OUT_OF_RANGE;
+}
+
+/** The store's error for any failure; its message starts with `doing`, and has no password and no data. */
+export function storeErrorFrom(error: unknown, doing: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  return new StoreError(codeOf(error), `${doing}: ${message}${cureOf(message)}`, { cause: error });
+}
+
+/** The library's error, with the reason alone of a connection that failed. */
+export function fromCall({ code, details }: ServiceError): EtcdError {
+  const reason = /^No connection established\. Last error: (.*?)\s*(\(\d{4}-[^)]*\))?\. Resolution note: /s.exec(
+    details,
+  )?.[1];
+  return new EtcdError(code, reason ?? details);
+}
+
+function codeOf(error: unknown): StoreErrorCode {
+  if (!(error instanceof EtcdError)) return 'refused';
+  if (error.message.includes('database space exceeded')) return 'full';
+  if (badCertificate.test(error.message) || unknownAuthority.test(error.message)) return 'refused';
+  return lost.has(error.status) || isExpiredToken(error) ? 'io' : (codes[error.status] ?? 'refused');
+}
+
+const unknownAuthority = /self.signed certificate|unable to (verify|get)/i;
+const badCertificate = /bad certificate|certificate required/i;
+
+const cures: readonly (readonly [part: RegExp, cure: string])[] = [
+  [/user name is empty/, ': the cluster wants a user; set ETCDCTL_USER and ETCDCTL_PASSWORD'],
+  [/authentication failed, invalid user/, ': check ETCDCTL_USER and ETCDCTL_PASSWORD'],
+  [
+    /permission denied/,
+    ': the user needs read and write permission for all keys below the prefix (etcdctl role grant-permission <role> --prefix=true readwrite <prefix>/)',
+  ],
+  [/database space exceeded/, ': compact and defragment the members, then run etcdctl alarm disarm'],
+  [/no leader|request timed out/, ': a majority of the members must run and reach each other'],
+  [
+    /wrong version number|packet length too long|before secure TLS/i,
+    ': the member does not use TLS; leave ca, cert, key and tls out of the URL',
+  ],
+  [unknownAuthority, ": the member's certificate is from an authority that is not known; name its file with ?ca="],
+  [badCertificate, ': the cluster wants a client certificate; name it with ?cert=…&key=…'],
+  [
+    /ECONNRESET|hang up|[Cc]onnection dropped|^Failed to connect$/,
+    ': if the member uses TLS, name its authority with ?ca=',
+  ],
+];
+
+function cureOf(message: string): string {
+  return cures.find(([part]) => part.test(message))?.[1] ?? '';
+}

@@ -1,0 +1,166 @@
+import type { EtcdConnection } from './etcd-connection.ts';
+import { EtcdError } from './etcd-errors.ts';
+import { EtcdLayout } from './etcd-layout.ts';
+import type { TxnResponse } from './etcd-messages.ts';
+import { formatHead, type Head, parseHead, schemaVersion } from './head.ts';
+import { commitOf } from './stored-value.ts';
+import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
+import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
+import { StoreError, storeErrorCodeOf } from '../store-error.ts';
+
+/** The oldest version that the tests run on. */
+const oldest = [3, 4] as const;
+
+/** The gap above revisions that a client may have seen, so that none of them identifies a new state. */
+const revisionGap = 1_000_000;
+
+export interface EtcdHistoryParts {
+  readonly layout: EtcdLayout;
+  /** The database's name in messages. */
+  readonly name: string;
+  readonly uuid: () => string;
+}
+
+/** Compares the history of a cluster with the known one, at each new connection. */
+export class EtcdHistory {
+  readonly known: KnownHistory;
+  readonly #parts: EtcdHistoryParts;
+  #first: Head | undefined;
+
+  constructor(parts: EtcdHistoryParts) {
+    this.#parts = parts;
+    this.known = new KnownHistory(parts.name);
+  }
+
+  /** The head at the first connection. */
+  get opened(): Head {
+    if (!this.#first) throw new StoreError('closed', 'the store is not open');
+    return this.#first;
+  }
+
+  /**
+   * Checks the version of a member and the history that it has. The first time it creates the database if there is
+   * none, and starts a new epoch if a backup was restored.
+   */
+  async check(connection: EtcdConnection): Promise<void> {
+    const { version } = await connection.call('Maintenance/Status', {});
+    checkVersion(version);
+    for (;;) {
+      const head = await this.#look(connection);
+      if (head === 'changed') continue;
+      this.#first ??= head;
+      return;
+    }
+  }
+
+  async #look(connection: EtcdConnection): Promise<Head | 'changed'> {
+    const { layout, name } = this.#parts;
+    const last = this.known.last;
+    const response = await connection.call('KV/Txn', {
+      success: [get(layout.head), get(layout.log(last.revision)), { request_range: { ...layout.all, limit: 1 } }],
+    });
+    const found = foundIn(response.responses);
+    const bytes = found.get(layout.head.toString());
+    const cluster = response.header.cluster_id.toString();
+    if (bytes === undefined) return this.#create(connection, cluster, found);
+    const head = parseHead(bytes, name);
+    if (this.#first) {
+      const record = found.get(layout.log(last.revision).toString());
+      await this.#compare(connection, head, { last, record });
+      return head;
+    }
+    if (head.cluster !== cluster) return this.#startEpoch(connection, head, { cluster, seen: head.revision });
+    this.known.start(head);
+    return head;
+  }
+
+  async #create(connection: EtcdConnection, cluster: string, found: ReadonlyMap<string, Buffer>): Promise<'changed'> {
+    const { layout, name, uuid } = this.#parts;
+    if (this.#first) throw new StoreError('diverged', `${name} was emptied: restart the server`);
+    const [other] = found.keys();
+    if (other !== undefined) {
+      const message = `${name} has keys of another program, such as ${JSON.stringify(other)}: use another prefix`;
+      throw new StoreError('corrupt', message);
+    }
+    await this.#refuseNested(connection);
+    const fields = { schema: schemaVersion, cluster, epoch: uuid(), revision: 0, compactRevision: 0, commit: uuid() };
+    await connection.call('KV/Txn', {
+      compare: [isAbsent(layout.all)],
+      success: [put(layout.head, formatHead(fields).bytes)],
+    });
+    return 'changed';
+  }
+
+  /** A database must not be inside of another one, whose keys are all below its prefix. */
+  async #refuseNested(connection: EtcdConnection): Promise<void> {
+    const names = this.#parts.layout.prefix.split('/').slice(1, -1);
+    for (const at of names.keys()) {
+      const outer = new EtcdLayout(`/${names.slice(0, at + 1).join('/')}`);
+      const found = await readable(connection.call('KV/Txn', { success: [get(outer.head)] }));
+      const head = found && foundIn(found.responses).get(outer.head.toString());
+      if (head !== undefined && isHead(head)) {
+        const message = `${this.#parts.name} is inside of the database with the prefix ${outer.prefix}: use another prefix`;
+        throw new StoreError('corrupt', message);
+      }
+    }
+  }
+
+  /** `last`: what was known when the head and the record of that revision were read. */
+  async #compare(
+    connection: EtcdConnection,
+    head: Head,
+    { last, record }: { readonly last: KnownRevision; readonly record: Buffer | undefined },
+  ): Promise<void> {
+    try {
+      this.known.check({ ...head, batch: record && commitOf(record) }, last);
+    } catch (error) {
+      // Watchers that have seen the lost history must not take the next revisions for its continuation.
+      const isMarked = head.epoch !== last.epoch;
+      if (!isMarked) {
+        const seen = Math.max(head.revision, last.revision);
+        await this.#startEpoch(connection, head, { cluster: head.cluster, seen });
+      }
+      throw error;
+    }
+  }
+
+  async #startEpoch(
+    connection: EtcdConnection,
+    head: Head,
+    { cluster, seen }: { readonly cluster: string; readonly seen: number },
+  ): Promise<'changed'> {
+    const { layout, uuid } = this.#parts;
+    const revision = seen + revisionGap;
+    const next = formatHead({ ...head, cluster, epoch: uuid(), revision, compactRevision: revision, commit: uuid() });
+    await connection.call('KV/Txn', {
+      compare: [isEqual(layout.head, head.bytes)],
+      success: [put(layout.head, next.bytes)],
+    });
+    return 'changed';
+  }
+}
+
+function checkVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return;
+  throw new StoreError('refused', `etcd ${version} is too old: ${oldest.join('.')} or newer is needed`);
+}
+
+/** Undefined when the user may not read the keys. */
+async function readable(response: Promise<TxnResponse>): Promise<TxnResponse | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof EtcdError && error.message.includes('permission denied')) return undefined;
+    throw error;
+  }
+}
+
+function isHead(bytes: Buffer): boolean {
+  try {
+    parseHead(bytes, '');
+    return true;
+  } catch (error) {
+    return storeErrorCodeOf(error) === 'newer';
+  }
+}

@@ -1,0 +1,129 @@
+import type { ClaimRow } from '../server/batch-plan.ts';
+
+/**
+ * The keys of a store, all below its prefix:
+ *
+ * - `head`: the state of the history, see {@link Head}; every write replaces it
+ * - `object/<kind><key>`: an object, such as `object/3/registry/example.com/persons/ada`
+ * - `log/<revision>`: the changes of one transaction, under the revision of the last one
+ * - `claim/<kind>/<index>/<value>`: the key of the object that has a unique value
+ * - `indexes/<kind>`: the unique indexes of a kind, and their generation
+ * - `number/<name>`: the number of a kind or an index
+ * - `part/<id>/<n>`: pieces of values that are too large for one request
+ * - `garbage/<revision>`: the ids of parts that go when the log is compacted up to this revision
+ * - `store/<id>`: a running store; `exclusive`: the store that has the database alone. Both go when their lease ends.
+ */
+export class EtcdLayout {
+  readonly prefix: string;
+  readonly head: Buffer;
+  readonly exclusive: Buffer;
+  readonly all: KeyRange;
+  readonly objects: KeyRange;
+  readonly stores: KeyRange;
+  readonly numbers: KeyRange;
+  readonly allLogs: KeyRange;
+  readonly allGarbage: KeyRange;
+  readonly allParts: KeyRange;
+
+  constructor(prefix: string) {
+    this.prefix = prefix;
+    this.head = this.#key('head');
+    this.exclusive = this.#key('exclusive');
+    this.all = rangeOf(this.#key(''));
+    this.objects = rangeOf(this.#key('object/'));
+    this.stores = rangeOf(this.#key('store/'));
+    this.numbers = rangeOf(this.#key('number/'));
+    this.allLogs = rangeOf(this.#key('log/'));
+    this.allGarbage = rangeOf(this.#key('garbage/'));
+    this.allParts = rangeOf(this.#key('part/'));
+  }
+
+  object(kind: number, key: string): Buffer {
+    return this.#key(`object/${kind}${key}`);
+  }
+
+  objectsOf(kind: number): KeyRange {
+    return rangeOf(this.#key(`object/${kind}/`));
+  }
+
+  /** The kind and the key of an object. */
+  objectAt(key: Buffer): { readonly kind: number; readonly key: string } {
+    const rest = key.toString('utf8', this.objects.key.length);
+    const slash = rest.indexOf('/');
+    return { kind: Number(rest.slice(0, slash)), key: rest.slice(slash) };
+  }
+
+  log(revision: number): Buffer {
+    return this.#key(`log/${digits(revision)}`);
+  }
+
+  /** The records of transactions whose last revision is in a range, bounds included. */
+  logBetween(from: number, to: number): KeyRange {
+    return { key: this.log(from), range_end: this.log(to + 1) };
+  }
+
+  claim({ kind, index, value }: ClaimRow): Buffer {
+    return this.#key(`claim/${kind}/${index}/${value}`);
+  }
+
+  claimsOf(kind: number): KeyRange {
+    return rangeOf(this.#key(`claim/${kind}/`));
+  }
+
+  /** The index and the value of a claim of a kind. */
+  claimAt(kind: number, key: Buffer): { readonly index: number; readonly value: string } {
+    const rest = key.toString('utf8', this.claimsOf(kind).key.length);
+    const slash = rest.indexOf('/');
+    return { index: Number(rest.slice(0, slash)), value: rest.slice(slash + 1) };
+  }
+
+  indexes(kind: number): Buffer {
+    return this.#key(`indexes/${kind}`);
+  }
+
+  number(name: string): Buffer {
+    return this.#key(`number/${name}`);
+  }
+
+  part(id: string, position: number): Buffer {
+    return this.#key(`part/${id}/${String(position).padStart(4, '0')}`);
+  }
+
+  parts(id: string): KeyRange {
+    return rangeOf(this.#key(`part/${id}/`));
+  }
+
+  garbage(revision: number): Buffer {
+    return this.#key(`garbage/${digits(revision)}`);
+  }
+
+  garbageUpTo(revision: number): KeyRange {
+    return { key: this.garbage(0), range_end: this.garbage(revision + 1) };
+  }
+
+  store(id: string): Buffer {
+    return this.#key(`store/${id}`);
+  }
+
+  #key(rest: string): Buffer {
+    return Buffer.from(`${this.prefix}/${rest}`);
+  }
+}
+
+export interface KeyRange {
+  readonly key: Buffer;
+  /** The first key after the range. */
+  readonly range_end: Buffer;
+}
+
+/** All keys that start with a prefix, whose last byte is ASCII. */
+function rangeOf(prefix: Buffer): KeyRange {
+  const end = Buffer.from(prefix);
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+  return { key: prefix, range_end: end };
+}
+
+/** Text that sorts like the number, up to the largest safe integer. */
+function digits(revision: number): string {
+  return String(revision).padStart(16, '0');
+}

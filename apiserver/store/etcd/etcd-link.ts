@@ -1,0 +1,111 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import { EtcdConnection } from './etcd-connection.ts';
+import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
+import { type EtcdDatabase, nameOf } from './etcd-url.ts';
+import { ConnectionLink } from '../server/connection-link.ts';
+import type { StoreError, StoreErrorCode } from '../store-error.ts';
+
+/** Attempts at a request that may be executed several times. */
+const maxAttempts = 4;
+
+/** Errors of an open store that waiting does not change. */
+const lasting: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['diverged', 'newer', 'corrupt']);
+
+export interface EtcdLinkParts {
+  readonly database: EtcdDatabase;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called with each new connection, before it is used. An error with code `io` leads to the next member. */
+  readonly prepare: (connection: EtcdConnection) => Promise<void>;
+}
+
+/** A connection to any of the members; when it is lost, to the next one that works. */
+export class EtcdLink {
+  readonly name: string;
+  readonly #parts: EtcdLinkParts;
+  readonly #link: ConnectionLink<EtcdConnection>;
+  /** The position of the member to try first. */
+  #first = 0;
+
+  constructor(parts: EtcdLinkParts) {
+    const { database, clock, logger } = parts;
+    this.name = nameOf(database);
+    this.#parts = parts;
+    this.#link = new ConnectionLink(
+      { connect: () => this.#connect(), clock },
+      {
+        // At the start, only errors that a starting cluster causes as well.
+        mayPass: ({ code }, wasConnected) => (wasConnected ? !lasting.has(code) : code === 'io'),
+        onDown: (err) => logger.warn({ err, database: this.name }, 'the connection to etcd is lost; trying again'),
+        onUp: () => logger.info({ database: this.name }, 'connected to etcd again'),
+      },
+    );
+  }
+
+  async open(): Promise<EtcdConnection> {
+    return this.#link.open();
+  }
+
+  /** Connects without waiting. */
+  start(): void {
+    // The link keeps trying when the first attempts fail.
+    this.#link.get().catch(() => undefined);
+  }
+
+  get(): Promise<EtcdConnection> {
+    return this.#link.get();
+  }
+
+  discard(connection: EtcdConnection): void {
+    this.#link.discard(connection);
+  }
+
+  /** Repeats what may be executed several times while connections are lost. Rejects with StoreError. */
+  async repeat<Result>(attempt: (connection: EtcdConnection) => Promise<Result>): Promise<Result> {
+    for (let attempts = 1; ; attempts += 1) {
+      const connection = await this.#link.get();
+      try {
+        return await attempt(connection);
+      } catch (error) {
+        const isGone = isLost(error) || isExpiredToken(error);
+        if (isGone) this.#link.discard(connection);
+        if (!isGone || attempts === maxAttempts) throw storeErrorFrom(error, this.name);
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  async #connect(): Promise<EtcdConnection> {
+    const { endpoints } = this.#parts.database;
+    let failure: StoreError | undefined;
+    for (let tried = 0; tried < endpoints.length; tried += 1) {
+      const endpoint = endpoints[this.#first] ?? '';
+      // The next attempt, also after a loss of this connection, starts with the next member.
+      this.#first = (this.#first + 1) % endpoints.length;
+      try {
+        return await this.#connectTo(endpoint);
+      } catch (error) {
+        failure = storeErrorFrom(error, `cannot use ${this.name} at ${endpoint}`);
+        if (failure.code !== 'io') throw failure;
+      }
+    }
+    throw failure ?? new TypeError('no endpoints');
+  }
+
+  async #connectTo(endpoint: string): Promise<EtcdConnection> {
+    const { database, clock, prepare } = this.#parts;
+    const connection = await EtcdConnection.open(endpoint, { ...database, clock });
+    try {
+      await prepare(connection);
+      connection.ready();
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+}

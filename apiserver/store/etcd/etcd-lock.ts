@@ -1,0 +1,124 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import type { EtcdConnection } from './etcd-connection.ts';
+import type { EtcdLayout } from './etcd-layout.ts';
+import type { EtcdLink } from './etcd-link.ts';
+import type { Compare, Integer } from './etcd-messages.ts';
+import { foundIn, get, isAbsent, isEqual } from './transactions.ts';
+import { PeriodicTask } from '../../base/periodic-task.ts';
+import { StoreError } from '../store-error.ts';
+
+/** The time after which a store that was killed no longer excludes others. */
+const ttlS = 10;
+const renewalMs = 3_000;
+
+export interface EtcdLockParts {
+  readonly layout: EtcdLayout;
+  readonly name: string;
+  /** The id of the store. */
+  readonly id: string;
+  readonly clock: Clock;
+  readonly isExclusive: boolean;
+}
+
+/**
+ * The place of a store among those that have the database open: a key that goes with its lease. A store that needs the
+ * database alone has the one key `exclusive`, which every write checks; it gets it only when there are no others.
+ */
+export class EtcdLock {
+  readonly #parts: EtcdLockParts;
+  readonly #lease: number;
+  #renewals: PeriodicTask | undefined;
+
+  constructor(parts: EtcdLockParts) {
+    this.#parts = parts;
+    this.#lease = leaseId(parts.id);
+  }
+
+  /** The condition of every write: no other store has the database alone. */
+  get condition(): Compare {
+    const { layout, id, isExclusive } = this.#parts;
+    return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
+  }
+
+  /** `found`: the value of the key `exclusive` after the condition has failed. Throws StoreError `locked`. */
+  check(found: Buffer | undefined): void {
+    const { name, id, isExclusive } = this.#parts;
+    if (isExclusive ? found?.toString() === id : found === undefined) return;
+    throw new StoreError('locked', `${name} is in use by another process that needs it exclusively`);
+  }
+
+  /** Takes the place, unless this store has it already. */
+  async take(connection: EtcdConnection): Promise<void> {
+    const { layout, name, id, isExclusive } = this.#parts;
+    const { error } = await connection.call('Lease/LeaseGrant', { TTL: ttlS, ID: this.#lease }).catch(isKnownLease);
+    if (error !== '') throw new StoreError('io', `${name} grants no lease: ${error}`);
+    const key = isExclusive ? layout.exclusive : layout.store(id);
+    const place = { request_put: { key, value: Buffer.from(id), lease: this.#lease } };
+    const compare = isExclusive ? [isAbsent(layout.exclusive), isAbsent(layout.stores)] : [isAbsent(layout.exclusive)];
+    const stores = { request_range: { ...layout.stores, keys_only: true, limit: 100 } };
+    const failure = [get(layout.exclusive), stores];
+    const { succeeded, responses } = await connection.call('KV/Txn', { compare, success: [place], failure });
+    if (succeeded) return;
+    const found = foundIn(responses);
+    const exclusive = found.get(layout.exclusive.toString());
+    if (exclusive !== undefined) return this.check(exclusive);
+    throw new StoreError(
+      'locked',
+      `${name} is in use by ${found.size} process${found.size === 1 ? '' : 'es'}; all of them must close it (a killed one counts for ${ttlS} s)`,
+    );
+  }
+
+  /** Keeps the place from now on. */
+  keep(link: EtcdLink): void {
+    const { clock } = this.#parts;
+    this.#renewals = new PeriodicTask({
+      clock,
+      intervalMs: renewalMs,
+      // A failure does no harm: even without its place, a store's writes are refused while another store has the database alone.
+      run: () =>
+        link
+          .get()
+          .then((connection) => this.#renew(connection))
+          .catch(() => undefined),
+    });
+    this.#renewals.start();
+  }
+
+  /** Gives up the place. */
+  async release(link: EtcdLink): Promise<void> {
+    if (!this.#renewals) return;
+    await this.#renewals.stop();
+    // The lease ends by itself when the cluster does not respond.
+    await link.repeat((connection) => connection.call('Lease/LeaseRevoke', { ID: this.#lease })).catch(() => undefined);
+  }
+
+  async #renew(connection: EtcdConnection): Promise<void> {
+    const remaining = await renew(connection, this.#lease);
+    if (remaining <= 0) await this.take(connection);
+  }
+}
+
+/** Resolves with the lease's remaining time; 0 when it has ended. */
+function renew(connection: EtcdConnection, id: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const stream = connection.stream('Lease/LeaseKeepAlive', renewalMs);
+    stream.once('data', ({ TTL }: { readonly TTL: Integer }) => {
+      resolve(Number(TTL.toString()));
+      stream.cancel();
+    });
+    stream.on('error', reject);
+    stream.on('end', () => reject(new StoreError('io', 'the member ended the renewal of a lease')));
+    stream.write({ ID: id });
+  });
+}
+
+/** 52 bits of the store's id: a number that no other store has. */
+function leaseId(id: string): number {
+  return Number.parseInt(id.replaceAll('-', '').slice(0, 13), 16) || 1;
+}
+
+function isKnownLease(error: unknown): { readonly error: string } {
+  if (error instanceof Error && error.message.includes('lease already exists')) return { error: '' };
+  throw error;
+}

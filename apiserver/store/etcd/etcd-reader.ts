@@ -1,0 +1,270 @@
+import { parseIndexes } from './batch-write.ts';
+import type { EtcdConnection } from './etcd-connection.ts';
+import { isCompacted } from './etcd-errors.ts';
+import type { EtcdHistory } from './etcd-history.ts';
+import type { EtcdLayout, KeyRange } from './etcd-layout.ts';
+import type { EtcdLink } from './etcd-link.ts';
+import type { Integer, KeyValue, RangeResponse } from './etcd-messages.ts';
+import { type Head, parseHead } from './head.ts';
+import {
+  type LoggedChange,
+  type LogRecord,
+  parseObject,
+  parseRecord,
+  type StoredBytes,
+  type StoredObject,
+} from './stored-value.ts';
+import { foundIn, get } from './transactions.ts';
+import { type RowPage, type PageLimits, pageLimits } from '../server/pages.ts';
+import { SharedRead } from '../shared-read.ts';
+import {
+  type Change,
+  CompactedError,
+  type Row,
+  type StoredClaim,
+  type StoredClaims,
+  type StoredIndexes,
+} from '../store.ts';
+import { StoreError } from '../store-error.ts';
+
+/** Claims of one response. */
+const claimsAtOnce = 5_000;
+
+/** The bounds of the number of keys in one response, which follows from the size of the last values. */
+const keysAtOnce = { first: 64, min: 4, max: 4_000 } as const;
+
+export interface EtcdReaderParts {
+  readonly link: EtcdLink;
+  readonly layout: EtcdLayout;
+  readonly history: EtcdHistory;
+}
+
+/** Reads, which all ask the cluster for its latest state, or continue at the revision of such a read. */
+export class EtcdReader {
+  readonly #link: EtcdLink;
+  readonly #layout: EtcdLayout;
+  readonly #history: EtcdHistory;
+  readonly #head = new SharedRead(() => this.#readHead());
+  #rowsAtOnce: number = keysAtOnce.first;
+  #recordsAtOnce: number = keysAtOnce.first;
+
+  constructor({ link, layout, history }: EtcdReaderParts) {
+    this.#link = link;
+    this.#layout = layout;
+    this.#history = history;
+  }
+
+  async currentRevision(): Promise<number> {
+    return (await this.#head.get()).revision;
+  }
+
+  /** Rejects with StoreError `newer` for the layout of a newer program. */
+  async checkSchema(): Promise<void> {
+    await this.#head.get();
+  }
+
+  /** The kinds that have objects, in the order of their keys: a key belongs to one kind. */
+  async kinds(): Promise<number[]> {
+    const { objects } = this.#layout;
+    const kinds: { readonly kind: number; readonly key: string }[] = [];
+    for (let key = objects.key; ;) {
+      const { kvs } = await this.#range({ key, range_end: objects.range_end, limit: 1, keys_only: true });
+      if (!kvs[0]) break;
+      const found = this.#layout.objectAt(kvs[0].key);
+      kinds.push(found);
+      key = this.#layout.objectsOf(found.kind).range_end;
+    }
+    return kinds.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ kind }) => kind);
+  }
+
+  async scan(kind: number, after: string): Promise<RowPage<Row>> {
+    const { range_end } = this.#layout.objectsOf(kind);
+    const key = after === '' ? this.#layout.objectsOf(kind).key : next(this.#layout.object(kind, after));
+    const { kvs, more } = await this.#range({ key, range_end, limit: this.#rowsAtOnce });
+    this.#rowsAtOnce = keysFor(kvs);
+    const rows = kvs.map((kv) => ({ kv, stored: parseObject(kv.value) }));
+    const page = pageFrom(rows, ({ stored }) => sizeOf(stored.bytes));
+    const items = (await Promise.all(page.map((row) => this.#rowOf(row)))).filter((row) => row !== undefined);
+    const isLast = !more && page.length === rows.length;
+    // Without a row, all were deleted meanwhile.
+    return items.length > 0 || isLast ? { items, isLast } : this.scan(kind, this.#keyOf(page.at(-1)?.kv));
+  }
+
+  /** Returns a complete prefix. Rejects with CompactedError. */
+  async changes(after: number, { maxRows }: PageLimits): Promise<RowPage<Change>> {
+    const { records, more } = await this.#records(after);
+    const logged = records.flatMap(({ changes }) => changes.filter(({ revision }) => revision > after));
+    const page = pageFrom(logged.slice(0, maxRows), ({ bytes, previous }) => sizeOf(bytes) + sizeOf(previous?.bytes));
+    const items = await Promise.all(page.map((change) => this.#changeOf(change)));
+    return { items, isLast: !more && page.length === logged.length };
+  }
+
+  /** True when objects of a kind have changed after a revision, or when that is no longer known. */
+  async hasChanged(kind: number, after: number, head: Head): Promise<boolean> {
+    if (after < head.compactRevision) return true;
+    for (let from = after; from < head.revision;) {
+      const { records, more } = await this.#records(from);
+      const changes = records.flatMap((record) => record.changes);
+      if (changes.some((change) => change.revision > after && change.kind === kind)) return true;
+      if (!more) return false;
+      from = changes.at(-1)?.revision ?? head.revision;
+    }
+    return false;
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    const { numbers } = this.#layout;
+    const { kvs } = await this.#range({ ...numbers, keys_only: true });
+    return kvs.map(({ key }) => key.toString('utf8', numbers.key.length)).filter((name) => name.startsWith(prefix));
+  }
+
+  async storedClaims(kind: number): Promise<readonly StoredClaim[]> {
+    return (await this.claims(kind)).claims;
+  }
+
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    const { kvs } = await this.#range({ key: this.#layout.indexes(kind) });
+    return parseIndexes(kvs[0]?.value);
+  }
+
+  async claims(kind: number): Promise<StoredClaims> {
+    for (;;) {
+      try {
+        return await this.#claims(kind);
+      } catch (error) {
+        // The revision of the first page is no longer there: all pages are read again.
+        if (!isCompacted(error) && !isCompacted(error instanceof Error ? error.cause : undefined)) throw error;
+      }
+    }
+  }
+
+  /** All pages at the revision of the first one. */
+  async #claims(kind: number): Promise<StoredClaims> {
+    const { layout, first } = { layout: this.#layout, first: { ...this.#layout.claimsOf(kind), limit: claimsAtOnce } };
+    const { header, responses } = await this.#link.repeat((connection) =>
+      connection.call('KV/Txn', {
+        success: [get(layout.head), get(layout.indexes(kind)), { request_range: first }],
+      }),
+    );
+    const values = foundIn(responses);
+    const { revision } = this.#headIn(values);
+    const { generation, indexes } = parseIndexes(values.get(layout.indexes(kind).toString()));
+    const claims: StoredClaim[] = [];
+    for (let page = responses[2]?.response_range; page; page = await this.#pageAfter(page, first, header.revision)) {
+      for (const { key, value } of page.kvs) claims.push({ ...layout.claimAt(kind, key), key: value.toString() });
+    }
+    return { revision, generation, indexes, claims };
+  }
+
+  async #pageAfter(
+    page: RangeResponse,
+    range: KeyRange & { readonly limit: number },
+    revision: Integer,
+  ): Promise<RangeResponse | undefined> {
+    const last = page.kvs.at(-1);
+    if (!page.more || !last) return undefined;
+    return this.#range({ ...range, key: next(last.key), revision });
+  }
+
+  #range(request: Parameters<typeof rangeWith>[1]): Promise<RangeResponse> {
+    return this.#link.repeat((connection) => rangeWith(connection, request));
+  }
+
+  async #readHead(): Promise<Head> {
+    const { kvs } = await this.#range({ key: this.#layout.head });
+    return this.#headIn(new Map(kvs.map(({ key, value }) => [key.toString(), value])));
+  }
+
+  #headIn(values: ReadonlyMap<string, Buffer>): Head {
+    const head = values.get(this.#layout.head.toString());
+    if (head === undefined) throw new StoreError('diverged', `${this.#link.name} was emptied: restart the server`);
+    return parseHead(head, this.#link.name);
+  }
+
+  async #records(after: number): Promise<{ readonly records: readonly LogRecord[]; readonly more: boolean }> {
+    const layout = this.#layout;
+    const known = this.#history.known.last;
+    const range = { ...layout.logBetween(after + 1, Number.MAX_SAFE_INTEGER - 1), limit: this.#recordsAtOnce };
+    const { responses } = await this.#link.repeat((connection) =>
+      connection.call('KV/Txn', { success: [get(layout.head), { request_range: range }] }),
+    );
+    const head = this.#headIn(foundIn(responses.slice(0, 1)));
+    this.#history.known.check({ ...head, batch: known.batch }, known);
+    if (after < head.compactRevision) throw new CompactedError(head.compactRevision);
+    const { kvs = [], more = false } = responses[1]?.response_range ?? {};
+    this.#recordsAtOnce = keysFor(kvs);
+    const records = kvs.map(({ value }) => parseRecord(value));
+    const last = records.at(-1);
+    if (last) this.#history.known.learn(last.changes.at(-1)?.revision ?? 0, last.commit);
+    return { records, more };
+  }
+
+  #keyOf(kv: KeyValue | undefined): string {
+    return kv ? this.#layout.objectAt(kv.key).key : '';
+  }
+
+  /** Undefined when the object was deleted since it was listed. */
+  async #rowOf({ kv, stored }: { readonly kv: KeyValue; readonly stored: StoredObject }): Promise<Row | undefined> {
+    for (let found: StoredObject | undefined = stored; found;) {
+      const data = await this.#bytesOf(found.bytes);
+      if (data) return { key: this.#keyOf(kv), revision: found.revision, data };
+      // Overwritten meanwhile, and its former parts are compacted.
+      const [now] = (await this.#range({ key: kv.key })).kvs;
+      found = now && parseObject(now.value);
+    }
+    return undefined;
+  }
+
+  async #changeOf({ revision, op, key, kind, bytes, previous }: LoggedChange): Promise<Change> {
+    const before = previous && { revision: previous.revision, data: await this.#loggedBytes(previous.bytes) };
+    const data = bytes ? await this.#loggedBytes(bytes) : (before?.data ?? new Uint8Array());
+    return { revision, op, key, kind, data, ...(before && { previous: before }) };
+  }
+
+  async #loggedBytes(bytes: StoredBytes): Promise<Uint8Array> {
+    const data = await this.#bytesOf(bytes);
+    if (data) return data;
+    // The log was compacted since it was read.
+    throw new CompactedError((await this.#head.get()).compactRevision);
+  }
+
+  /** Undefined when the parts are gone. */
+  async #bytesOf(bytes: StoredBytes): Promise<Uint8Array | undefined> {
+    if (bytes.kind === 'inline') return bytes.data;
+    if (bytes.size === 0) return new Uint8Array();
+    const { kvs } = await this.#range(this.#layout.parts(bytes.id));
+    const data = Buffer.concat(kvs.map(({ value }) => value));
+    return data.byteLength === bytes.size ? data : undefined;
+  }
+}
+
+function rangeWith(
+  connection: EtcdConnection,
+  request: KeyRange | { key: Buffer; range_end?: Buffer; limit?: number; keys_only?: boolean; revision?: Integer },
+): Promise<RangeResponse> {
+  return connection.call('KV/Range', request);
+}
+
+/** The first items, up to the one that reaches the bytes of a page. */
+function pageFrom<Item>(items: readonly Item[], size: (item: Item) => number): readonly Item[] {
+  let total = 0;
+  const last = items.findIndex((item) => (total += size(item)) >= pageLimits.maxBytes);
+  return last < 0 ? items : items.slice(0, last + 1);
+}
+
+function sizeOf(bytes: StoredBytes | undefined): number {
+  if (!bytes) return 0;
+  return bytes.kind === 'inline' ? bytes.data.byteLength : bytes.size;
+}
+
+/** The first key after a key. */
+function next(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.of(0)]);
+}
+
+/** The number of keys for the next response, so that it has about as many bytes as a page. */
+function keysFor(kvs: readonly KeyValue[]): number {
+  if (kvs.length === 0) return keysAtOnce.first;
+  const size = kvs.reduce((total, { value }) => total + value.byteLength, 0) / kvs.length;
+  return Math.min(keysAtOnce.max, Math.max(keysAtOnce.min, Math.ceil(pageLimits.maxBytes / Math.max(size, 1))));
+}

@@ -1,0 +1,20 @@
+import { EtcdTestCluster } from './etcd.test-support.ts';
+import { describeDurableStore, describeStoreContract } from '../store.contract.ts';
+import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
+
+describe('etcd', () => {
+  const etcd = EtcdTestCluster.use();
+
+  const open = async (url: string): Promise<DurableStoreUnderTest> => {
+    const store = etcd.store(url);
+    const opened = await store.open();
+    const reopen = async (): Promise<StoreUnderTest> => {
+      await store.close();
+      return open(url);
+    };
+    return { store, opened, reopen };
+  };
+
+  describeStoreContract('etcd', () => open(etcd.freshUrl()));
+  describeDurableStore('etcd', () => open(etcd.freshUrl()));
+});

@@ -1,0 +1,175 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+
+import { setClaims } from './etcd-claims.ts';
+import { EtcdCommitter } from './etcd-committer.ts';
+import { EtcdHistory } from './etcd-history.ts';
+import { EtcdLayout } from './etcd-layout.ts';
+import { EtcdLink } from './etcd-link.ts';
+import { listenForCommits } from './etcd-listener.ts';
+import { EtcdLock } from './etcd-lock.ts';
+import { EtcdReader } from './etcd-reader.ts';
+import { type EtcdDatabase, nameOf } from './etcd-url.ts';
+import { EtcdWriter } from './etcd-writer.ts';
+import { ClusterCompaction } from './cluster-compaction.ts';
+import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
+import { readAhead, readChanges } from '../server/pages.ts';
+import { ServerStore, type Connected } from '../server/server-store.ts';
+import type {
+  Change,
+  ClaimsOutcome,
+  Committed,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Row,
+  Store,
+  StoredClaims,
+  StoredIndexes,
+} from '../store.ts';
+
+/** Polling finds commits when the watch is interrupted. */
+const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
+
+export interface EtcdStoreOptions {
+  readonly database: EtcdDatabase;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Makes the ids of transactions, and of the store. */
+  readonly uuid: () => string;
+  /**
+   * Default false: any number of stores, of any processes, share the database. True: this store has it alone; `open`
+   * rejects with `locked` while another store has it open, and other stores that open meanwhile are refused.
+   */
+  readonly exclusive?: boolean;
+}
+
+/** A store on etcd 3.4 or newer; connects in `open`. */
+export function createEtcdStore(options: EtcdStoreOptions): Store {
+  return new EtcdStore(options);
+}
+
+/**
+ * A store below a prefix of an etcd cluster, with one connection to any of the members and another one while there are
+ * subscribers. Any number of stores write; the head puts their writes in one order. Failures are StoreErrors.
+ */
+class EtcdStore extends ServerStore implements Store {
+  /**
+   * A batch is one request, of at most 1.5 MiB. It has the data twice, for the object and for the log, besides the
+   * data before.
+   */
+  readonly batchLimits = { maxOperations: 256, maxBytes: 384 * 1024 };
+  readonly #options: EtcdStoreOptions;
+  readonly #layout: EtcdLayout;
+  readonly #history: EtcdHistory;
+  readonly #lock: EtcdLock;
+  readonly #link: EtcdLink;
+  readonly #writer: EtcdWriter;
+  readonly #reader: EtcdReader;
+  readonly #committer: EtcdCommitter;
+  readonly #compaction: ClusterCompaction;
+
+  constructor(options: EtcdStoreOptions) {
+    super();
+    const { database, clock, logger, uuid, exclusive = false } = options;
+    const name = nameOf(database);
+    const layout = new EtcdLayout(database.prefix);
+    this.#options = options;
+    this.#layout = layout;
+    this.#history = new EtcdHistory({ layout, name, uuid });
+    this.#lock = new EtcdLock({ layout, name, id: uuid(), clock, isExclusive: exclusive });
+    const history = this.#history;
+    this.#link = new EtcdLink({ database, clock, logger, prepare: (connection) => history.check(connection) });
+    const shared = { link: this.#link, layout, history, uuid };
+    this.#writer = new EtcdWriter({ ...shared, lock: this.#lock, clock });
+    this.#reader = new EtcdReader(shared);
+    this.#committer = new EtcdCommitter({ ...shared, writer: this.#writer });
+    this.#compaction = new ClusterCompaction({ link: this.#link, layout, clock, logger });
+  }
+
+  protected override async connect(): Promise<Connected> {
+    await this.#link.open();
+    await this.#link.repeat((connection) => this.#lock.take(connection));
+    this.#lock.keep(this.#link);
+    const { revision, compactRevision, epoch } = this.#history.opened;
+    const { database, clock } = this.#options;
+    const layout = this.#layout;
+    const subscription = new ChangeSubscription(
+      {
+        read: () => this.#reader.currentRevision(),
+        clock,
+        intervals,
+        hear: (each) => listenForCommits({ database, clock, layout }, each),
+      },
+      revision,
+    );
+    return { opened: { revision, compactRevision, epoch }, subscription };
+  }
+
+  protected override commitBatch(batch: readonly Operation[]): Promise<Committed> {
+    return this.#committer.commit(batch);
+  }
+
+  async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
+    const kinds = kind === undefined ? await this.#read((reader) => reader.kinds()) : [kind];
+    for (const each of kinds) yield* readAhead((after) => this.#read((reader) => reader.scan(each, after)));
+  }
+
+  async changes(after: number, limit: number): Promise<readonly Change[]> {
+    this.opened();
+    return readChanges((from, limits) => this.#read((reader) => reader.changes(from, limits)), after, limit);
+  }
+
+  async currentRevision(): Promise<number> {
+    return this.#read((reader) => reader.currentRevision());
+  }
+
+  async checkSchema(): Promise<void> {
+    return this.#read((reader) => reader.checkSchema());
+  }
+
+  async compact(upTo: number, maxRows: number): Promise<number> {
+    this.opened();
+    const dropped = await this.#committer.compact(upTo, maxRows);
+    await this.#compaction.run();
+    return dropped;
+  }
+
+  async numberOf(name: string): Promise<number> {
+    this.opened();
+    return this.#committer.numberOf(name);
+  }
+
+  async names(prefix: string): Promise<readonly string[]> {
+    return this.#read((reader) => reader.names(prefix));
+  }
+
+  async uniqueIndexes(kind: number): Promise<StoredIndexes> {
+    return this.#read((reader) => reader.uniqueIndexes(kind));
+  }
+
+  async claims(kind: number): Promise<StoredClaims> {
+    return this.#read((reader) => reader.claims(kind));
+  }
+
+  async setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome> {
+    this.opened();
+    return setClaims(kind, claims, { writer: this.#writer, reader: this.#reader, layout: this.#layout });
+  }
+
+  protected override beginHistory(revision: number): Promise<OpenedStore> {
+    return this.#committer.startHistory(revision);
+  }
+
+  /** Gives up the place among the stores as well. */
+  protected override async disconnect(unsubscribed: Promise<void> | undefined): Promise<void> {
+    await this.#writer.drained();
+    await this.readsEnded();
+    await this.#lock.release(this.#link);
+    await this.#link.close();
+    await unsubscribed;
+  }
+
+  #read<Result>(ask: (reader: EtcdReader) => Promise<Result>): Promise<Result> {
+    return this.read(() => ask(this.#reader));
+  }
+}

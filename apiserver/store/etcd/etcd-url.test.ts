@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+
+import { nameOf, parseEtcdUrl } from './etcd-url.ts';
+
+describe('etcd URLs', () => {
+  it('name the members and a prefix', () => {
+    expect(parseEtcdUrl('etcd://a.example.com:2379,10.0.0.2,[::1]:80/home/stat-1/', {})).to.deep.equal({
+      endpoints: ['a.example.com:2379', '10.0.0.2:2379', '[::1]:80'],
+      prefix: '/home/stat-1',
+      tls: undefined,
+      user: undefined,
+    });
+  });
+
+  it('may name the files of TLS, or ask for TLS alone', () => {
+    const tlsOf = (query: string): unknown => parseEtcdUrl(`etcd://a/p?${query}`, {}).tls;
+    const client = { cert: 'c.pem', key: '/k.pem' };
+    expect(tlsOf('ca=%2Fca.pem&cert=c.pem&key=/k.pem')).to.deep.equal({ ca: '/ca.pem', client });
+    expect(tlsOf('cert=c.pem&key=/k.pem')).to.deep.equal({ ca: undefined, client });
+    expect(tlsOf('tls=true')).to.deep.equal({ ca: undefined, client: undefined });
+  });
+
+  it('take user and password from the environment, as etcdctl does', () => {
+    const userOf = (env: NodeJS.ProcessEnv): unknown => parseEtcdUrl('etcd://a/p', env).user;
+    expect(userOf({ ETCDCTL_USER: 'me:a:b' })).to.deep.equal({ name: 'me', password: 'a:b' });
+    expect(userOf({ ETCDCTL_USER: 'me', ETCDCTL_PASSWORD: 'a:b' })).to.deep.equal({ name: 'me', password: 'a:b' });
+    expect(userOf({ ETCDCTL_USER: '', ETCDCTL_PASSWORD: 'unused' })).to.equal(undefined);
+    expect(() => userOf({ ETCDCTL_USER: 'me' })).to.throw(RangeError, 'ETCDCTL_PASSWORD');
+  });
+
+  for (const [url, reason] of [
+    ['etcd:secret', 'a member is needed'],
+    ['etcd:///secret', 'a member is needed'],
+    ['etcd://secret', 'a prefix such as /homeostat'],
+    ['etcd://secret:2379/', 'a prefix such as /homeostat'],
+    ['etcd://secret,/p', 'not the address of a member'],
+    ['etcd://a:secret/p', 'not the address of a member'],
+    ['etcd://a:99999/secret', 'not the address of a member'],
+    ['etcd://u:secret@a/p', 'ETCDCTL_USER'],
+    ['etcd://a/secret//x', 'names of letters'],
+    ['etcd://a/sec ret', 'names of letters'],
+    ['etcd://a/%zz', 'percent sign'],
+    [`etcd://a/${'secret'.repeat(40)}`, 'names of letters'],
+    ['etcd://a/p?password=secret', 'the parameters are ca, cert, key and tls'],
+    ['etcd://a/p?cert=secret', 'cert and key belong together'],
+    ['etcd://a/p?tls=secret', 'tls is true or absent'],
+    ['etcd://a/p?ca=', 'paths of files'],
+    ['etcd://a/p#secret', 'a member is needed'],
+  ] as const) {
+    it(`are refused with the reason, and not repeated: ${url.slice(0, 40)}`, () => {
+      expect(() => parseEtcdUrl(url, {})).to.throw(RangeError, reason);
+      expect(() => parseEtcdUrl(url, {})).to.throw(RangeError, /^not an etcd URL(?!.*secret)/);
+    });
+  }
+
+  it('are named with members and prefix', () => {
+    expect(nameOf(parseEtcdUrl('etcd://a,b:1/p?ca=x', { ETCDCTL_USER: 'me:secret' }))).to.equal('etcd://a:2379,b:1/p');
+  });
+});

@@ -1,0 +1,217 @@
+import { sleep } from '@homeostat/controller-runtime';
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import type { EtcdHistory } from './etcd-history.ts';
+import type { EtcdLayout } from './etcd-layout.ts';
+import type { EtcdLink } from './etcd-link.ts';
+import type { EtcdLock } from './etcd-lock.ts';
+import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
+import type { RequestOp, ResponseOp } from './etcd-messages.ts';
+import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
+import { commitOf } from './stored-value.ts';
+import { foundIn, get, isEqual, nested, put, reading } from './transactions.ts';
+import { SerialQueue } from '../serial-queue.ts';
+import { StoreError, storeErrorCodeOf } from '../store-error.ts';
+
+/** The time for which a write that other stores get ahead of is decided again. */
+const patienceMs = 12_000;
+
+/** The time for which the outcome of a write is looked up before it counts as unknown, and the pause between attempts. */
+const outcomePatienceMs = 30_000;
+const outcomePauseMs = 250;
+
+/** The number of reads that a write repeats for the case that it fails; more would take too much of its request. */
+const maxRepeatedReads = 300;
+
+/** What was read in one transaction. */
+export interface Found {
+  readonly head: Head;
+  /** By key. */
+  readonly values: ReadonlyMap<string, Buffer>;
+  /** False when a member was read that may lag behind: the head of a write that succeeds proves it. */
+  readonly isLatest: boolean;
+}
+
+/** A write that is decided on what was read, or only a result. */
+interface Decision<Result> {
+  readonly result: Result;
+  readonly write?: Write | undefined;
+}
+
+export interface Write {
+  /** The head's new fields. */
+  readonly head: Partial<Pick<HeadFields, 'epoch' | 'revision' | 'compactRevision'>>;
+  readonly operations: readonly RequestOp[];
+  /** The id of a batch, whose record is in the log under the head's new revision. Default: no record. */
+  readonly commit?: string;
+}
+
+export interface Reading<Result> {
+  readonly reads: readonly RequestOp[];
+  readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
+  /** True: reads first from the connected member alone, without asking the others. */
+  readonly mayLag?: boolean;
+}
+
+export interface EtcdWriterParts {
+  readonly link: EtcdLink;
+  readonly layout: EtcdLayout;
+  readonly history: EtcdHistory;
+  readonly lock: EtcdLock;
+  readonly clock: Clock;
+  readonly uuid: () => string;
+}
+
+/**
+ * Writes by compare-and-swap of the head: reads, decides, and writes only if the head is still the one that was read.
+ * One write of this store at a time; other stores have their own.
+ */
+export class EtcdWriter {
+  readonly #parts: EtcdWriterParts;
+  readonly #queue = new SerialQueue();
+
+  constructor(parts: EtcdWriterParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs after all earlier ones. */
+  run<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#queue.run(task);
+  }
+
+  drained(): Promise<void> {
+    return this.#queue.drained();
+  }
+
+  /**
+   * Decides, and writes; decides again while other stores get ahead, or when a connection is lost and nothing was
+   * written. To be called in {@link run}.
+   */
+  async update<Result>({ reads, decide, mayLag = false }: Reading<Result>): Promise<Result> {
+    const { clock, link } = this.#parts;
+    const untilMs = clock.monotonicMs() + patienceMs;
+    let found = await this.#read(reads, mayLag);
+    for (;;) {
+      const { result, write } = await decide(found);
+      if (!write && found.isLatest) return result;
+      const next = write ? await this.#swap(found.head, write, reads) : await this.#read(reads, false);
+      if (next === 'written') return result;
+      found = next;
+      if (clock.monotonicMs() > untilMs) {
+        throw new StoreError('io', `${link.name}: other processes changed the database during every attempt to write`);
+      }
+    }
+  }
+
+  async #read(reads: readonly RequestOp[], mayLag: boolean): Promise<Found> {
+    const { link, history } = this.#parts;
+    const known = history.known.last;
+    const all = [...this.#ofHead(), ...reading(reads)];
+    const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
+    const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
+    const found = this.#found(responses, !mayLag);
+    // A member that lags behind what this store knows, or a restored history.
+    if (mayLag) return found.head.revision < known.revision ? this.#read(reads, false) : found;
+    history.known.check({ ...found.head, batch: known.batch }, known);
+    return found;
+  }
+
+  #ofHead(): readonly RequestOp[] {
+    const { layout } = this.#parts;
+    return [get(layout.head), get(layout.exclusive)];
+  }
+
+  #found(responses: readonly ResponseOp[], isLatest: boolean): Found {
+    const { layout, link } = this.#parts;
+    const values = foundIn(responses);
+    const head = values.get(layout.head.toString());
+    if (head === undefined) throw new StoreError('diverged', `${link.name} was emptied: restart the server`);
+    return { head: parseHead(head, link.name), values, isLatest };
+  }
+
+  /** Resolves with what was found instead when the head had changed, or nothing was written for another reason. */
+  async #swap(from: Head, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
+    const { link, layout, lock, history, uuid } = this.#parts;
+    const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid() });
+    const isShort = reads.length <= maxRepeatedReads;
+    const connection = await link.get();
+    // Reads of this store may learn more while the transaction is under way.
+    const known = history.known.last;
+    try {
+      const { succeeded, responses } = await connection.call('KV/Txn', {
+        compare: [isEqual(layout.head, from.bytes), lock.condition],
+        success: [put(layout.head, to.bytes), ...nested(write.operations)],
+        failure: [...this.#ofHead(), ...(isShort ? nested(reads) : [])],
+      });
+      if (succeeded) return this.#written(to, write);
+      const found = this.#found(responses, true);
+      lock.check(found.values.get(layout.exclusive.toString()));
+      // A restored history is noticed at a new connection; another store may have noticed it before.
+      history.known.check({ ...found.head, batch: known.batch }, known);
+      if (isShort) return found;
+    } catch (error) {
+      const isGone = isLost(error);
+      if (isGone || isExpiredToken(error)) link.discard(connection);
+      else throw storeErrorFrom(error, link.name);
+      if (isGone && (await this.#wasWritten(from, to, write))) return this.#written(to, write);
+    }
+    return this.#read(reads, false);
+  }
+
+  #written(to: Head, { commit }: Write): 'written' {
+    const { known } = this.#parts.history;
+    if (commit !== undefined) known.learn(to.revision, commit);
+    return 'written';
+  }
+
+  /**
+   * True when a write whose response was lost was written; false when it was not, and never will be: the head is
+   * replaced, so that it fails even if it arrives now. Rejects with StoreError `unknown` when the cluster cannot be
+   * asked in time.
+   */
+  async #wasWritten(from: Head, to: Head, { commit }: Write): Promise<boolean> {
+    const { clock, link } = this.#parts;
+    const untilMs = clock.monotonicMs() + outcomePatienceMs;
+    for (;;) {
+      try {
+        return await link.repeat((connection) => this.#lookFor(connection, { from, to, commit }));
+      } catch (cause) {
+        const code = storeErrorCodeOf(cause);
+        if (code === 'unknown') throw cause;
+        if (code !== 'io' || clock.monotonicMs() >= untilMs) {
+          const message = `${link.name} was lost during a write, and does not report whether it was written`;
+          throw new StoreError('unknown', message, { cause });
+        }
+      }
+      await sleep(clock, outcomePauseMs);
+    }
+  }
+
+  async #lookFor(
+    connection: Awaited<ReturnType<EtcdLink['get']>>,
+    { from, to, commit }: { readonly from: Head; readonly to: Head; readonly commit: string | undefined },
+  ): Promise<boolean> {
+    const { layout, link, uuid } = this.#parts;
+    const fence = formatHead({ ...from, commit: uuid() });
+    const { succeeded, responses } = await connection.call('KV/Txn', {
+      compare: [isEqual(layout.head, from.bytes)],
+      success: [put(layout.head, fence.bytes)],
+      failure: [get(layout.head), get(layout.log(to.revision))],
+    });
+    // What has no record in the log is decided again, on what it may have written itself.
+    if (succeeded || commit === undefined) return false;
+    const { head, values } = this.#found(responses, true);
+    const record = values.get(layout.log(to.revision).toString());
+    if (record !== undefined) return commitOf(record) === commit;
+    if (head.compactRevision < to.revision) return false;
+    const message = `${link.name} was lost during a write, and its log from then is compacted: it is not known whether it was written`;
+    throw new StoreError('unknown', message);
+  }
+}
+
+function serializable(operation: RequestOp): RequestOp {
+  if ('request_range' in operation) return { request_range: { ...operation.request_range, serializable: true } };
+  if (!('request_txn' in operation)) return operation;
+  const { success, ...rest } = operation.request_txn;
+  return { request_txn: { ...rest, success: success.map(serializable) } };
+}

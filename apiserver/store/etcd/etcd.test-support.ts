@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { type Clock, silentLogger } from '@homeostat/controller-runtime/api';
+
+import { EtcdCluster, type EtcdClusterOptions, hasEtcd, missingEtcd } from './etcd-cluster.test-support.ts';
+import { createEtcdStore, type EtcdStoreOptions } from './etcd-store.ts';
+import { parseEtcdUrl } from './etcd-url.ts';
+import type { Store } from '../store.ts';
+
+/** Real time, ten times as fast, for tests that wait for the store's time limits. */
+export const hurriedClock: Clock = {
+  now: () => systemClock.now(),
+  monotonicMs: () => systemClock.monotonicMs() * 10,
+  setTimeout: (callback, delayMs) => systemClock.setTimeout(callback, delayMs / 10),
+  clearTimeout: (timer) => systemClock.clearTimeout(timer),
+};
+
+/** A cluster for the tests of a `describe`, which each use prefixes of their own. */
+export class EtcdTestCluster {
+  readonly #stores: Store[] = [];
+  #cluster: EtcdCluster | undefined;
+
+  /** To be called in a `describe`: starts the cluster before its tests, and skips them without etcd. */
+  static use(options: EtcdClusterOptions = {}): EtcdTestCluster {
+    const own = new EtcdTestCluster();
+    before(async function start() {
+      this.timeout(60_000);
+      if (!(await hasEtcd())) this.skipBecause(missingEtcd);
+      own.#cluster = await EtcdCluster.start(options);
+    });
+    afterEach(() => own.closeStores());
+    after(() => own.#cluster?.stop());
+    return own;
+  }
+
+  get cluster(): EtcdCluster {
+    if (!this.#cluster) throw new Error('not started');
+    return this.#cluster;
+  }
+
+  /** The URL of an empty database. */
+  freshUrl(): string {
+    return this.cluster.url(`/test/${randomUUID()}`);
+  }
+
+  /** Not yet open. */
+  store(url: string, options: Partial<EtcdStoreOptions> = {}): Store {
+    const database = options.database ?? parseEtcdUrl(url, {});
+    const parts = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
+    const store = createEtcdStore({ ...parts, ...options, database });
+    this.#stores.push(store);
+    return store;
+  }
+
+  /** An open store, of an empty database unless a URL is given. */
+  async open(url: string = this.freshUrl(), options: Partial<EtcdStoreOptions> = {}): Promise<Store> {
+    const store = this.store(url, options);
+    await store.open();
+    return store;
+  }
+
+  async closeStores(): Promise<void> {
+    await Promise.allSettled(this.#stores.splice(0).map((store) => store.close()));
+  }
+}

@@ -1,0 +1,58 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+
+import { StoreError } from '../store-error.ts';
+
+export const schemaVersion = 1;
+
+/**
+ * The state of a database's history, stored under one key. Every write replaces it, on the condition that it is
+ * unchanged: so each write is decided on the latest state, and a write of another store makes it fail as a whole.
+ */
+export interface HeadFields {
+  readonly schema: number;
+  /** The id of the cluster that assigned the revisions: etcd gives a restored cluster a new one. */
+  readonly cluster: string;
+  readonly epoch: string;
+  /** The last revision. */
+  readonly revision: number;
+  readonly compactRevision: number;
+  /** The id of the last transaction: never the same twice, so that equal heads mean equal histories. */
+  readonly commit: string;
+}
+
+export interface Head extends HeadFields {
+  /** The stored form. */
+  readonly bytes: Uint8Array;
+}
+
+export function formatHead(fields: HeadFields): Head {
+  const { schema, cluster, epoch, revision, compactRevision, commit } = fields;
+  const text = JSON.stringify({ schema, cluster, epoch, revision, compactRevision, commit });
+  return { ...fields, bytes: Buffer.from(text) };
+}
+
+/** `name`: the database's name in messages. Throws StoreError `newer` or `corrupt`. */
+export function parseHead(bytes: Buffer, name: string): Head {
+  const fields = parsed(bytes);
+  if (fields === undefined) throw new StoreError('corrupt', `${name} has a key "head" of another program`);
+  if (fields.schema > schemaVersion) {
+    const message = `${name} has schema version ${fields.schema}, this program knows ${schemaVersion}: update it`;
+    throw new StoreError('newer', message);
+  }
+  return { ...fields, bytes };
+}
+
+function parsed(bytes: Buffer): HeadFields | undefined {
+  let found: unknown;
+  try {
+    found = JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(found)) return undefined;
+  const { schema, cluster, epoch, revision, compactRevision, commit } = found;
+  if (typeof schema !== 'number' || typeof revision !== 'number' || typeof compactRevision !== 'number')
+    return undefined;
+  if (typeof cluster !== 'string' || typeof epoch !== 'string' || typeof commit !== 'string') return undefined;
+  return { schema, cluster, epoch, revision, compactRevision, commit };
+}

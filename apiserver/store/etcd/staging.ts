@@ -1,0 +1,87 @@
+import type { EtcdLayout } from './etcd-layout.ts';
+import type { EtcdLink } from './etcd-link.ts';
+import type { RequestOp } from './etcd-messages.ts';
+import type { StoredBytes } from './stored-value.ts';
+import { nested } from './transactions.ts';
+
+/** Bytes of one piece, and of all pieces in one request: a request may have 1.5 MiB (`--max-request-bytes`). */
+const maxPieceBytes = 512 * 1024;
+const maxRequestBytes = 1024 * 1024;
+
+/** Longer than a write waits, including the look-up of its outcome. In seconds. */
+const ttlS = 120;
+
+/**
+ * Values that do not fit into the transaction that needs them. They are written before it, with a lease, and the
+ * transaction takes them out of the lease: whatever happens, they either belong to it or go by themselves.
+ */
+export class Staging {
+  readonly #link: EtcdLink;
+  readonly #layout: EtcdLayout;
+  readonly #id: string;
+  readonly #staged = new Map<string, StoredBytes & { readonly kind: 'parts' }>();
+  readonly #waiting: { readonly key: Buffer; readonly value: Uint8Array }[] = [];
+  #lease: number | undefined;
+
+  /** `id`: a UUID of the transaction. */
+  constructor(link: EtcdLink, layout: EtcdLayout, id: string) {
+    this.#link = link;
+    this.#layout = layout;
+    this.#id = id;
+  }
+
+  /** `name`: the same for the same bytes, which are then staged once. They are written by {@link write}. */
+  add(name: string, data: Uint8Array): StoredBytes & { readonly kind: 'parts' } {
+    const known = this.#staged.get(name);
+    if (known) return known;
+    const staged = { kind: 'parts', id: `${this.#id}.${this.#staged.size}`, size: data.byteLength } as const;
+    this.#staged.set(name, staged);
+    for (let at = 0; at < data.byteLength; at += maxPieceBytes) {
+      const key = this.#layout.part(staged.id, at / maxPieceBytes);
+      this.#waiting.push({ key, value: data.subarray(at, at + maxPieceBytes) });
+    }
+    return staged;
+  }
+
+  async write(): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    const lease = (this.#lease ??= await this.#grant());
+    for (const group of groupsOf(this.#waiting.splice(0))) {
+      const puts = group.map(({ key, value }): RequestOp => ({ request_put: { key, value, lease } }));
+      await this.#link.repeat((connection) => connection.call('KV/Txn', { success: nested(puts) }));
+    }
+  }
+
+  /** Operations of the transaction by which the parts stay. */
+  keep({ id, size }: StoredBytes & { readonly kind: 'parts' }): RequestOp[] {
+    const pieces = Math.ceil(size / maxPieceBytes);
+    return Array.from({ length: pieces }, (_, at) => ({
+      request_put: { key: this.#layout.part(id, at), ignore_value: true },
+    }));
+  }
+
+  async #grant(): Promise<number> {
+    const ID = Number.parseInt(this.#id.replaceAll('-', '').slice(0, 13), 16);
+    await this.#link.repeat((connection) =>
+      connection.call('Lease/LeaseGrant', { TTL: ttlS, ID }).catch((error: unknown) => {
+        // An attempt whose response was lost has granted it.
+        if (!(error instanceof Error && error.message.includes('lease already exists'))) throw error;
+      }),
+    );
+    return ID;
+  }
+}
+
+function groupsOf<Item extends { readonly value: Uint8Array }>(items: readonly Item[]): Item[][] {
+  const groups: Item[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const item of items) {
+    size += item.value.byteLength;
+    if (size > maxRequestBytes) {
+      groups.push([]);
+      size = item.value.byteLength;
+    }
+    groups.at(-1)?.push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,110 @@
+/** The bytes of an object: in the value itself, or in parts of their own. */
+export type StoredBytes =
+  | { readonly kind: 'inline'; readonly data: Uint8Array }
+  | { readonly kind: 'parts'; readonly id: string; readonly size: number };
+
+export interface StoredObject {
+  readonly revision: number;
+  readonly bytes: StoredBytes;
+}
+
+const newline = 0x0a;
+
+/** A line with the revision, and the id and the size of parts if there are any; then the bytes. */
+export function formatObject({ revision, bytes }: StoredObject): Buffer {
+  if (bytes.kind === 'parts') return Buffer.from(`${revision} ${bytes.id} ${bytes.size}\n`);
+  return Buffer.concat([Buffer.from(`${revision}\n`), bytes.data]);
+}
+
+export function parseObject(value: Buffer): StoredObject {
+  const end = value.indexOf(newline);
+  const [revision, id, size] = value.toString('latin1', 0, end).split(' ');
+  const bytes: StoredBytes =
+    id === undefined ? { kind: 'inline', data: value.subarray(end + 1) } : { kind: 'parts', id, size: Number(size) };
+  return { revision: Number(revision), bytes };
+}
+
+export interface LoggedChange {
+  readonly revision: number;
+  readonly op: 'create' | 'update' | 'delete';
+  readonly kind: number;
+  readonly key: string;
+  /** Undefined for a delete without a last state of its own. */
+  readonly bytes: StoredBytes | undefined;
+  readonly previous: StoredObject | undefined;
+}
+
+export interface LogRecord {
+  /** The id of the transaction. */
+  readonly commit: string;
+  readonly changes: readonly LoggedChange[];
+}
+
+/** A {@link StoredBytes} in the first line of a record. */
+interface Extent {
+  readonly size: number;
+  readonly parts?: string;
+}
+
+interface RecordLine {
+  readonly commit: string;
+  readonly changes: readonly {
+    readonly revision: number;
+    readonly op: LoggedChange['op'];
+    readonly kind: number;
+    readonly key: string;
+    readonly data?: Extent;
+    readonly previous?: Extent & { readonly revision: number };
+  }[];
+}
+
+/** A line of JSON that describes the changes; then their bytes, without gaps. */
+export function formatRecord({ commit, changes }: LogRecord): Buffer {
+  const data: Uint8Array[] = [];
+  const extent = (bytes: StoredBytes): Extent => {
+    if (bytes.kind === 'parts') return { size: bytes.size, parts: bytes.id };
+    data.push(bytes.data);
+    return { size: bytes.data.byteLength };
+  };
+  const line: RecordLine = {
+    commit,
+    changes: changes.map(({ revision, op, kind, key, bytes, previous }) => ({
+      revision,
+      op,
+      kind,
+      key,
+      ...(bytes && { data: extent(bytes) }),
+      ...(previous && { previous: { revision: previous.revision, ...extent(previous.bytes) } }),
+    })),
+  };
+  return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), ...data]);
+}
+
+export function parseRecord(value: Buffer): LogRecord {
+  const end = value.indexOf(newline);
+  // Only this program writes below the prefix.
+  const { commit, changes } = JSON.parse(value.toString('utf8', 0, end)) as RecordLine;
+  let at = end + 1;
+  const bytesOf = ({ size, parts }: Extent): StoredBytes => {
+    if (parts !== undefined) return { kind: 'parts', id: parts, size };
+    const from = at;
+    at += size;
+    return { kind: 'inline', data: value.subarray(from, at) };
+  };
+  return {
+    commit,
+    changes: changes.map(({ revision, op, kind, key, data, previous }) => ({
+      revision,
+      op,
+      kind,
+      key,
+      bytes: data && bytesOf(data),
+      previous: previous && { revision: previous.revision, bytes: bytesOf(previous) },
+    })),
+  };
+}
+
+/** The id of the transaction of a record. */
+export function commitOf(value: Buffer): string {
+  return parseRecord(value).commit;
+}

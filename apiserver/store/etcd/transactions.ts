@@ -1,0 +1,52 @@
+import type { KeyRange } from './etcd-layout.ts';
+import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
+
+/**
+ * Operations of one list: a cluster allows 128 (`--max-txn-ops`) along each path of nested transactions, which leaves
+ * room for three levels.
+ */
+const maxListed = 42;
+
+export const get = (key: Buffer): RequestOp => ({ request_range: { key } });
+export const put = (key: Buffer, value: Uint8Array | string): RequestOp => ({
+  request_put: { key, value: typeof value === 'string' ? Buffer.from(value) : value },
+});
+export const drop = (key: Buffer | KeyRange): RequestOp => ({
+  request_delete_range: Buffer.isBuffer(key) ? { key } : key,
+});
+
+export const isEqual = (key: Buffer, value: Uint8Array): Compare => ({ result: 0, target: 3, key, value });
+/** True when there is no such key, or none in the range. */
+export const isAbsent = (key: Buffer | KeyRange): Compare => ({
+  result: 0,
+  target: 0,
+  ...(Buffer.isBuffer(key) ? { key } : key),
+  version: 0,
+});
+
+/** The reads of a transaction without writes. A nested one would go through consensus, and cost as much as a write. */
+const maxReads = 120;
+
+/** The same reads, nested only if there are too many. */
+export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
+  return operations.length <= maxReads ? operations : nested(operations);
+}
+
+/** The same operations in nested transactions, so that any number fits into one. */
+export function nested(operations: readonly RequestOp[]): readonly RequestOp[] {
+  if (operations.length <= maxListed) return operations;
+  const lists: RequestOp[] = [];
+  for (let from = 0; from < operations.length; from += maxListed) {
+    lists.push({ request_txn: { success: operations.slice(from, from + maxListed) } });
+  }
+  return nested(lists);
+}
+
+/** The keys that were read, also in nested transactions. */
+export function foundIn(responses: readonly ResponseOp[], found: Map<string, Buffer> = new Map()): Map<string, Buffer> {
+  for (const { response_range: range, response_txn: inner } of responses) {
+    if (inner) foundIn(inner.responses, found);
+    for (const { key, value } of range?.kvs ?? []) found.set(key.toString(), value);
+  }
+  return found;
+}

@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { checkLiteralHost, guardedLookup, isBlockedAddress } from './address-guard.ts';
+
+describe('isBlockedAddress', () => {
+  const never = [
+    '169.254.169.254',
+    '169.254.0.1',
+    '::ffff:169.254.169.254',
+    '::ffff:a9fe:a9fe',
+    '64:ff9b::a9fe:a9fe',
+    '::a9fe:a9fe',
+    'fe80::1',
+    'fd00:ec2::254',
+    '100.100.100.200',
+    '168.63.129.16',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    'ff02::1',
+  ];
+  for (const address of never) {
+    it(`${address} is never called`, () => expect(isBlockedAddress(address)).to.equal(true));
+  }
+
+  for (const address of ['127.0.0.1', '::1', '10.0.0.1', '192.168.1.1', '203.0.113.7', 'fd00::1', '2001:db8::1']) {
+    it(`${address} may be called`, () => expect(isBlockedAddress(address)).to.equal(false));
+  }
+});
+
+describe('guardedLookup', () => {
+  it('refuses a name whose address is never called, after DNS', async () => {
+    const error = await new Promise<Error | null>((resolve) => guardedLookup('169.254.169.254', {}, resolve));
+    expect(error?.message).to.match(/link-local or metadata address/);
+  });
+
+  it('returns one address, or all, as it is asked', async () => {
+    const one = await new Promise<unknown>((resolve) => guardedLookup('127.0.0.1', {}, (...found) => resolve(found)));
+    expect(one).to.deep.equal([null, '127.0.0.1', 4]);
+    const all = await new Promise<unknown>((resolve) =>
+      guardedLookup('127.0.0.1', { all: true }, (...found) => resolve(found)),
+    );
+    expect(all).to.deep.equal([null, [{ address: '127.0.0.1', family: 4 }]]);
+  });
+
+  it('a literal address is checked before any connection', () => {
+    expect(() => checkLiteralHost('[fe80::1]')).to.throw(/never called/);
+    checkLiteralHost('127.0.0.1');
+    checkLiteralHost('example.com');
+  });
+});

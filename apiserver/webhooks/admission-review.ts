@@ -1,0 +1,184 @@
+import { ApiError, isJsonObject, statusCodes } from '@homeostat/controller-runtime/api';
+import type { ApiObject, JsonObject, StatusReason } from '@homeostat/controller-runtime/api';
+import type { AdmissionOperation } from '../matching/match-rules.ts';
+
+/** A group, a version and a kind. */
+interface ReviewedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+interface ReviewedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+/** The request of an AdmissionReview (admission.k8s.io/v1). */
+export interface AdmissionRequest {
+  readonly uid: string;
+  readonly kind: ReviewedKind;
+  readonly resource: ReviewedResource;
+  readonly subResource?: string;
+  readonly requestKind: ReviewedKind;
+  readonly requestResource: ReviewedResource;
+  readonly requestSubResource?: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly operation: AdmissionOperation;
+  readonly userInfo: object;
+  readonly object: object | null;
+  readonly oldObject: object | null;
+  readonly dryRun: boolean;
+  readonly options: object | null;
+}
+
+/** What a webhook has decided. */
+export interface AdmissionVerdict {
+  readonly isAllowed: boolean;
+  /** A JSON patch; undefined for none. */
+  readonly patch: unknown;
+  readonly warnings: readonly string[];
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+  /** The Status of a refusal. */
+  readonly result: JsonObject;
+}
+
+/** Most warnings of one answer, and the length of one: Kubernetes cuts longer ones. */
+const maxWarnings = 64;
+const maxWarningLength = 256;
+
+/** Most audit annotations of one answer, and the length of a value. */
+const maxAnnotations = 64;
+const maxAnnotationLength = 10 * 1024;
+
+/** The largest patch, in base64. */
+const maxPatchLength = 4 * 1024 * 1024;
+
+/** Returns the version of AdmissionReview for a webhook that understands these. */
+export function reviewVersionOf(accepted: readonly string[]): string {
+  return accepted.find((version) => version === 'v1' || version === 'v1beta1') ?? 'v1';
+}
+
+export function reviewBody(request: AdmissionRequest, version: string): string {
+  return JSON.stringify({ kind: 'AdmissionReview', apiVersion: `admission.k8s.io/${version}`, request });
+}
+
+/** Reads an AdmissionReview with a response. @throws Error, in the words of kube-apiserver, for anything else. */
+export function readVerdict(
+  review: unknown,
+  { uid, version, mayPatch }: { readonly uid: string; readonly version: string; readonly mayPatch: boolean },
+): AdmissionVerdict {
+  const { apiVersion = '', kind = '', response }: JsonObject = isJsonObject(review) ? review : {};
+  const expected = `admission.k8s.io/${version}, Kind=AdmissionReview`;
+  const got = `${String(apiVersion)}, Kind=${String(kind)}`;
+  if (!isJsonObject(response)) throw new Error('webhook response was absent');
+  if (got !== expected) throw new Error(`expected webhook response of ${expected}, got ${got.slice(0, 128)}`);
+  if (response['uid'] !== uid)
+    throw new Error(
+      `expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response['uid'] ?? '').slice(0, 128)}`,
+    );
+  if (typeof response['allowed'] !== 'boolean') throw new Error('response.allowed is no boolean');
+  return {
+    isAllowed: response['allowed'],
+    patch: readPatch(response, mayPatch, version),
+    warnings: textsOf(response['warnings'])
+      .slice(0, maxWarnings)
+      .map((warning) => warning.slice(0, maxWarningLength)),
+    auditAnnotations: annotationsOf(response['auditAnnotations']),
+    result: isJsonObject(response['status']) ? response['status'] : {},
+  };
+}
+
+function readPatch({ patch, patchType }: JsonObject, mayPatch: boolean, version: string): unknown {
+  const has = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+  if (!mayPatch) {
+    if (has(patch)) throw new Error('validating webhook may not return response.patch');
+    if (has(patchType)) throw new Error('validating webhook may not return response.patchType');
+    return undefined;
+  }
+  if (!has(patch)) {
+    if (has(patchType) && version === 'v1')
+      throw new Error('webhook returned response.patchType but not response.patch');
+    return undefined;
+  }
+  if (!has(patchType) && version === 'v1')
+    throw new Error('webhook returned response.patch but not response.patchType');
+  if (has(patchType) && patchType !== 'JSONPatch')
+    throw new Error(`webhook returned invalid response.patchType of ${JSON.stringify(patchType).slice(0, 64)}`);
+  if (typeof patch !== 'string' || patch.length > maxPatchLength)
+    throw new Error('response.patch is not base64, or too large');
+  return parsePatch(patch);
+}
+
+function parsePatch(patch: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(patch, 'base64').toString('utf8'));
+  } catch (cause) {
+    throw new Error('received undecodable patch in webhook response', { cause });
+  }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+}
+
+function annotationsOf(value: unknown): Readonly<Record<string, string>> {
+  if (!isJsonObject(value)) return {};
+  const known = Object.entries(value)
+    .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    .slice(0, maxAnnotations)
+    .map(([key, text]) => [key.slice(0, 128), text.slice(0, maxAnnotationLength)] as const);
+  return Object.fromEntries(known);
+}
+
+/**
+ * Reasons that a refusal may have. The others become Forbidden: the server itself acts on NotFound and AlreadyExists as on
+ * statements about the object that is being written.
+ */
+const knownReasons: readonly StatusReason[] = [
+  'BadRequest',
+  'Unauthorized',
+  'Forbidden',
+  'Conflict',
+  'Gone',
+  'Invalid',
+  'RequestEntityTooLarge',
+  'TooManyRequests',
+  'InternalError',
+  'ServiceUnavailable',
+  'Timeout',
+];
+
+const maxMessageLength = 4096;
+
+/** Returns the error with which a webhook refuses a write, as kube-apiserver words it. */
+export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError {
+  const { message, reason, code } = result;
+  const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
+  const text = [message, reason].find((each): each is string => typeof each === 'string' && each !== '');
+  const words = text === undefined ? `${denied} without explanation` : `${denied}: ${text}`;
+  const known = knownReasons.find((each) => each === reason) ?? reasonFor(code);
+  return new ApiError(known, words.slice(0, maxMessageLength));
+}
+
+/** A refusal without a code, or with one of success, is a 400, as in Kubernetes. */
+function reasonFor(code: unknown): StatusReason {
+  if (typeof code !== 'number' || code < 400) return 'BadRequest';
+  return knownReasons.find((reason) => statusCodes[reason] === code) ?? 'Forbidden';
+}
+
+/** Returns the 500 for a webhook that did not answer as it should, as kube-apiserver words it. */
+export function failedCall(name: string, cause: Error): ApiError {
+  const words = `failed calling webhook ${JSON.stringify(name)}: ${cause.message}`;
+  return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });
+}
+
+/** Returns an object as webhooks receive it: without what the server has not decided yet. */
+export function reviewedObject(object: ApiObject | undefined): object | null {
+  if (object === undefined) return null;
+  const { resourceVersion, ...metadata } = object.metadata;
+  if (resourceVersion !== '') return object;
+  return { ...object, metadata };
+}

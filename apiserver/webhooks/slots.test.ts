@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { Slots } from './slots.ts';
+
+describe('Slots', () => {
+  it('runs as many at a time as it has, and passes a slot on in order', async () => {
+    const slots = new Slots(1);
+    const order: string[] = [];
+    const ends: (() => void)[] = [];
+    const { signal } = new AbortController();
+    const runs = ['a', 'b', 'c'].map(async (name) =>
+      slots.run(signal, async () => {
+        order.push(name);
+        await new Promise<void>((resolve) => void ends.push(resolve));
+      }),
+    );
+    for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+      expect(order).to.deep.equal(expected);
+      ends.shift()?.();
+      await runs[expected.length - 1];
+      await Promise.resolve();
+    }
+  });
+
+  it('a waiter whose signal aborts leaves the line, and the slot goes to the next one', async () => {
+    const slots = new Slots(1);
+    const abort = new AbortController();
+    let end = (): void => undefined;
+    const { signal } = new AbortController();
+    const first = slots.run(signal, () => new Promise<void>((resolve) => void (end = resolve)));
+    const left = slots.run(abort.signal, async () => 'left').catch((error: unknown) => error);
+    const next = slots.run(signal, async () => 'next');
+    abort.abort(new Error('too late'));
+    expect(await left).to.have.property('message', 'too late');
+    end();
+    await first;
+    expect(await next).to.equal('next');
+  });
+});

@@ -1,0 +1,49 @@
+import { toError } from '../base/to-error.ts';
+
+/** A bound on calls at the same time; further ones wait in order. */
+export class Slots {
+  readonly #most: number;
+  readonly #waiting = new Set<() => void>();
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Runs `work` when there is a slot. Rejects with the reason of the signal when that comes first. */
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#taken >= this.#most) await this.#wait(signal);
+    else this.#taken += 1;
+    try {
+      return await work();
+    } finally {
+      this.#pass();
+    }
+  }
+
+  /** The slot goes to the next one in line, or is free again. */
+  #pass(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#taken -= 1;
+    else {
+      this.#waiting.delete(next);
+      next();
+    }
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const take = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.delete(take);
+        reject(toError(signal.reason));
+      };
+      if (signal.aborted) return leave();
+      this.#waiting.add(take);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+}

@@ -1,0 +1,87 @@
+import type { Logger } from '@homeostat/controller-runtime/api';
+import { toError } from '../base/to-error.ts';
+import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
+import { failedCall, readVerdict, refusalBy, reviewBody, reviewVersionOf } from './admission-review.ts';
+import type { AdmissionRequest, AdmissionVerdict } from './admission-review.ts';
+import type { WebhookClient } from './webhook-client.ts';
+import type { ListedWebhook } from './webhook-list.ts';
+import type { WebhookPlaces } from './webhook-places.ts';
+
+export interface WebhookCallerParts {
+  readonly client: WebhookClient;
+  readonly places: WebhookPlaces;
+  readonly logger: Logger;
+}
+
+/** One question to one webhook. */
+export interface Question {
+  readonly listed: ListedWebhook;
+  readonly write: ReviewedWrite;
+  readonly request: AdmissionRequest;
+  /** True for mutating webhooks. */
+  readonly mayPatch: boolean;
+}
+
+/** Asks webhooks, and applies their failure policies. */
+export class WebhookCaller {
+  readonly #parts: WebhookCallerParts;
+
+  constructor(parts: WebhookCallerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns what the webhook has decided; undefined when it failed, and its policy ignores that.
+   * @throws ApiError with which the webhook refuses the write; InternalError when it failed
+   */
+  async ask(question: Question): Promise<AdmissionVerdict | undefined> {
+    const { listed, write } = question;
+    const { name } = listed.webhook;
+    const verdict = await this.#verdictOf(question).catch((error: unknown) => this.fail(listed, toError(error)));
+    if (verdict === undefined) return undefined;
+    write.warnings.push(...verdict.warnings);
+    for (const [key, value] of Object.entries(verdict.auditAnnotations))
+      write.options.annotate?.(`${name}/${key}`, value);
+    if (!verdict.isAllowed) throw refusalBy(name, verdict);
+    return verdict;
+  }
+
+  /** Returns undefined when the webhook's policy ignores failures. @throws ApiError InternalError otherwise */
+  fail({ webhook, configuration }: ListedWebhook, cause: Error): undefined {
+    const { name, failurePolicy } = webhook;
+    const about = { webhook: name, configuration, err: cause };
+    if (failurePolicy !== 'Ignore') {
+      this.#parts.logger.warn(about, 'a webhook failed, and the write is refused');
+      throw failedCall(name, cause);
+    }
+    this.#parts.logger.warn(about, 'a webhook failed, and its failurePolicy ignores that');
+    return undefined;
+  }
+
+  async #verdictOf({ listed, request, mayPatch }: Question): Promise<AdmissionVerdict> {
+    const { webhook } = listed;
+    const version = reviewVersionOf(webhook.admissionReviewVersions);
+    const place = explained('could not get REST client', () => this.#parts.places.find(webhook.clientConfig));
+    const timeoutMs = webhook.timeoutSeconds * 1000;
+    const body = reviewBody(request, version);
+    const answer = await this.#parts.client.post({ place, timeoutMs, body }).catch((error: unknown) => {
+      throw prefixed('failed to call webhook', error);
+    });
+    return explained('received invalid webhook response', () =>
+      readVerdict(answer, { uid: request.uid, version, mayPatch }),
+    );
+  }
+}
+
+function explained<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw prefixed(what, error);
+  }
+}
+
+function prefixed(what: string, error: unknown): Error {
+  const cause = toError(error);
+  return new Error(`${what}: ${cause.message}`, { cause });
+}

@@ -1,0 +1,91 @@
+import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
+
+/** The addresses of webhooks that a server may call. */
+export interface WebhookPlaceOptions {
+  /** The origins of services, by `<namespace>/<name>`. */
+  readonly services?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The hosts that may be called: `name`, `name:port`, or `*.domain`. Default: every host. Services in `services` may always
+   * be called.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+/** The place of a webhook. */
+export interface WebhookPlace {
+  readonly url: URL;
+  /** The name that the certificate must have; default the host of the URL. */
+  readonly serverName?: string;
+  /** PEM. Default: the authorities that Node trusts. */
+  readonly ca: string | undefined;
+}
+
+/** Finds the places of webhooks by their configurations. */
+export class WebhookPlaces {
+  readonly #options: WebhookPlaceOptions;
+
+  constructor(options: WebhookPlaceOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Error, for people, when there is no place that may be called. */
+  find({ url, service, caBundle }: WebhookClientConfig): WebhookPlace {
+    const ca = caBundle === undefined || caBundle === '' ? undefined : pemOf(caBundle);
+    if (service !== undefined) return { ...this.#placeOf(service), ca };
+    const parsed = new URL(url ?? '');
+    if (!this.#isAllowed(parsed))
+      throw new Error(
+        `the host ${parsed.host} is not among the hosts of --webhook-allow, so the server does not call it`,
+      );
+    return { url: parsed, ca };
+  }
+
+  #placeOf(service: NonNullable<WebhookClientConfig['service']>): Pick<WebhookPlace, 'url' | 'serverName'> {
+    const { namespace, name, path = '/' } = service;
+    const origin = this.#options.services?.[`${namespace}/${name}`];
+    if (origin === undefined) {
+      const cure = `start the server with --service-map ${namespace}/${name}=https://<host>:<port>`;
+      throw new Error(`the service ${namespace}/${name} has no address, since this server routes no traffic: ${cure}`);
+    }
+    const url = new URL(origin);
+    url.pathname = path.startsWith('/') ? path : `/${path}`;
+    // Certificates of webhooks in services name the service.
+    return { url, serverName: `${name}.${namespace}.svc` };
+  }
+
+  #isAllowed({ hostname, host, port }: URL): boolean {
+    const { allowedHosts } = this.#options;
+    if (allowedHosts === undefined) return true;
+    const withPort = port === '' ? `${host}:443` : host;
+    return allowedHosts.some((allowed) => {
+      const text = allowed.toLowerCase();
+      if (text.startsWith('*.')) return hostname.endsWith(text.slice(1));
+      return text === hostname || text === withPort;
+    });
+  }
+}
+
+function pemOf(caBundle: string): string {
+  const pem = Buffer.from(caBundle, 'base64').toString('utf8');
+  if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+  throw new Error('unable to load root certificates: unable to parse bytes as PEM block');
+}
+
+const serviceForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** Returns the rules that the address of a service breaks. */
+export function checkServiceOrigin(service: string, origin: string): readonly string[] {
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  const isOrigin = url?.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
+  if (isOrigin && serviceForm.test(service)) return [];
+  return [`"${service}=${origin}" is not a service: must be <namespace>/<name>=https://<host>:<port>`];
+}
+
+const hostForm = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/i;
+
+/** Returns the rules that hosts of webhooks break. */
+export function checkAllowedHosts(hosts: readonly string[]): readonly string[] {
+  return hosts
+    .filter((host) => !hostForm.test(host))
+    .map((host) => `"${host}" is not a host: must be <host>, <host>:<port> or *.<domain>`);
+}

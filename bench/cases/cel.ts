@@ -1,0 +1,165 @@
+// What rules in CEL cost: one rule, the writes of a kind with ten, and the longest turn of a hostile one.
+import { join } from 'node:path';
+import { HostileProcess } from '@homeostat/test';
+import type { CaseContext } from '../case.ts';
+import { Child } from '../child.ts';
+import type { Figures } from '../figures.ts';
+import { formatRequest, loadHttp } from '../http-load.ts';
+import { ratioAtLeast } from '../result-table.ts';
+import type { Row } from '../result-table.ts';
+import { alternate } from '../rounds.ts';
+import { StallMeter } from '../stall-meter.ts';
+
+const group = 'rules.example.com';
+const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const pathOf = (kind: string): string => `/apis/${group}/v1/${kind.toLowerCase()}s`;
+
+/** Most that a typical rule may take. */
+const maxRuleUs = 10;
+
+/** Rules of the kind whose creations are compared with those of a kind without rules, to find what one takes. */
+const manyRules = 100;
+
+/** A definition is served within this time, or the run fails. */
+const servedWithinMs = 30_000;
+
+/** Two comparisons, and a condition for ten items. */
+function typicalRule(number: number): object {
+  const most = (number + 10).toString();
+  return { rule: `self.least <= self.size && self.name != "" && self.items.all(item, item.size < ${most})` };
+}
+
+interface Kind {
+  readonly kind: string;
+  readonly rules: readonly object[];
+  readonly maxItems?: number;
+}
+
+function definition({ kind, rules, maxItems = 10 }: Kind): object {
+  const integer = { type: 'integer' };
+  const items = {
+    type: 'array',
+    maxItems,
+    items: { type: 'object', properties: { size: integer, pad: { type: 'string', maxLength: 1650 } } },
+  };
+  const spec = {
+    type: 'object',
+    properties: { least: integer, size: integer, name: { type: 'string', maxLength: 63 }, items },
+    ...(rules.length === 0 ? {} : { 'x-kubernetes-validations': rules }),
+  };
+  const plural = `${kind.toLowerCase()}s`;
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+  };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: 'Cluster', names: { plural, kind }, versions: [version] },
+  };
+}
+
+function objectOf(kind: string, name: string, { items, pad = '' }: { items: number; pad?: string }): string {
+  const spec = {
+    least: 1,
+    size: 3,
+    name: 'typical',
+    items: Array.from({ length: items }, (_, index) => ({ size: index % 10, ...(pad === '' ? {} : { pad }) })),
+  };
+  return JSON.stringify({ apiVersion: `${group}/v1`, kind, metadata: { name }, spec });
+}
+
+export async function cel({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const rows = await compareCreations(folder, settings);
+  return [...rows, ...(await measureStalls())];
+}
+
+async function compareCreations(folder: string, { rounds, seconds }: CaseContext['settings']): Promise<readonly Row[]> {
+  await using server = new Child('api-server');
+  const url = await server.call<string>('start', `sqlite:${join(folder, 'cel.db')}`);
+  const rulesOf = (count: number): readonly object[] => Array.from({ length: count }, (_, index) => typicalRule(index));
+  for (const [kind, count] of [
+    ['Plain', 0],
+    ['Ruled', 10],
+    ['Strict', manyRules],
+  ] as const)
+    await serve(url, { kind, rules: rulesOf(count) });
+  let number = 0;
+  const load = (kind: string, connections: number) => (): Promise<Figures> => {
+    const request = (): string => {
+      number += 1;
+      return formatRequest('POST', pathOf(kind), objectOf(kind, `o-${number.toString()}`, { items: 10 }));
+    };
+    return loadHttp({ url, connections, seconds, request });
+  };
+  const ten = await alternate(rounds, { ours: load('Ruled', 64), limit: load('Plain', 64) });
+  const many = await alternate(rounds, { ours: load('Strict', 1), limit: load('Plain', 1) });
+  const meanUs = ({ opsPerSecond }: Figures): number => 1_000_000 / opsPerSecond;
+  const ruleUs = (meanUs(many.ours) - meanUs(many.limit)) / manyRules;
+  return [
+    { name: 'cel: http-create, ten rules', ...ten, target: ratioAtLeast(0.85, ten) },
+    {
+      name: 'cel: one rule, of a hundred',
+      ...many,
+      target: { text: `${ruleUs.toFixed(1)} µs <= ${maxRuleUs.toString()} µs`, isMet: ruleUs <= maxRuleUs },
+    },
+  ];
+}
+
+async function serve(url: string, kind: Kind): Promise<void> {
+  const body = JSON.stringify(definition(kind));
+  const answer = await fetch(`${url}${definitionsPath}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  await until(async () => (await fetch(`${url}${pathOf(kind.kind)}`)).ok, kind.kind);
+}
+
+async function until(isServed: () => Promise<boolean>, kind: string): Promise<void> {
+  const untilMs = performance.now() + servedWithinMs;
+  while (!(await isServed())) {
+    if (performance.now() > untilMs) throw new Error(`${kind} is not served`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Rules that the estimate accepts, and that are stopped when they run. */
+const hostileRules: readonly (readonly [name: string, rule: string])[] = [
+  ['each item with each', 'self.items.all(a, self.items.all(b, a.size + b.size >= 0))'],
+  ['each list made again', 'self.items.all(a, self.items.map(b, b.size).size() > 0)'],
+  ['errors that are ignored', 'self.items.all(a, self.items.all(b, a.size / 0 == 1 || true))'],
+  ['texts of all items', 'self.items.all(a, a.pad.matches("(x|xx)*y") || true)'],
+];
+
+/** Items of the list that the rules go through, with texts that make the object 1 MB large. */
+const hostileItems = 600;
+const pad = 'x'.repeat(1650);
+
+async function measureStalls(): Promise<readonly Row[]> {
+  const server = await HostileProcess.start();
+  const meter = new StallMeter(server);
+  try {
+    await meter.measureIdle();
+    for (const [index, [name, rule]] of hostileRules.entries()) {
+      const kind = `Hostile${index.toString()}`;
+      const body = JSON.stringify(definition({ kind, rules: [{ rule }], maxItems: hostileItems }));
+      await server.send({ method: 'POST', path: definitionsPath, body });
+      await until(async () => (await server.send({ method: 'GET', path: pathOf(kind) })).status === 200, kind);
+      await meter.measure(`1 MB, ${name}`, async (attempt) =>
+        server.send({
+          method: 'POST',
+          path: pathOf(kind),
+          body: objectOf(kind, `o-${attempt.toString()}`, { items: hostileItems, pad }),
+        }),
+      );
+    }
+  } finally {
+    await server.stop();
+  }
+  return meter.rows;
+}

@@ -1,0 +1,47 @@
+import { formatKey, keyOf } from '../object/object.ts';
+import type { ApiObject } from '../object/object.ts';
+import { isPaused } from './actions.ts';
+import type { ControllerObject } from './controller-state.ts';
+import type { ExplainedFinalizer } from './explanation.ts';
+import { failureOf, isFailing } from './key-failure.ts';
+
+/** The finalizers that the server itself owes. */
+const ownFinalizers: ReadonlyMap<string, string> = new Map([
+  ['foregroundDeletion', 'objects that it owns, and that block its deletion, are deleted first.'],
+  ['orphan', 'the server takes it out of the ownerReferences of the objects that it owns.'],
+  ['kubernetes', 'the server deletes what is in the namespace.'],
+]);
+
+export interface KnownFinalizers {
+  readonly object: ApiObject;
+  /** All controllers; undefined when they may not be read. */
+  readonly controllers: readonly ControllerObject[] | undefined;
+  readonly nowMs: number;
+}
+
+/** Returns each finalizer of an object with the controller that owes it, and why it is still there. */
+export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizers): readonly ExplainedFinalizer[] {
+  return (object.metadata.finalizers ?? []).map((name) => {
+    const own = ownFinalizers.get(name);
+    if (own !== undefined) return { name, message: own };
+    const owing = controllers?.find(({ spec }) => spec.finalizer === name);
+    if (owing !== undefined) return { name, controller: owing.spec.controller, message: whyOf(object, owing, nowMs) };
+    if (controllers === undefined)
+      return { name, message: 'you may not read the controllers, one of which may owe it.' };
+    return { name, message: 'no controller that this server knows takes it off; if none will, remove it by hand.' };
+  });
+}
+
+function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: number): string {
+  const { controller } = spec;
+  const isDeleted = object.metadata.deletionTimestamp !== undefined;
+  if (status?.running !== true) return `${controller} takes it off, but does not run.`;
+  if (!isDeleted) return `${controller} takes it off after the deletion.`;
+  const name = controller.slice(controller.lastIndexOf('/') + 1);
+  if (isPaused(object, name)) return `${controller} takes it off, but the object is paused.`;
+  const key = status.keys.find((each) => each.key === formatKey(keyOf(object)));
+  if (isFailing(key)) return `the cleanup of ${controller} has failed${failureOf(key, nowMs)}.`;
+  if (key?.state === 'processing') return `${controller} is cleaning up.`;
+  if (key !== undefined) return `${controller} takes it off; the object is in its queue (${key.state}).`;
+  return `${controller} takes it off, but the object is not in its queue: its cleanup returned without taking it off, or it waits.`;
+}

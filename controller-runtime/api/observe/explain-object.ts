@@ -1,0 +1,210 @@
+import type { Condition } from '../object/conditions.ts';
+import { isJsonObject } from '../base/json-object.ts';
+import { formatKey, keyOf } from '../object/object.ts';
+import type { ApiObject } from '../object/object.ts';
+import { isPaused, pausedAnnotation } from './actions.ts';
+import type { ControllerObject } from './controller-state.ts';
+import { explainFinalizers } from './explain-finalizers.ts';
+import type { ExplainedController, ExplainedOwner, Explanation } from './explanation.ts';
+import { formatAge } from '../base/format-age.ts';
+import { failureOf, isFailing } from './key-failure.ts';
+import type { Run } from './run.ts';
+
+/** What is known about an object. */
+export interface KnownObject {
+  readonly object: ApiObject;
+  /** All controllers of the server; undefined when they may not be read. */
+  readonly controllers: readonly ControllerObject[] | undefined;
+  /** Runs for the object, in any order; undefined when they may not be read. */
+  readonly runs: readonly Run[] | undefined;
+  readonly owners: readonly ExplainedOwner[];
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** Explains an object by what is known about it. Pure. */
+export function explainObject(known: KnownObject): Explanation {
+  const { object, owners, nowMs } = known;
+  const { apiVersion, kind, metadata } = object;
+  const { name, namespace, uid, resourceVersion, generation } = metadata;
+  const controllers = controllersOf(known);
+  const finalizers = explainFinalizers(known);
+  const conditions = conditionsOf(object);
+  const observed = observedGenerationOf(object, conditions);
+  const { state, summary } = judge({ object, controllers, conditions, observed, finalizers, nowMs });
+  return {
+    apiVersion: 'controllers.homeostat.internal/v1alpha1',
+    kind: 'Explanation',
+    object: { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, resourceVersion },
+    state,
+    summary,
+    details: detailsOf(known, { controllers, conditions }),
+    generation,
+    ...(observed === undefined ? {} : { observedGeneration: observed }),
+    conditions,
+    finalizers,
+    controllers,
+    owners,
+  };
+}
+
+interface Facts {
+  readonly object: ApiObject;
+  readonly controllers: readonly ExplainedController[];
+  readonly conditions: readonly Condition[];
+  readonly observed: number | undefined;
+  readonly finalizers: Explanation['finalizers'];
+  readonly nowMs: number;
+}
+
+/** The first of these that holds is the one that explains the others. */
+function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
+  const { object, controllers, conditions, observed, finalizers, nowMs } = facts;
+  const { kind, metadata } = object;
+  const what = `${kind} ${formatKey(keyOf(object))}`;
+  const { deletionTimestamp, generation } = metadata;
+  if (deletionTimestamp !== undefined) {
+    const since = formatAge(nowMs - Date.parse(deletionTimestamp));
+    const held = finalizers.length === 1 ? 'a finalizer holds it' : `${finalizers.length} finalizers hold it`;
+    return { state: 'Deleting', summary: `${what} was deleted ${since} ago, and ${held}.` };
+  }
+  const paused = controllers.filter((each) => each.paused);
+  if (paused.length > 0) {
+    const names = paused.map(({ controller }) => controller).join(', ');
+    return { state: 'Paused', summary: `${what} is paused: ${names} does not reconcile it.` };
+  }
+  const failing = controllers.find(({ key }) => isFailing(key));
+  if (failing !== undefined) {
+    const { key, controller } = failing;
+    return { state: 'Failing', summary: `${controller} fails to reconcile ${what}${failureOf(key, nowMs)}.` };
+  }
+  if (observed !== undefined && observed < generation) {
+    const summary = `The status of ${what} is about generation ${observed}, but its spec is at ${generation}.`;
+    return { state: 'Behind', summary };
+  }
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready === undefined) return withoutReady(what, controllers);
+  if (ready.status === 'True') return { state: 'Ready', summary: `${what} is ready.` };
+  return { state: 'NotReady', summary: `${what} is not ready: ${reasonOf(ready)}.` };
+}
+
+function withoutReady(
+  what: string,
+  controllers: readonly ExplainedController[],
+): Pick<Explanation, 'state' | 'summary'> {
+  const names = controllers.map(({ controller }) => controller).join(', ');
+  if (controllers.length === 0)
+    return { state: 'Unknown', summary: `${what} has no condition Ready, and no known controller reconciles it.` };
+  const busy = controllers.find(({ key }) => key !== undefined && key.state !== 'delayed');
+  if (busy !== undefined)
+    return { state: 'Unknown', summary: `${what} waits for ${busy.controller}, or is being reconciled by it.` };
+  if (controllers.some(({ running }) => !running))
+    return {
+      state: 'Unknown',
+      summary: `${what} has no condition Ready, and not all of its controllers run: ${names}.`,
+    };
+  if (controllers.some(({ lastRun }) => lastRun !== undefined && isError(lastRun.result)))
+    return { state: 'Unknown', summary: `The last run for ${what} failed: ${names}.` };
+  return { state: 'Reconciled', summary: `${what} is reconciled: ${names} has nothing left to do.` };
+}
+
+function isError(result: string): boolean {
+  return result === 'error' || result === 'terminal' || result === 'timeout';
+}
+
+function reasonOf({ status, reason, message }: Condition): string {
+  return [`Ready is ${status}`, reason, message].filter((part) => part !== '').join(', ');
+}
+
+function controllersOf({ object, controllers, runs }: KnownObject): readonly ExplainedController[] {
+  const group = groupOf(object.apiVersion);
+  const own = (controllers ?? []).filter(
+    ({ spec: { reconciles } }) => reconciles.kind === object.kind && groupOf(reconciles.apiVersion) === group,
+  );
+  const name = formatKey(keyOf(object));
+  return own.map(({ spec: { controller }, status }) => {
+    const key = status?.keys.find((each) => each.key === name);
+    const last = newestOf(runs ?? [], controller);
+    return {
+      controller,
+      running: status?.running === true,
+      paused: isPaused(object, controller.slice(controller.lastIndexOf('/') + 1)),
+      ...(key === undefined || key.state === 'paused' ? {} : { key }),
+      ...(last === undefined ? {} : { lastRun: lastRunOf(last) }),
+    };
+  });
+}
+
+function newestOf(runs: readonly Run[], controller: string): Run | undefined {
+  const own = runs.filter((run) => run.controller === controller);
+  return own.toSorted((a, b) => b.startTime.localeCompare(a.startTime))[0];
+}
+
+function lastRunOf({ metadata, startTime, result, error, triggers }: Run): NonNullable<ExplainedController['lastRun']> {
+  const failure = error === undefined ? {} : { error: error.message };
+  return { name: metadata.name, startTime, result, ...failure, triggers };
+}
+
+function conditionsOf(object: ApiObject): readonly Condition[] {
+  const status: unknown = Reflect.get(object, 'status');
+  const conditions: unknown = isJsonObject(status) ? status['conditions'] : undefined;
+  if (!Array.isArray(conditions)) return [];
+  return conditions.filter((each): each is Condition => isJsonObject(each) && typeof each['type'] === 'string');
+}
+
+function observedGenerationOf(object: ApiObject, conditions: readonly Condition[]): number | undefined {
+  const status: unknown = Reflect.get(object, 'status');
+  const own: unknown = isJsonObject(status) ? status['observedGeneration'] : undefined;
+  if (typeof own === 'number') return own;
+  const observed = conditions.flatMap(({ observedGeneration }) => observedGeneration ?? []);
+  return observed.length === 0 ? undefined : Math.max(...observed);
+}
+
+function detailsOf(
+  { object, controllers: known, runs, owners, nowMs }: KnownObject,
+  { controllers, conditions }: Pick<Facts, 'controllers' | 'conditions'>,
+): readonly string[] {
+  const stopped = controllers.filter(({ running }) => !running).map(({ controller }) => `${controller} does not run.`);
+  const paused = object.metadata.annotations?.[pausedAnnotation];
+  const lasts = controllers.flatMap(({ controller, lastRun }) =>
+    lastRun === undefined ? [] : [lastRunSentence(controller, lastRun, nowMs)],
+  );
+  const unmet = conditions
+    .filter(({ type, status }) => type !== 'Ready' && status === 'False')
+    .map(
+      ({ type, reason, message }) => `${type} is False: ${[reason, message].filter((part) => part !== '').join(', ')}.`,
+    );
+  return [
+    ...stopped,
+    ...(paused === undefined ? [] : [`The annotation ${pausedAnnotation} is "${paused}".`]),
+    ...unmet,
+    ...lasts,
+    ...owners.map(ownerSentence),
+    ...(known === undefined ? ['You may not read controllers, so their queues are not explained.'] : []),
+    ...(runs === undefined ? ['You may not read runs, so they are not explained.'] : []),
+  ];
+}
+
+function lastRunSentence(
+  controller: string,
+  { startTime, result, error, triggers }: NonNullable<ExplainedController['lastRun']>,
+  nowMs: number,
+): string {
+  const ago = formatAge(nowMs - Date.parse(startTime));
+  const [trigger] = triggers;
+  const by = trigger?.manager === undefined ? '' : ` by ${trigger.manager}`;
+  const why = trigger === undefined ? '' : `, because of ${[trigger.type, trigger.detail].join(' ').trim()}${by}`;
+  const ended = error === undefined ? `ended with ${result}` : `ended with ${result}: ${error}`;
+  return `The last run of ${controller} began ${ago} ago${why}, and ${ended}.`;
+}
+
+function ownerSentence({ owner, controller, exists }: ExplainedOwner): string {
+  const name = `${owner.kind} ${owner.name}`;
+  const owned = controller ? `It is managed by its owner ${name}` : `It is owned by ${name}`;
+  return exists === false ? `${owned}, which does not exist.` : `${owned}.`;
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}

@@ -1,0 +1,63 @@
+import type { Condition } from '../object/conditions.ts';
+import type { ControllerKey } from './controller-state.ts';
+import type { NamedObject } from './recorded-change.ts';
+import type { RunResult, RunTrigger } from './run.ts';
+
+/** A finalizer that holds an object, and the controller that has to take it off. */
+export interface ExplainedFinalizer {
+  readonly name: string;
+  /** The controller that names it; absent when no known one does. */
+  readonly controller?: string;
+  /** Why it is still there, in a sentence. */
+  readonly message: string;
+}
+
+/** A controller of the object's kind, and what it makes of this object. */
+export interface ExplainedController {
+  readonly controller: string;
+  readonly running: boolean;
+  readonly paused: boolean;
+  /** The object in its queue; absent when it waits for nothing. */
+  readonly key?: ControllerKey;
+  /** The newest recorded run; absent when there is none, or when the user may not read runs. */
+  readonly lastRun?: {
+    /** The name of the Run. */
+    readonly name: string;
+    readonly startTime: string;
+    readonly result: RunResult;
+    readonly error?: string;
+    readonly triggers: readonly RunTrigger[];
+  };
+}
+
+export interface ExplainedOwner {
+  readonly owner: NamedObject;
+  /** True for the one that manages the object. */
+  readonly controller: boolean;
+  /** Absent when the user may not read it. */
+  readonly exists?: boolean;
+}
+
+/** Why an object is as it is: the response to `GET …/<name>/explanation`. */
+export interface Explanation {
+  readonly apiVersion: 'controllers.homeostat.internal/v1alpha1';
+  readonly kind: 'Explanation';
+  readonly object: NamedObject;
+  /**
+   * `Deleting`: finalizers hold it; `Paused`; `Failing`: a controller fails; `Behind`: its status is about an earlier generation;
+   * `NotReady`: its condition Ready is not True; `Ready`; `Reconciled`: it has no such condition, and no controller has work for it;
+   * `Unknown`: nothing tells.
+   */
+  readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
+  /** The same in one sentence. */
+  readonly summary: string;
+  /** What else there is to know, a sentence each. */
+  readonly details: readonly string[];
+  readonly generation: number;
+  /** The generation that the status is about, where it tells. */
+  readonly observedGeneration?: number;
+  readonly conditions: readonly Condition[];
+  readonly finalizers: readonly ExplainedFinalizer[];
+  readonly controllers: readonly ExplainedController[];
+  readonly owners: readonly ExplainedOwner[];
+}

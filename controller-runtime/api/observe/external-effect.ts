@@ -1,0 +1,74 @@
+import { defineModel } from '../define/define-model.ts';
+import type { ModelDescriptor } from '../model/model.ts';
+import type { ApiObject } from '../object/object.ts';
+
+/** What is recorded of an external effect: its intention before it, and its result after it. */
+export interface ExternalEffect extends ApiObject {
+  readonly spec: {
+    /** `<group>/<name>`, as in the finalizer. */
+    readonly controller: string;
+    readonly effect: string;
+    /** The idempotency key. */
+    readonly key: string;
+  };
+  readonly status?: {
+    /** Absent: the effect is pending. */
+    readonly completionTime?: string;
+    /** Absent: it does not expire while its owner exists. */
+    readonly expirationTime?: string;
+    /** JSON; absent for undefined. */
+    readonly result?: string;
+  };
+}
+
+const time = { type: 'string', format: 'date-time' } as const;
+
+/** Characters of the JSON; controllers bound it by bytes. */
+const maxResultLength = 64 * 1024;
+
+/**
+ * `controllers.homeostat.internal/v1alpha1 ExternalEffect`: what controllers record of effects outside of the server, so that each happens
+ * once. Its domain is the same on all servers, because a controller in another process does not know the server's.
+ */
+export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel({
+  gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',
+  plural: 'externaleffects',
+  singular: 'externaleffect',
+  scope: 'Namespaced',
+  nameFormat: 'subdomain',
+  printerColumns: [
+    { name: 'Controller', type: 'string', jsonPath: '.spec.controller' },
+    { name: 'Effect', type: 'string', jsonPath: '.spec.effect' },
+    { name: 'Owner', type: 'string', jsonPath: '.metadata.ownerReferences[0].name' },
+    { name: 'Completed', type: 'date', jsonPath: '.status.completionTime' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  schema: {
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      spec: {
+        type: 'object',
+        required: ['controller', 'effect', 'key'],
+        properties: {
+          controller: { type: 'string', maxLength: 400, description: 'The controller, as its finalizer names it.' },
+          effect: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 63,
+            description: 'The name that the controller gives it.',
+          },
+          key: { type: 'string', minLength: 1, maxLength: 64, description: 'The idempotency key, a random UUID.' },
+        },
+      },
+      status: {
+        type: 'object',
+        properties: {
+          completionTime: { ...time, description: 'When the result was recorded; absent: the effect is pending.' },
+          expirationTime: { ...time, description: 'When the record is deleted; absent: with its owner.' },
+          result: { type: 'string', maxLength: maxResultLength, description: 'The result, as JSON.' },
+        },
+      },
+    },
+  },
+});

@@ -1,0 +1,55 @@
+import { deepEqual } from '../base/json-equal.ts';
+
+/** A state of an object, or what is known of it. */
+interface ObjectState {
+  readonly metadata: object;
+}
+
+/** One field of an object before and after a change. */
+export interface FieldChange {
+  /** Such as `spec.replicas` or `spec.items[0].name`. */
+  readonly path: string;
+  /** Absent when the field is new. */
+  readonly from?: unknown;
+  /** Absent when the field goes. */
+  readonly to?: unknown;
+}
+
+/** Metadata that changes with every write, or that only the server sets. */
+const serverFields: ReadonlySet<string> = new Set([
+  'managedFields',
+  'resourceVersion',
+  'version',
+  'generation',
+  'uid',
+  'creationTimestamp',
+]);
+
+/** Returns the fields that differ between two states of an object, without those that only the server sets. Absent: not there. */
+export function fieldChanges(before: ObjectState | undefined, after: ObjectState | undefined): readonly FieldChange[] {
+  const changes: FieldChange[] = [];
+  collect('', withoutServerFields(before), withoutServerFields(after), changes);
+  return changes;
+}
+
+function withoutServerFields(object: ObjectState | undefined): object {
+  if (object === undefined) return {};
+  const metadata = Object.entries(object.metadata).filter(([name]) => !serverFields.has(name));
+  return { ...object, metadata: Object.fromEntries(metadata) };
+}
+
+function collect(path: string, from: unknown, to: unknown, changes: FieldChange[]): void {
+  if (deepEqual(from, to)) return;
+  if (!isNode(from) || !isNode(to) || Array.isArray(from) !== Array.isArray(to)) {
+    changes.push({ path, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
+    return;
+  }
+  for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const below = Array.isArray(from) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+    collect(below, Reflect.get(from, name), Reflect.get(to, name), changes);
+  }
+}
+
+function isNode(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

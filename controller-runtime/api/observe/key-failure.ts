@@ -1,0 +1,22 @@
+import { formatAge } from '../base/format-age.ts';
+import type { ControllerKey } from './controller-state.ts';
+
+/** True for a key that did not succeed at its last try. */
+export function isFailing(key: ControllerKey | undefined): boolean {
+  return key !== undefined && (key.state === 'parked' || (key.attempts > 0 && key.lastError !== undefined));
+}
+
+/** ` since 5m (9 attempts): no luck`, and what comes next. */
+export function failureOf(key: ControllerKey | undefined, nowMs: number): string {
+  if (key === undefined) return '';
+  const { attempts, failingSince, lastError, nextTime, state } = key;
+  const since = failingSince === undefined ? '' : ` for ${formatAge(nowMs - Date.parse(failingSince))}`;
+  const times = attempts === 0 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`;
+  const error = lastError === undefined ? '' : `: ${lastError}`;
+  if (state === 'parked') return `${since}${times}${error}; it gave up until the object changes`;
+  if (state === 'processing') return `${since}${times}${error}; it tries again now`;
+  if (nextTime === undefined) return `${since}${times}${error}`;
+  const waitMs = Date.parse(nextTime) - nowMs;
+  const next = waitMs < 1000 ? 'it tries again now' : `it tries again in ${formatAge(waitMs)}`;
+  return `${since}${times}${error}; ${next}`;
+}

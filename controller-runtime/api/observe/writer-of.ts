@@ -1,0 +1,36 @@
+import { deepEqual } from '../base/json-equal.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
+
+/**
+ * Returns the field manager that wrote a state of an object, as its managedFields tell; undefined when they do not: times have
+ * whole seconds, so several managers may have written in the same one. `previous` is the state before, if there was one.
+ */
+export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
+  const entries = object.metadata.managedFields;
+  if (entries === undefined || entries.length === 0) return undefined;
+  if (entries.length === 1) return entries[0]?.manager;
+  const known = previous?.metadata.managedFields ?? [];
+  const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
+  if (changed.length > 0) return onlyManager(changed);
+  // The last second of all: the write changed values of fields that their manager had already.
+  const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
+  const latest = entries.filter(({ time }) => time === last);
+  const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);
+  return onlyManager(latest.filter(({ subresource }) => (subresource === 'status') === isOfStatus));
+}
+
+function isSame(a: ManagedFieldsEntry, b: ManagedFieldsEntry): boolean {
+  return a.manager === b.manager && a.operation === b.operation && a.subresource === b.subresource;
+}
+
+function onlyManager(entries: readonly ManagedFieldsEntry[]): string | undefined {
+  const manager = entries[0]?.manager;
+  return entries.every((entry) => entry.manager === manager) ? manager : undefined;
+}
+
+function changesStatusAlone(object: ApiObject, previous: ApiObject): boolean {
+  return (
+    object.metadata.generation === previous.metadata.generation &&
+    !deepEqual(Reflect.get(object, 'status'), Reflect.get(previous, 'status'))
+  );
+}

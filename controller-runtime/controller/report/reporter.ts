@@ -1,0 +1,99 @@
+import {
+  apiVersionOf,
+  isConfidential,
+  silentLogger,
+  type ApiObject,
+  type Clock,
+  type ControllerObject,
+  type ControllerReport,
+  type Logger,
+  type ModelDescriptor,
+} from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { containLogger } from '../../client/contain-logger.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
+import { ControllerReporter, type ReportedController } from './controller-reporter.ts';
+import { RunWriter } from './run-writer.ts';
+
+export interface ReporterOptions {
+  /** Writes the records; it needs `create` of runs, and `get`, `create` and `update` of controllers and of controllers/status. */
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Default: silent. */
+  readonly logger?: Logger;
+  /**
+   * True for objects whose values no record shows, besides Secrets and external effects: a record tells which of their fields
+   * changed. Default: none.
+   */
+  readonly isConfidential?: (object: ApiObject) => boolean;
+}
+
+/** A controller, and the process that runs it. */
+export interface ReportedPart {
+  /** The first part of the controller's name in records: of a plugin, its name. */
+  readonly name: string;
+  readonly definition: ControllerDefinition;
+  readonly leader: ControllerReport['leader'];
+  readonly mayWrite: () => boolean;
+}
+
+/**
+ * Reports what controllers do, as objects of the kinds Run and Controller: at most 25 runs a second, of all managers that share it. A
+ * failure to write them affects no controller.
+ */
+export class Reporter {
+  readonly #parts: { readonly client: Client; readonly clock: Clock; readonly logger: Logger };
+  readonly #runs: RunWriter;
+
+  constructor({ client, clock, logger = silentLogger, isConfidential: isSecret }: ReporterOptions) {
+    this.#parts = { client, clock, logger: containLogger(logger) };
+    this.#runs = new RunWriter({
+      ...this.#parts,
+      isSecret: (object) => isConfidential(object) || isSecret?.(object) === true,
+    });
+  }
+
+  /** Begins to report a controller. */
+  follow({ name, definition, leader, mayWrite }: ReportedPart, controller: ReportedController): ControllerReporter {
+    const fullName = `${name}/${definition.name}`;
+    return new ControllerReporter(
+      {
+        ...this.#parts,
+        definition,
+        name: fullName,
+        objectName: `${name}.${definition.name}`,
+        spec: specOf(fullName, definition),
+        leader,
+        mayWrite,
+        runs: this.#runs,
+      },
+      controller,
+    );
+  }
+
+  /** Writes what waits, within five seconds. Call it when the controllers have stopped. */
+  close(): Promise<void> {
+    return this.#runs.close();
+  }
+}
+
+/** Makes a reporter, which managers share. Close it after them. */
+export function createReporter(options: ReporterOptions): Reporter {
+  return new Reporter(options);
+}
+
+function specOf(controller: string, definition: ControllerDefinition): ControllerObject['spec'] {
+  const { model, owns, watches, cleanup, finalizer, concurrency } = definition;
+  return {
+    controller,
+    reconciles: kindOf(model),
+    ...(owns.length === 0 ? {} : { owns: owns.map((each) => kindOf(each.model)) }),
+    ...(watches.length === 0 ? {} : { watches: watches.map((each) => kindOf(each.model)) }),
+    ...(cleanup === undefined ? {} : { finalizer }),
+    concurrency,
+  };
+}
+
+function kindOf(model: ModelDescriptor): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: apiVersionOf(model), kind: model.kind };
+}

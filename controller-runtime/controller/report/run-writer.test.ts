@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { silentLogger } from '../../api/index.ts';
+import type { ApiObject } from '../../api/index.ts';
+import { FakeClock } from '../../testing/fakes/fake-clock.ts';
+import { FakeClient } from '../fake-client.test-support.ts';
+import { Person } from '../harness.test-support.ts';
+import type { ReportedRun } from './run-object.ts';
+import { RunWriter, type RunWeight } from './run-writer.ts';
+
+describe('the records of runs', () => {
+  let clock: FakeClock;
+  let client: FakeClient;
+  let writer: RunWriter;
+  let counter: { unrecorded: number };
+  let made: number;
+
+  beforeEach(() => {
+    [clock, client, made] = [new FakeClock(), new FakeClient(), 0];
+    counter = { unrecorded: 0 };
+    writer = new RunWriter({ client, clock, logger: silentLogger, isSecret: (_object: ApiObject) => false });
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  /** Offers runs as a controller does, and returns how many were accepted. */
+  function offer(count: number, weight: RunWeight): number {
+    let accepted = 0;
+    for (let i = 0; i < count; i += 1) {
+      if (!writer.accepts(weight)) counter.unrecorded += 1;
+      else {
+        writer.add(run(weight), weight);
+        accepted += 1;
+      }
+    }
+    return accepted;
+  }
+
+  function run(weight: RunWeight): ReportedRun {
+    made += 1;
+    const reconcileID = `${weight}-${made}`;
+    const ended = { key: 'ada', reconcileID, reasons: [], attempts: 0, durationMs: 1, result: 'success' } as const;
+    const record = { ...ended, startTime: clock.now() };
+    const nothing = { error: undefined, object: undefined, writes: undefined, nextTime: undefined };
+    return { controller: 'test/person', model: Person, record, waitMs: 0, ...nothing, counter };
+  }
+
+  /** Lets an interval pass, and returns the weights of the runs that were recorded in it. */
+  async function recorded(): Promise<readonly string[]> {
+    client.requests.length = 0;
+    await clock.advance(1000);
+    for (let turn = 0; turn < 600; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return client.requests.map((line) => line.slice('create runs/'.length, line.indexOf('-')));
+  }
+
+  it('are written once a second, up to 200 after a pause and 25 a second then, and the others are counted', async () => {
+    expect(offer(500, 'plain')).to.equal(200);
+    expect(await recorded()).to.have.length(200);
+    // A record takes over what was counted before it.
+    expect(counter.unrecorded).to.equal(0);
+    expect(offer(500, 'plain')).to.equal(25);
+    expect(counter.unrecorded).to.equal(475);
+    expect(await recorded()).to.have.length(25);
+  });
+
+  it('are those of failures first, then of writes, when there are too many', async () => {
+    offer(200, 'plain');
+    await recorded();
+    expect(offer(20, 'plain')).to.equal(20);
+    expect(offer(20, 'notable')).to.equal(20);
+    expect(offer(10, 'failed')).to.equal(10);
+    expect(await recorded()).to.deep.equal([...Array<string>(10).fill('failed'), ...Array<string>(15).fill('notable')]);
+  });
+
+  it('gather again after a pause', async () => {
+    offer(200, 'plain');
+    await recorded();
+    await clock.advance(60_000);
+    offer(1, 'plain');
+    await recorded();
+    expect(offer(500, 'failed')).to.equal(200);
+  });
+
+  it('are lost when the server refuses them, and the next ones are tried', async () => {
+    client.intercept = () => {
+      throw new Error('no connection');
+    };
+    offer(500, 'failed');
+    expect(await recorded()).to.have.length(200);
+    client.intercept = () => {};
+    offer(500, 'failed');
+    expect(await recorded()).to.have.length(25);
+  });
+});

@@ -1,0 +1,147 @@
+import {
+  isAlreadyExists,
+  isNotFound,
+  runModel,
+  type ApiObject,
+  type Clock,
+  type Logger,
+  type Timer,
+} from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import { nextTurn } from '../../clock/next-turn.ts';
+import { runObject, type ReportedRun } from './run-object.ts';
+
+export interface RunWriterParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly isSecret: (object: ApiObject) => boolean;
+}
+
+/** Runs are written once a second, so that they commit together. */
+const intervalMs = 1000;
+
+/**
+ * Runs that are recorded in one interval, and the most after a pause. A record costs about as much as 20 runs that do nothing, and a
+ * person reads fewer.
+ */
+const perInterval = 25;
+const burst = 200;
+
+/** How much a run says: it failed; it wrote something, or was asked for by hand; or neither. */
+export type RunWeight = 'failed' | 'notable' | 'plain';
+
+/** The wait after a write that failed. */
+const retryMs = 10_000;
+
+/** The time for which a stop waits for what is not written yet. */
+const closeMs = 5000;
+
+/** Writes the records of runs: all of them while they are few, and of many the ones that say most. */
+export class RunWriter {
+  readonly #parts: RunWriterParts;
+  /** The runs of this interval. */
+  readonly #waiting: Readonly<Record<RunWeight, ReportedRun[]>> = { failed: [], notable: [], plain: [] };
+  #tokens = burst;
+  #filledMs: number;
+  #timer: Timer | undefined;
+  #writing: Promise<void> | undefined;
+  #hasFailed = false;
+  /** A failure is logged once, until a write succeeds. */
+  #isLogged = false;
+  #isClosed = false;
+
+  constructor(parts: RunWriterParts) {
+    this.#parts = parts;
+    this.#filledMs = parts.clock.monotonicMs();
+  }
+
+  /** False when a run of this weight would not be recorded: its record need not be made. */
+  accepts(weight: RunWeight): boolean {
+    return !this.#isClosed && this.#waiting[weight].length < this.#tokens;
+  }
+
+  add(run: ReportedRun, weight: RunWeight): void {
+    this.#waiting[weight].push(run);
+    this.#arm(intervalMs);
+  }
+
+  /** Writes what waits, within five seconds, and accepts no more. */
+  async close(): Promise<void> {
+    const { clock } = this.#parts;
+    this.#isClosed = true;
+    clock.clearTimeout(this.#timer);
+    let late: Timer | undefined;
+    const deadline = new Promise<void>((resolve) => (late = clock.setTimeout(resolve, closeMs)));
+    await Promise.race([this.#writeRest(), deadline]);
+    clock.clearTimeout(late);
+  }
+
+  async #writeRest(): Promise<void> {
+    await this.#writing;
+    if (!this.#hasFailed) await this.#writeBatch();
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#timer !== undefined || this.#writing !== undefined || this.#isClosed) return;
+    this.#timer = this.#parts.clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.#writing = this.#writeBatch().finally(() => {
+        this.#writing = undefined;
+        if (this.#hasWaiting()) this.#arm(this.#hasFailed ? retryMs : intervalMs);
+      });
+    }, delayMs);
+    this.#timer.unref?.();
+  }
+
+  async #writeBatch(): Promise<void> {
+    this.#hasFailed = false;
+    await Promise.all((await this.#objects()).map(async (object) => this.#write(object)));
+  }
+
+  async #objects(): Promise<readonly Awaited<ReturnType<typeof runObject>>[]> {
+    const objects = [];
+    for (const run of this.#take()) {
+      objects.push(await runObject(run, this.#parts.isSecret));
+      await nextTurn();
+    }
+    return objects;
+  }
+
+  /** The runs that the budget allows, in the order of what they say. The others are not kept: the next interval has its own. */
+  #take(): readonly ReportedRun[] {
+    const { failed, notable, plain } = this.#waiting;
+    const all = [...failed.splice(0), ...notable.splice(0), ...plain.splice(0)];
+    const taken = all.slice(0, this.#tokens);
+    for (const { counter } of all.slice(taken.length)) counter.unrecorded += 1;
+    const nowMs = this.#parts.clock.monotonicMs();
+    const filled = Math.floor(((nowMs - this.#filledMs) / intervalMs) * perInterval);
+    this.#filledMs = nowMs;
+    this.#tokens = Math.min(burst, Math.max(perInterval, this.#tokens - taken.length + filled));
+    return taken;
+  }
+
+  #hasWaiting(): boolean {
+    return Object.values(this.#waiting).some((runs) => runs.length > 0);
+  }
+
+  async #write(object: Awaited<ReturnType<typeof runObject>>): Promise<void> {
+    const { client, logger } = this.#parts;
+    const { namespace } = object.metadata;
+    try {
+      await client.create(runModel, object, { namespace });
+      this.#isLogged = false;
+    } catch (err) {
+      if (isAlreadyExists(err) || isLostNamespace(err)) return;
+      this.#hasFailed = true;
+      if (this.#isLogged) return;
+      this.#isLogged = true;
+      logger.warn({ err }, 'runs could not be recorded; later ones are tried');
+    }
+  }
+}
+
+/** The namespace of an object that is gone may be gone, or be deleted, as well. */
+function isLostNamespace(error: unknown): boolean {
+  return isNotFound(error) || (error instanceof Error && error.message.includes('is being terminated'));
+}

@@ -1,0 +1,60 @@
+import { ignoreNotFound, type ApiObject } from '../../api/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { OwnResult } from '../definition/wish.ts';
+import { createdAfter, orderIdOfObject } from '../wishes/creation-order.ts';
+import type { Child } from '../wishes/children-table.ts';
+
+export interface PruneParts {
+  readonly client: Client;
+  readonly manager: string;
+  /** The dependents that are wished, in the newest state known. */
+  readonly wished: readonly ApiObject[];
+  readonly dryRun: boolean;
+}
+
+export type Pruned = Pick<OwnResult, 'pruned' | 'leaving'>;
+
+/**
+ * Deletes dependents that are no longer wished, each when all that were created after it are gone. Those without
+ * finalizers are gone at once, so that most chains end within one call.
+ */
+export async function pruneChildren(parts: PruneParts, unwished: readonly Child[]): Promise<Pruned> {
+  const left = new Set(unwished);
+  const pruned: ApiObject[] = [];
+  const isDeleting = ({ object }: Child): boolean => object.metadata.deletionTimestamp !== undefined;
+  if (parts.dryRun) {
+    const objects = unwished.filter((child) => !isDeleting(child)).map(({ object }) => object);
+    return { pruned: objects, leaving: unwished.filter(isDeleting).map(({ object }) => object) };
+  }
+  const deleting = new Set(unwished.filter(isDeleting));
+  for (let hasLeft = true; hasLeft;) {
+    const batch = nextBatch(parts, left).filter((child) => !deleting.has(child));
+    const isGone = await Promise.all(batch.map((child) => deleteChild(parts, child)));
+    pruned.push(...batch.map(({ object }) => object));
+    for (const [index, child] of batch.entries()) {
+      if (isGone[index] === true) left.delete(child);
+      else deleting.add(child);
+    }
+    hasLeft = isGone.includes(true);
+  }
+  return { pruned, leaving: Array.from(left, ({ object }) => object) };
+}
+
+/** Those after which nothing that is there was created. All, if users have edited the annotations into a circle. */
+function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
+  const before = new Set<string>();
+  for (const object of wished) for (const id of createdAfter(object, manager)) before.add(id);
+  const heldByWished = before.size;
+  for (const { object } of left) for (const id of createdAfter(object, manager)) before.add(id);
+  const all = [...left];
+  const free = before.size === 0 ? all : all.filter(({ object }) => !before.has(orderIdOfObject(object)));
+  return free.length === 0 && heldByWished === 0 ? all : free;
+}
+
+/** Returns true when it is gone, false when finalizers hold it. */
+async function deleteChild({ client }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
+  const { name, uid, namespace } = metadata;
+  const scope = namespace === undefined ? {} : { namespace };
+  const held = await client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
+  return held === undefined;
+}

@@ -1,0 +1,30 @@
+import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/index.ts';
+import { groupOf } from '../definition/kind-id.ts';
+
+/**
+ * Returns the annotation in which an object names the objects that it was created after, so that it is deleted before them: also
+ * by a later process, and when the wish is no longer there. `manager` is `<group>/<controller>`, or the controller alone in the core group.
+ */
+export function orderAnnotation(manager: string): string {
+  return `created-after${manager.includes('/') ? '.' : '/'}${manager}`;
+}
+
+/** `<Kind>.<group>/<key>`; without the group for kinds of the core group. */
+export function orderIdOf({ group, kind }: { readonly group: string; readonly kind: string }, key: ObjectKey): string {
+  return `${kind}${group === '' ? '' : `.${group}`}/${formatKey(key)}`;
+}
+
+/** The {@link orderIdOf} an object. */
+export function orderIdOfObject(object: ApiObject): string {
+  return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
+}
+
+/** Returns the value of the annotation. */
+export function formatOrder(ids: readonly string[]): string {
+  return ids.join(',');
+}
+
+/** Returns the ids of the objects that an object was created after. */
+export function createdAfter({ metadata }: ApiObject, manager: string): readonly string[] {
+  return metadata.annotations?.[orderAnnotation(manager)]?.split(',') ?? [];
+}

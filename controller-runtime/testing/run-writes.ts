@@ -1,0 +1,218 @@
+import { apiVersionOf, fieldChanges, formatKey, ignoreNotFound } from '../api/index.ts';
+import type { ApiObject, Clock, FieldChange, ModelDescriptor, ObjectKey } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { systemClock } from '../clock/system-clock.ts';
+import { followedModels } from '../controller/definition/controller-definition.ts';
+import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
+import type { ReconcileRequest, ReconcileResult } from '../controller/definition/reconciler.ts';
+import { describeRequest, InterceptedClient } from './fakes/intercepted-client.ts';
+import type { ClientRequest, Interceptor } from './fakes/intercepted-client.ts';
+import { SeenObjects } from './fakes/seen-objects.ts';
+
+/** The run that made a write. */
+export interface RunOfWrite {
+  readonly reconcileID: string;
+  /** Name of the controller; absent for a write before the author's code, such as that of a finalizer. */
+  readonly controller?: string;
+  readonly key?: ObjectKey;
+  /** Why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty where the controller is absent. */
+  readonly reasons: readonly string[];
+}
+
+/** One write of a run, and what it changed. */
+export interface WriteStep {
+  readonly request: ClientRequest;
+  readonly run: RunOfWrite;
+  /** Absent when the object was not there. */
+  readonly before?: ApiObject;
+  /** Absent when the object is gone, or the write failed. */
+  readonly after?: ApiObject;
+  /** The fields that differ, without those that only the server sets. */
+  readonly changes: readonly FieldChange[];
+  /** What the write failed with. */
+  readonly error?: unknown;
+}
+
+/** Functions by name that throw or reject when they do not hold. */
+export type KitInvariants = Readonly<Record<string, (client: Client) => unknown>>;
+
+export interface RunWritesParts {
+  readonly client: Client;
+  readonly clock: Clock | undefined;
+  readonly controllers: readonly ControllerDefinition[];
+  readonly invariants: KitInvariants;
+  /** True: each write waits until {@link RunWrites.next} lets it pass. */
+  readonly isHolding: boolean;
+}
+
+interface Waiting {
+  readonly pass: () => void;
+  readonly end: (error: Error) => void;
+}
+
+/** Lets the writes of runs pass one at a time, and checks the invariants before the next one. */
+export class RunWrites implements Interceptor {
+  /** The client for the controllers; its informers have caches of their own. */
+  readonly client: Client;
+  readonly #parts: RunWritesParts;
+  readonly #models: ReadonlyMap<string, ModelDescriptor>;
+  readonly #runs = new Map<string, RunOfWrite>();
+  readonly #seen = new SeenObjects();
+  readonly #waiting: Waiting[] = [];
+  #isHolding: boolean;
+  #isBusy = false;
+  #permits = 0;
+  #onStep: ((step: WriteStep) => void) | undefined;
+  #broken: Error | undefined;
+  #ended: Error | undefined;
+
+  constructor(parts: RunWritesParts) {
+    this.#parts = parts;
+    this.#isHolding = parts.isHolding;
+    const { client, clock = systemClock, controllers } = parts;
+    this.#models = new Map(controllers.flatMap(followedModels).map((each) => [kindText(kindOfModel(each)), each]));
+    this.client = new InterceptedClient({ client, interceptor: this, clock, random: () => 0.5 });
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** The controllers, whose runs are noted. */
+  watching(definition: ControllerDefinition): ControllerDefinition {
+    const { name, reconcile, cleanup } = definition;
+    const noted =
+      <R extends ReconcileRequest>(run: (request: R) => ReconcileResult | Promise<ReconcileResult>) =>
+      (request: R): ReconcileResult | Promise<ReconcileResult> => {
+        const { reconcileID, key } = request;
+        const reasons = request.reasons.map(({ type, detail }) => (detail === undefined ? type : `${type} ${detail}`));
+        this.#runs.set(reconcileID, { reconcileID, controller: name, key, reasons });
+        return run(request);
+      };
+    return {
+      ...definition,
+      reconcile:
+        typeof reconcile === 'function'
+          ? noted(reconcile)
+          : { reconcile: noted((request: ReconcileRequest) => reconcile.reconcile(request)) },
+      cleanup: cleanup === undefined ? undefined : noted(cleanup),
+    };
+  }
+
+  /** Lets all writes pass, one at a time, until {@link hold}. */
+  open(): void {
+    this.#isHolding = false;
+    this.#pump();
+  }
+
+  hold(): void {
+    this.#isHolding = this.#parts.isHolding;
+  }
+
+  /** Lets one write pass that waits, and resolves when it is done and the invariants are checked. */
+  next(): Promise<WriteStep> {
+    const step = new Promise<WriteStep>((resolve) => (this.#onStep = resolve));
+    this.#permits += 1;
+    this.#pump();
+    return step;
+  }
+
+  /** Throws the error of the first broken invariant. */
+  check(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /** Refuses the writes that wait, and all later ones. */
+  end(): void {
+    // Runs that end with it are not reported as failed.
+    this.#ended = Object.assign(new Error('the test kit has stopped'), { name: 'AbortError' });
+    for (const { end } of this.#waiting.splice(0)) end(this.#ended);
+  }
+
+  async request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R> {
+    const { reconcileID } = request;
+    if (!request.isWrite || reconcileID === undefined) {
+      const answer = await send();
+      this.#seen.note(answer);
+      return answer;
+    }
+    await this.#turn();
+    const run = this.#runs.get(reconcileID) ?? { reconcileID, reasons: [] };
+    const before = await this.#read(request);
+    await this.#ask(() => `before ${describeRequest(request)}, by no run of these controllers`);
+    let step: WriteStep = { request, run, ...(before && { before }), changes: [] };
+    try {
+      const answer = await send();
+      const after = this.#seen.note(answer);
+      step = { ...step, ...(after && { after }), changes: fieldChanges(before, after) };
+      await this.#ask(() => `by ${describeStep(step)}`);
+      return answer;
+    } catch (error) {
+      step = { ...step, error };
+      throw error;
+    } finally {
+      this.#isBusy = false;
+      this.#onStep?.(step);
+      this.#onStep = undefined;
+      this.#pump();
+    }
+  }
+
+  watch: Interceptor['watch'] = (_request, open, signal) => open(signal ?? new AbortController().signal);
+
+  #turn(): Promise<void> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const turn = new Promise<void>((pass, end) => this.#waiting.push({ pass, end }));
+    this.#pump();
+    return turn;
+  }
+
+  #pump(): void {
+    if (this.#isBusy || (this.#isHolding && this.#permits === 0)) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#isBusy = true;
+    this.#permits = Math.max(0, this.#permits - 1);
+    next.pass();
+  }
+
+  async #read(request: ClientRequest): Promise<ApiObject | undefined> {
+    const { name, namespace } = request;
+    const model = this.#models.get(kindText(request));
+    if (model === undefined || name === undefined) return this.#seen.find(request);
+    return this.#parts.client.get(model, name, namespace === undefined ? {} : { namespace }).catch(ignoreNotFound);
+  }
+
+  async #ask(when: () => string): Promise<void> {
+    if (this.#broken !== undefined) return;
+    for (const [name, holds] of Object.entries(this.#parts.invariants)) {
+      try {
+        await holds(this.#parts.client);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        this.#broken ??= new Error(`the invariant "${name}" was broken ${when()}\n  ${reason}`, { cause });
+      }
+    }
+  }
+}
+
+/** For people: the write, the run that made it, and the fields that it changed, a line each. */
+function describeStep({ request, run, changes }: WriteStep): string {
+  const { controller, key, reasons, reconcileID } = run;
+  const of = controller === undefined || key === undefined ? '' : ` of ${controller} "${formatKey(key)}"`;
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
+  const lines = changes.map(({ path, from, to }) => `  ${path}: ${textOf(from)} -> ${textOf(to)}`);
+  return [`${describeRequest(request)}, in the run ${reconcileID}${of}${why}`, ...lines].join('\n');
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
+}
+
+function kindOfModel(model: ModelDescriptor): Pick<ApiObject, 'apiVersion' | 'kind'> {
+  return { apiVersion: apiVersionOf(model), kind: model.kind };
+}
+
+function kindText({ apiVersion, kind }: Pick<ApiObject, 'apiVersion' | 'kind'>): string {
+  return `${apiVersion} ${kind}`;
+}

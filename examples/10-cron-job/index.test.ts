@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { Event, isInvalid } from 'homeostat';
+import type { Client } from 'homeostat';
+import { checkConvergence, createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
+import type { ScenarioContext, TestKit, TestServer } from 'homeostat/testing';
+import { fileURLToPath } from 'node:url';
+import { cronJobController } from './cron-job-controller.ts';
+import { jobController } from './job-controller.ts';
+import { CronJob, Job } from './models.ts';
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+const namespace = 'default';
+const midnight = Date.parse('2030-01-01T00:00:00Z');
+const minuteMs = 60_000;
+
+const newCronJob = (spec: Partial<CronJob['spec']> = {}) => ({
+  metadata: { name: 'report', namespace },
+  spec: { schedule: '*/10 * * * *', jobTemplate: { spec: { image: 'report:1', seconds: 60 } }, ...spec },
+});
+
+const slow = { jobTemplate: { spec: { image: 'report:1', seconds: 900 } } } as const;
+
+/** The jobs that there are, by the minute of their time, and whether they still run. */
+async function jobsOf(client: Client): Promise<readonly string[]> {
+  const { items } = await client.list(Job, { namespace });
+  const lines = items.map(({ metadata, status }) => {
+    const minute = Number(metadata.name.replace('report-', '')) - midnight / minuteMs;
+    return `${minute} ${status?.conditions?.[0]?.type ?? 'active'}`;
+  });
+  return lines.toSorted((a, b) => parseInt(a, 10) - parseInt(b, 10));
+}
+
+describe('example 10: cron job', () => {
+  let server: TestServer;
+  let client: Client;
+  let clock: FakeClock;
+
+  beforeEach(async () => {
+    clock = new FakeClock(midnight);
+    server = await startTestServer({ plugins: [folder], clock });
+    client = server.client;
+  });
+
+  afterEach(async () => server.stop());
+
+  const create = async (spec?: Partial<CronJob['spec']>): Promise<void> => {
+    await client.create(CronJob, newCronJob(spec));
+    await server.settle();
+  };
+  const change = async (spec: Partial<CronJob['spec']>): Promise<void> => {
+    await client.patch(CronJob, 'report', { type: 'merge', patch: { spec } }, { namespace });
+    await server.settle();
+  };
+  /** Moves the clock, and waits for the controllers at each minute. */
+  const toMinute = async (minute: number): Promise<void> => {
+    while (clock.now() < midnight + minute * minuteMs) {
+      await clock.advance(minuteMs);
+      await server.settle();
+    }
+  };
+  const reasons = async (): Promise<readonly (string | undefined)[]> =>
+    (await client.list(Event, { namespace })).items.map(({ reason }) => reason).toSorted();
+
+  it('creates a job at each time, and says which run and when the last began', async () => {
+    await create();
+    await toMinute(10);
+    expect(await jobsOf(client)).to.deep.equal(['10 active']);
+    const { status } = await client.get(CronJob, 'report', { namespace });
+    const name = `report-${midnight / minuteMs + 10}`;
+    expect(status).to.deep.equal({ active: [name], lastScheduleTime: '2030-01-01T00:10:00Z' });
+    await toMinute(20);
+    expect(await jobsOf(client)).to.deep.equal(['10 Complete', '20 active']);
+  });
+
+  it('keeps the last jobs that succeeded and that failed', async () => {
+    await create({ successfulJobsHistoryLimit: 2 });
+    await toMinute(35);
+    expect(await jobsOf(client)).to.deep.equal(['20 Complete', '30 Complete']);
+    await change({ jobTemplate: { spec: { image: 'broken' } } });
+    await toMinute(55);
+    expect(await jobsOf(client)).to.deep.equal(['20 Complete', '30 Complete', '50 Failed']);
+    await change({ successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0 });
+    expect(await jobsOf(client)).to.deep.equal([]);
+  });
+
+  it('lets jobs run beside each other with the policy Allow', async () => {
+    await create(slow);
+    await toMinute(20);
+    expect(await jobsOf(client)).to.deep.equal(['10 active', '20 active']);
+  });
+
+  it('skips a job with the policy Forbid while another one runs', async () => {
+    await create({ ...slow, concurrencyPolicy: 'Forbid' });
+    await toMinute(30);
+    expect(await jobsOf(client)).to.deep.equal(['10 Complete', '30 active']);
+    expect(await reasons()).to.deep.equal(['JobAlreadyActive', 'SuccessfulCreate', 'SuccessfulCreate']);
+  });
+
+  it('replaces the running job with the policy Replace', async () => {
+    await create({ ...slow, concurrencyPolicy: 'Replace' });
+    await toMinute(20);
+    expect(await jobsOf(client)).to.deep.equal(['20 active']);
+  });
+
+  it('creates no jobs while it is suspended, and lets those end that run', async () => {
+    await create();
+    await toMinute(10);
+    await change({ suspend: true });
+    await toMinute(30);
+    expect(await jobsOf(client)).to.deep.equal(['10 Complete']);
+    await change({ suspend: false });
+    expect(await jobsOf(client)).to.deep.equal(['10 Complete']);
+    await toMinute(40);
+    expect(await jobsOf(client)).to.deep.equal(['10 Complete', '40 active']);
+  });
+
+  it('refuses a schedule and a policy that are none', async () => {
+    for (const [spec, field] of [
+      [{ schedule: 'daily' }, 'spec.schedule'],
+      [{ concurrencyPolicy: 'Never' as 'Allow' }, 'spec.concurrencyPolicy'],
+    ] as const) {
+      const refused: unknown = await create(spec).catch((error: unknown) => error);
+      expect(isInvalid(refused)).to.equal(true);
+      expect((refused as Error).message).to.include(field);
+    }
+  });
+});
+
+describe('the controllers of example 10', () => {
+  const controllers = [cronJobController, jobController];
+
+  for (const [startingDeadlineSeconds, jobs] of [
+    [200, []],
+    [400, ['30 active']],
+  ] as const) {
+    it(`start only the latest job after a stop, within ${startingDeadlineSeconds} seconds of its time`, async () => {
+      const clock = new FakeClock(midnight);
+      const server = await startTestServer({ models: [CronJob, Job], clock });
+      const start = async (): Promise<TestKit> => {
+        const kit = createTestKit({ server, controllers, clock });
+        await kit.settle();
+        return kit;
+      };
+      await server.client.create(CronJob, newCronJob({ startingDeadlineSeconds }));
+      await (await start()).stop();
+      await clock.advance(35 * minuteMs);
+      const kit = await start();
+      expect(await jobsOf(server.client)).to.deep.equal(jobs);
+      await kit.stop();
+      await server.stop();
+    });
+  }
+
+  /** Two times of the schedule, each with a job that outlasts the other time. */
+  const twoJobs =
+    (policy: 'Forbid' | 'Replace') =>
+    async ({ client, clock, settle }: ScenarioContext): Promise<void> => {
+      await client.create(CronJob, newCronJob({ ...slow, schedule: '10,20 0 1 1 *', concurrencyPolicy: policy }));
+      await settle();
+      for (const minute of [10, 20, 40]) {
+        await clock.advance(Math.max(0, midnight + minute * minuteMs - clock.now()));
+        await settle();
+      }
+    };
+
+  for (const policy of ['Forbid', 'Replace'] as const) {
+    it(`have the same result with the policy ${policy}, with one job at a time, whichever fault meets their requests [slow]`, async () => {
+      await checkConvergence({
+        controllers,
+        seeds: 3,
+        scenario: twoJobs(policy),
+        invariants: {
+          'no two jobs run at a time': async (client) => {
+            expect((await jobsOf(client)).filter((job) => job.endsWith('active'))).to.have.length.at.most(1);
+          },
+        },
+      });
+    });
+  }
+});

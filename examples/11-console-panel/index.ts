@@ -1,0 +1,38 @@
+import { defineExtensionPoint, defineModel, definePlugin } from 'homeostat';
+
+const spec = {
+  type: 'object',
+  required: ['title'],
+  properties: {
+    title: { type: 'string', maxLength: 200 },
+    done: { type: 'integer', minimum: 0, maximum: 100, description: 'Percent of the work' },
+  },
+} as const;
+
+export const Task = defineModel({
+  gvk: 'tasks.example.com/v1/Task',
+  plural: 'tasks',
+  schema: { type: 'object', required: ['spec'], properties: { spec } },
+  indexes: ['spec.done'],
+  printerColumns: [
+    { name: 'Title', type: 'string', jsonPath: '.spec.title' },
+    { name: 'Done', type: 'integer', jsonPath: '.spec.done' },
+  ],
+});
+
+/** What the console offers; its modules are static files of this plugin. */
+const pages = defineExtensionPoint<object>('console/pages');
+const panels = defineExtensionPoint<object>('console/panels');
+
+export default definePlugin({
+  models: [Task],
+  start({ extensions }) {
+    extensions.contribute(pages, { name: 'board', title: 'Task board', module: 'board.js' });
+    extensions.contribute(panels, {
+      name: 'progress',
+      title: 'Progress',
+      module: 'progress.js',
+      kind: 'tasks.tasks.example.com',
+    });
+  },
+});

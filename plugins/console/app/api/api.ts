@@ -1,0 +1,111 @@
+import { ApiFailure, failureOf } from './failure.ts';
+
+export type Query = Readonly<Record<string, string | readonly string[] | number | boolean | undefined>>;
+
+export interface CallOptions {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Answer {
+  readonly body: unknown;
+  /** The texts of the `Warning` headers. */
+  readonly warnings: readonly string[];
+}
+
+export interface ApiParts {
+  /** The address of the server's root, with a slash at the end. */
+  readonly base: string;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Called for each 401: the session has ended. */
+  readonly onUnauthorized?: () => void;
+  /** Called for each response, and for each request without one. */
+  readonly onReachable?: (isReachable: boolean) => void;
+}
+
+/** Rows with the cells that kubectl would print, and the metadata of the objects. */
+export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+/** Lists without spec and status. */
+export const metadataType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+
+/** Requests to the server that served the console; none goes elsewhere. */
+export class Api {
+  readonly #parts: ApiParts;
+
+  constructor(parts: ApiParts) {
+    this.#parts = parts;
+  }
+
+  /** The address of a path of the server. */
+  url(path: string, query: Query = {}): string {
+    const url = new URL(path.replace(/^\//, ''), this.#parts.base);
+    for (const [key, value] of Object.entries(query)) {
+      const values = typeof value === 'object' ? value : [value];
+      for (const each of values) if (each !== undefined && each !== '') url.searchParams.append(key, String(each));
+    }
+    return url.href;
+  }
+
+  async get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown> {
+    return (await this.call(path, { ...(query === undefined ? {} : { query }), signal })).body;
+  }
+
+  /** @throws ApiFailure */
+  async call(path: string, options: CallOptions = {}): Promise<Answer> {
+    const response = await this.open(path, options);
+    const text = await response.text();
+    return { body: text === '' ? undefined : parse(text, response), warnings: warningsOf(response) };
+  }
+
+  /** Resolves with a response whose body has not been read. @throws ApiFailure */
+  async open(path: string, options: CallOptions = {}): Promise<Response> {
+    const response = await this.#fetch(path, options);
+    this.#parts.onReachable?.(true);
+    if (response.ok) return response;
+    if (response.status === 401) this.#parts.onUnauthorized?.();
+    throw failureOf(response.status, tryParse(await response.text()));
+  }
+
+  async #fetch(path: string, options: CallOptions): Promise<Response> {
+    const { method = 'GET', query, body, contentType = 'application/json', accept = 'application/json' } = options;
+    const { signal } = options;
+    try {
+      return await this.#parts.fetch(this.url(path, query), {
+        method,
+        headers: { accept, ...(body === undefined ? {} : { 'content-type': contentType }) },
+        credentials: 'same-origin',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      this.#parts.onReachable?.(false);
+      throw new ApiFailure('the server cannot be reached', { status: 0, reason: 'Unreachable' });
+    }
+  }
+}
+
+function parse(text: string, response: Response): unknown {
+  const isJson = (response.headers.get('content-type') ?? '').includes('json');
+  return isJson ? tryParse(text) : text;
+}
+
+function tryParse(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `299 - "text"`, several joined by commas. */
+function warningsOf(response: Response): readonly string[] {
+  const header = response.headers.get('warning') ?? '';
+  return [...header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));
+}

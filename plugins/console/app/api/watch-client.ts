@@ -1,0 +1,194 @@
+import { isArray, isObject, textOf } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
+import { pause } from '../base/time.ts';
+import type { Clock } from '../base/time.ts';
+import type { Api, Query } from './api.ts';
+import { failureOf, toFailure } from './failure.ts';
+import type { ApiFailure } from './failure.ts';
+
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: JsonObject;
+}
+
+/** The state of a watch, as its page shows it. */
+export type WatchState =
+  | { readonly kind: 'listing' }
+  | { readonly kind: 'live' }
+  /** Connecting again, after a pause. */
+  | { readonly kind: 'lost'; readonly failure: ApiFailure }
+  /** The server refuses: it will not be tried again. */
+  | { readonly kind: 'refused'; readonly failure: ApiFailure };
+
+export interface FollowOptions {
+  readonly path: string;
+  readonly query?: Query;
+  /** Parameters of the list only, such as a limit or an order. */
+  readonly listQuery?: Query;
+  readonly accept?: string;
+  /** A whole list replaces what was there. `isAgain`: changes between the two are unknown. */
+  readonly onList: (list: JsonObject, isAgain: boolean) => void;
+  /** Changes in order, collected until `batch` runs. */
+  readonly onChanges: (changes: readonly Change[]) => void;
+  readonly onState?: (state: WatchState) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface WatchParts {
+  readonly api: Api;
+  readonly clock: Clock;
+  /** From 0 to 1: spreads the attempts of many pages. */
+  readonly random: () => number;
+  /** Runs once, soon: in a browser, before the next frame. */
+  readonly batch: (run: () => void) => void;
+}
+
+/** The server sends a blank line every 20 s; without any, the connection is dead. */
+const silenceMs = 50_000;
+const longestPauseMs = 10_000;
+
+/**
+ * Lists a kind and follows its changes until the signal aborts. A lost connection is opened again at the last revision;
+ * when the server has forgotten it (410), the kind is listed again. Never rejects: the state says what is wrong.
+ */
+export async function follow(parts: WatchParts, options: FollowOptions): Promise<void> {
+  await new Follower(parts, options).run();
+}
+
+class Follower {
+  readonly #parts: WatchParts;
+  readonly #options: FollowOptions;
+  readonly #waiting: Change[] = [];
+  /** The last revision that was seen; undefined: a list is needed. */
+  #revision: string | undefined;
+  #hasListed = false;
+  #failures = 0;
+
+  constructor(parts: WatchParts, options: FollowOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (this.#revision === undefined) await this.#list();
+        await this.#watch();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(await this.#recover(toFailure(error)))) return;
+      }
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { path, query, listQuery, accept, onList, signal } = this.#options;
+    this.#state({ kind: 'listing' });
+    const { body } = await this.#parts.api.call(path, {
+      query: { ...query, ...listQuery },
+      signal,
+      ...(accept === undefined ? {} : { accept }),
+    });
+    if (signal.aborted) return;
+    const list = isObject(body) ? body : {};
+    // The list contains earlier changes.
+    this.#waiting.length = 0;
+    this.#revision = isObject(list.metadata) ? textOf(list.metadata.resourceVersion) : '';
+    onList(list, this.#hasListed);
+    this.#hasListed = true;
+  }
+
+  async #watch(): Promise<void> {
+    const { path, query, accept, signal } = this.#options;
+    const quiet = new AbortController();
+    const either = AbortSignal.any([signal, quiet.signal]);
+    const response = await this.#parts.api.open(path, {
+      query: { ...query, watch: true, allowWatchBookmarks: true, resourceVersion: this.#revision },
+      signal: either,
+      ...(accept === undefined ? {} : { accept }),
+    });
+    this.#state({ kind: 'live' });
+    this.#failures = 0;
+    let cancel = (): void => undefined;
+    const restart = (): void => {
+      cancel();
+      cancel = this.#parts.clock.after(silenceMs, () => quiet.abort());
+    };
+    try {
+      for await (const line of linesOf(response, restart)) this.#onLine(line);
+    } finally {
+      cancel();
+    }
+    // The server ends each watch after its time; a new one follows, but never in a tight loop.
+    await pause(this.#parts.clock, 100, signal);
+  }
+
+  #onLine(line: string): void {
+    const event: unknown = JSON.parse(line);
+    if (!isObject(event) || !isObject(event.object)) return;
+    const { type, object } = event;
+    if (type === 'ERROR') throw failureOf(0, object);
+    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED' && type !== 'BOOKMARK') return;
+    this.#revision = revisionIn(object) ?? this.#revision;
+    this.#waiting.push({ type, object });
+    if (this.#waiting.length === 1) this.#parts.batch(() => this.#flush());
+  }
+
+  #flush(): void {
+    const changes = this.#waiting.splice(0);
+    if (changes.length > 0 && !this.#options.signal.aborted) this.#options.onChanges(changes);
+  }
+
+  /** Resolves with false when another attempt makes no sense. */
+  async #recover(failure: ApiFailure): Promise<boolean> {
+    const { clock, random } = this.#parts;
+    if (failure.status === 410) {
+      this.#revision = undefined;
+      return true;
+    }
+    if ([400, 401, 403, 404, 405, 406, 422].includes(failure.status)) {
+      this.#state({ kind: 'refused', failure });
+      return false;
+    }
+    this.#state({ kind: 'lost', failure });
+    this.#failures += 1;
+    const longest = Math.min(longestPauseMs, 250 * 2 ** this.#failures);
+    await pause(clock, longest * (0.5 + random() / 2), this.#options.signal);
+    return true;
+  }
+
+  #state(state: WatchState): void {
+    if (!this.#options.signal.aborted) this.#options.onState?.(state);
+  }
+}
+
+/** Returns the revision of an object, or of the row of a table. */
+function revisionIn(object: JsonObject): string | undefined {
+  const [row] = isArray(object.rows) ? object.rows.filter(isObject) : [];
+  const inner = row !== undefined && isObject(row.object) ? row.object : object;
+  const metadata = isObject(inner.metadata) ? inner.metadata : object.metadata;
+  const revision = isObject(metadata) ? textOf(metadata.resourceVersion) : '';
+  return revision === '' ? undefined : revision;
+}
+
+/** The lines of a response that are not blank. `onData` is called for all data, blank lines included. */
+async function* linesOf(response: Response, onData: () => void): AsyncGenerator<string> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  onData();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value = '' } = await reader.read();
+      if (done) return;
+      onData();
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines.filter((line) => line.trim() !== '');
+    }
+  } finally {
+    // The connection ends with its reader.
+    void reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,22 @@
+/** Marks that change the direction of text, zero-width characters and control characters: they could disguise a text. */
+// oxlint-disable-next-line no-control-regex -- these are what is shown
+const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The text with invisible characters as `⟨U+202E⟩`, so that a reader sees what is there. */
+export function visibleText(text: string): string {
+  return text.replace(invisible, (character) => {
+    const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0') ?? '';
+    return `⟨U+${code}⟩`;
+  });
+}
+
+/** At most `length` characters, with the number of the others. */
+export function shortText(text: string, length = 200): string {
+  if (text.length <= length) return visibleText(text);
+  return `${visibleText(text.slice(0, length))}… (${formatCount(text.length - length)} more characters)`;
+}
+
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}

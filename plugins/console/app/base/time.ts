@@ -1,0 +1,56 @@
+/** The console's only source of time, so that tests of other parts can bring their own. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls once after a time; returns a function that cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** The clock of the browser. */
+export const browserClock: Clock = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after a time, or as soon as the signal aborts. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    return signal.addEventListener('abort', done);
+  });
+}
+
+const units: readonly (readonly [seconds: number, name: string])[] = [
+  [86_400 * 365, 'y'],
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'm'],
+  [1, 's'],
+];
+
+/** `3m`, `2h`, `5d`: the largest whole unit, as kubectl shows ages. A time ahead has a leading `in `. */
+export function formatAge(timeMs: number, nowMs: number): string {
+  const seconds = Math.round((nowMs - timeMs) / 1000);
+  const length = Math.abs(seconds);
+  if (length < 1) return 'now';
+  const [size, name] = units.find(([each]) => length >= each) ?? [1, 's'];
+  const text = `${Math.floor(length / size)}${name}`;
+  return seconds < 0 ? `in ${text}` : text;
+}
+
+/** `120 ms`, `1.5 s`, `3 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1) return `${ms.toFixed(2)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.round(ms / 60_000)} min`;
+}

@@ -1,0 +1,190 @@
+import { isObject, textOf } from '../base/json.ts';
+import type { Json } from '../base/json.ts';
+import { formatCount } from '../base/shown-text.ts';
+import { formatDuration } from '../base/time.ts';
+import { keyOf } from '../api/resources.ts';
+import { Age, Badge, Card, Empty, Failure, PageHead, Text } from '../parts/basics.tsx';
+import { Chart, useSamples } from '../parts/chart.tsx';
+import { failingOf, useControllers } from '../state/controllers.ts';
+import type { ControllerInfo, ControllerKey } from '../state/controllers.ts';
+import { kindOfObject } from '../state/kinds.ts';
+import { hrefOf, objectHref, route } from '../state/route.ts';
+
+const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
+
+/** All controllers with their queues; or one, with its keys. */
+export function ControllersPage() {
+  const { list, state } = useControllers();
+  const [, name] = route.value.segments;
+  const chosen = list?.find((each) => each.name === name);
+  if (chosen !== undefined) return <ControllerPage controller={chosen} />;
+  return (
+    <div class="page">
+      <PageHead title="Controllers" />
+      {state.kind === 'refused' ? <Failure failure={state.failure} /> : null}
+      {list?.length === 0 ? (
+        <Empty title="No controller runs">
+          A plugin brings controllers with its kinds. They appear here when they start.
+        </Empty>
+      ) : null}
+      {list === undefined || list.length === 0 ? null : <Table list={list} />}
+    </div>
+  );
+}
+
+const states = ['ready', 'processing', 'delayed', 'failing', 'parked', 'paused'] as const;
+
+function Table({ list }: { readonly list: readonly ControllerInfo[] }) {
+  return (
+    <div class="card scroll-x">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Controller</th>
+            <th>Kind</th>
+            {states.map((each) => (
+              <th key={each} class="number">
+                {each}
+              </th>
+            ))}
+            <th class="number">runs/s</th>
+            <th class="number">p50</th>
+            <th class="number">p99</th>
+          </tr>
+        </thead>
+        <tbody>
+          {list.map((each) => (
+            <ControllerRow key={each.name} controller={each} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ControllerRow({ controller }: { readonly controller: ControllerInfo }) {
+  const { status } = controller;
+  const queue = isObject(status.queue) ? status.queue : {};
+  const rates = isObject(status.rates) ? status.rates : {};
+  const times = isObject(status.durationMs) ? status.durationMs : undefined;
+  return (
+    <tr>
+      <td>
+        <a href={hrefOf(['controllers', controller.name])}>{controller.fullName}</a>{' '}
+        {status.running === false ? <Badge tone="quiet">stopped</Badge> : null}
+        {textOf(status.problem) === '' ? null : <Badge tone="bad">{textOf(status.problem)}</Badge>}
+      </td>
+      <td>{controller.kind}</td>
+      {states.map((each) => (
+        <td key={each} class={each === 'failing' && numberOf(queue[each]) > 0 ? 'number problem' : 'number'}>
+          {formatCount(numberOf(queue[each]))}
+        </td>
+      ))}
+      <td class="number">{numberOf(rates.runs).toFixed(1)}</td>
+      <td class="number">{times === undefined ? '–' : formatDuration(numberOf(times.p50))}</td>
+      <td class="number">{times === undefined ? '–' : formatDuration(numberOf(times.p99))}</td>
+    </tr>
+  );
+}
+
+function ControllerPage({ controller }: { readonly controller: ControllerInfo }) {
+  const { status, keys } = controller;
+  const leader = isObject(status.leader) ? status.leader : undefined;
+  const runs = isObject(status.runs) ? Object.entries(status.runs) : [];
+  return (
+    <div class="page">
+      <p class="crumbs">
+        <a href="#/controllers">Controllers</a>
+      </p>
+      <PageHead title={controller.fullName}>
+        <Badge tone={failingOf(controller) > 0 ? 'bad' : 'good'}>
+          {failingOf(controller) > 0 ? `${failingOf(controller)} failing` : 'nothing fails'}
+        </Badge>
+      </PageHead>
+      <div class="columns">
+        <div class="stack">
+          <Keys controller={controller} keys={keys} />
+        </div>
+        <div class="stack">
+          <Charts controller={controller} />
+          <Card title="About">
+            <p>
+              Reconciles {controller.kind}, {controller.concurrency} at a time.
+              {controller.finalizer === '' ? '' : ` Its finalizer is ${controller.finalizer}.`}
+            </p>
+            {leader === undefined ? null : (
+              <p>
+                Leader: <code>{textOf(leader.identity)}</code>, term {numberOf(leader.term)}
+              </p>
+            )}
+            <p class="line">
+              {runs.map(([result, count]) => (
+                <span key={result}>
+                  {formatCount(numberOf(count))} {result}
+                </span>
+              ))}
+            </p>
+            <p class="muted">
+              Reported <Age time={textOf(status.reportTime)} /> ago
+            </p>
+          </Card>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Rates and times since the page was opened. */
+function Charts({ controller }: { readonly controller: ControllerInfo }) {
+  const { status } = controller;
+  const rates = isObject(status.rates) ? status.rates : {};
+  const duration = isObject(status.durationMs) ? status.durationMs : {};
+  const wait = isObject(status.waitMs) ? status.waitMs : {};
+  const stamp = textOf(status.reportTime);
+  const perSecond = useSamples(stamp, [numberOf(rates.runs), numberOf(rates.errors)]);
+  const times = useSamples(stamp, [duration.p50, duration.p99, wait.p99].map(numberOf));
+  return (
+    <Card title="Rates and times">
+      <Chart samples={perSecond} labels={['runs/s', 'errors/s']} />
+      <Chart samples={times} labels={['run p50 ms', 'run p99 ms', 'wait p99 ms']} />
+    </Card>
+  );
+}
+
+function Keys({ controller, keys }: { readonly controller: ControllerInfo; readonly keys: readonly ControllerKey[] }) {
+  return (
+    <Card title="Queue">
+      {keys.length === 0 ? <p class="muted">Nothing is in the queue: every object is as it should be.</p> : null}
+      <ul class="rows-list">
+        {keys.map((entry) => (
+          <li key={entry.key}>
+            <Badge tone={toneOf(entry)}>{entry.state}</Badge>
+            <a href={hrefOfKey(controller, entry.key)}>{entry.key}</a>
+            <span class="grow problem">
+              <Text value={entry.lastError} length={200} />
+            </span>
+            {entry.attempts > 0 ? <span class="muted">{entry.attempts} attempts</span> : null}
+            {entry.nextTime === '' ? null : (
+              <span class="muted">
+                <Age time={entry.nextTime} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function toneOf({ lastError, state }: ControllerKey): 'bad' | 'busy' | 'quiet' {
+  if (lastError !== '') return 'bad';
+  return state === 'delayed' ? 'quiet' : 'busy';
+}
+
+/** The runs of the object of a key: `name`, or `namespace/name`. */
+export function hrefOfKey({ apiVersion, kind }: ControllerInfo, key: string): string {
+  const resource = kindOfObject(apiVersion, kind);
+  const at = key.indexOf('/');
+  if (resource === undefined) return '#/controllers';
+  return objectHref(keyOf(resource), at < 0 ? '' : key.slice(0, at), key.slice(at + 1), 'runs');
+}

@@ -1,0 +1,83 @@
+import { useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../../base/json.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { nameOf, namespaceOf } from '../../base/object.ts';
+import type { FieldCause } from '../../api/failure.ts';
+import { apiVersionOf, keyOf } from '../../api/resources.ts';
+import type { Resource } from '../../api/resources.ts';
+import { Loading, PageHead } from '../../parts/basics.tsx';
+import { notify } from '../../state/page-state.ts';
+import { go, kindHref, objectHref } from '../../state/route.ts';
+import type { KindSchema } from '../../state/schemas.ts';
+import { EditorPanes, useSchema } from './editor-panes.tsx';
+import { SaveDialog } from './save-dialog.tsx';
+import { useDraft } from './use-draft.ts';
+import { useLeaveWarning } from './use-leave-warning.ts';
+
+/** Creates an object. */
+export function CreatePage({ resource }: { readonly resource: Resource }) {
+  const schema = useSchema(resource);
+  return schema === undefined ? <Loading /> : <CreateForm resource={resource} schema={schema} />;
+}
+
+function CreateForm({ resource, schema }: { readonly resource: Resource; readonly schema: KindSchema }) {
+  const draft = useDraft(skeletonOf(resource, schema));
+  const [isSaving, setSaving] = useState(false);
+  const [causes, setCauses] = useState<readonly FieldCause[]>([]);
+  const [isSaved, setSaved] = useState(false);
+  useLeaveWarning(!isSaved);
+  return (
+    <div class="page">
+      <p class="crumbs">
+        <a href={kindHref(keyOf(resource))}>{resource.kind}</a>
+      </p>
+      <PageHead title={`Create ${resource.kind}`}>
+        <button
+          type="button"
+          class="button button-primary"
+          disabled={draft.mistake !== undefined}
+          onClick={() => setSaving(true)}
+        >
+          Review and create
+        </button>
+      </PageHead>
+      <EditorPanes draft={draft} schema={schema} causes={causes} isNew />
+      {isSaving ? (
+        <SaveDialog
+          {...{ resource, draft, stored: undefined }}
+          onClose={() => setSaving(false)}
+          onFailure={(failure) => {
+            setCauses(failure.causes);
+            setSaving(false);
+            notify('bad', failure.message);
+          }}
+          onSaved={({ object }) => {
+            setSaved(true);
+            notify('good', `${nameOf(object)} is created`);
+            go(objectHref(keyOf(resource), namespaceOf(object), nameOf(object)));
+          }}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+/** An object with the fields that it needs. */
+function skeletonOf(resource: Resource, { root, resolve }: KindSchema): JsonObject {
+  const namespace = resource.isNamespaced ? { namespace: 'default' } : {};
+  const { metadata: _metadata, ...fields } = requiredFields(root, resolve, 0);
+  return { ...fields, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name: '', ...namespace } };
+}
+
+function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], depth: number): JsonObject {
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const required = isArray(schema.required) ? schema.required.filter((each) => typeof each === 'string') : [];
+  const entries = required.map((key): readonly [string, Json] => {
+    const child = resolve(properties[key]);
+    if (child.default !== undefined) return [key, child.default];
+    if (textOf(child.type) === 'object') return [key, depth > 5 ? {} : requiredFields(child, resolve, depth + 1)];
+    if (child.type === 'array') return [key, []];
+    return [key, isArray(child.enum) ? (child.enum[0] ?? '') : ''];
+  });
+  return Object.fromEntries(entries.filter(([key]) => !['apiVersion', 'kind'].includes(key)));
+}

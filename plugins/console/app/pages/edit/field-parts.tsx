@@ -1,0 +1,40 @@
+import { formatPath, textOf } from '../../base/json.ts';
+import type { Json, JsonObject, Path } from '../../base/json.ts';
+import type { FieldCause } from '../../api/failure.ts';
+import type { KindSchema } from '../../state/schemas.ts';
+import { problemsAt } from './field-problems.ts';
+
+/** What all fields of a form share. */
+export interface Form {
+  readonly schema: KindSchema;
+  readonly value: JsonObject;
+  /** Undefined removes the field. */
+  readonly set: (path: Path, value: Json | undefined) => void;
+  readonly causes: readonly FieldCause[];
+}
+
+export interface FieldProps {
+  readonly form: Form;
+  readonly schema: JsonObject;
+  readonly path: Path;
+  readonly label: string;
+  readonly isRequired: boolean;
+}
+
+export function Description({ schema }: Pick<FieldProps, 'schema'>) {
+  const text = textOf(schema.description);
+  return text === '' ? null : <p class="form-hint">{text}</p>;
+}
+
+/** What the server said of this field. */
+export function Problems({ form, path }: Pick<FieldProps, 'form' | 'path'>) {
+  const problems = problemsAt(form.causes, path);
+  if (problems.length === 0) return null;
+  return (
+    <ul class="form-problems" id={`problem-${formatPath(path)}`} role="alert">
+      {problems.map((message) => (
+        <li key={message}>{message}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,49 @@
+import { isObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isApiObject, nameOf, namespaceOf } from '../../base/object.ts';
+import type { ApiObject } from '../../base/object.ts';
+import { ApiFailure } from '../../api/failure.ts';
+import { pathOf } from '../../api/resources.ts';
+import type { Resource } from '../../api/resources.ts';
+import { api } from '../../state/session.ts';
+
+export interface Saved {
+  readonly object: ApiObject;
+  readonly warnings: readonly string[];
+}
+
+export interface SaveOptions {
+  readonly resource: Resource;
+  readonly draft: JsonObject;
+  /** The stored object that the draft replaces; undefined to create one. */
+  readonly stored: ApiObject | undefined;
+  /** Nothing is stored: the answer says what would be. */
+  readonly isDryRun: boolean;
+}
+
+/** The name that the server records as the owner of what was changed here. */
+const fieldManager = 'console';
+
+/** Creates or replaces an object. @throws ApiFailure */
+export async function saveObject({ resource, draft, stored, isDryRun }: SaveOptions): Promise<Saved> {
+  const query = { fieldManager, fieldValidation: 'Warn', dryRun: isDryRun ? 'All' : undefined };
+  const metadata = isObject(draft.metadata) ? draft.metadata : {};
+  const named = { ...draft, metadata };
+  const answer =
+    stored === undefined
+      ? await api.call(pathOf(resource, namespaceOf(named)), { method: 'POST', query, body: draft })
+      : await api.call(pathOf(resource, namespaceOf(stored), nameOf(stored)), {
+          method: 'PUT',
+          query,
+          body: replacement(draft, stored),
+        });
+  if (!isApiObject(answer.body)) throw new ApiFailure('the server sent no object', { status: 0, reason: 'Failed' });
+  return { object: answer.body, warnings: answer.warnings };
+}
+
+/** The draft with what the server sets, and with the status of kinds that have no subresource for it. */
+function replacement(draft: JsonObject, stored: ApiObject): JsonObject {
+  const { uid, resourceVersion, creationTimestamp } = stored.metadata;
+  const metadata = { ...(isObject(draft.metadata) ? draft.metadata : {}), uid, resourceVersion, creationTimestamp };
+  return { ...draft, metadata, ...(stored.status === undefined ? {} : { status: stored.status }) };
+}

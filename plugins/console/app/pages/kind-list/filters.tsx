@@ -1,0 +1,116 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Resource } from '../../api/resources.ts';
+import { indexedFieldsOf } from '../../state/schemas.ts';
+import { setQuery } from '../../state/route.ts';
+import { formatOrder } from './list-view.ts';
+import type { ListView } from './list-view.ts';
+import { isShown } from './rows-table.tsx';
+import type { Column } from './row-table.ts';
+
+interface Props {
+  readonly resource: Resource;
+  readonly view: ListView;
+  readonly columns: readonly Column[];
+}
+
+/** The filters, the order and the columns of a list; all of them are in the URL. */
+export function Filters({ resource, view, columns }: Props) {
+  const [fields, setFields] = useState<readonly string[]>([]);
+  useEffect(() => {
+    let isCurrent = true;
+    void indexedFieldsOf(resource).then((found) => isCurrent && setFields(found));
+    return () => {
+      isCurrent = false;
+    };
+  }, [resource]);
+  return (
+    <div class="filters" role="search">
+      <Filter name="q" label="Text" value={view.text} hint="in the rows" isLive />
+      {resource.isNamespaced ? <Filter name="ns" label="Namespace" value={view.namespace} hint="all" /> : null}
+      <Filter name="labels" label="Labels" value={view.labels} hint="app=web,tier!=test" />
+      <Filter
+        name="fields"
+        label="Field"
+        value={view.fields}
+        hint="spec.name=Ada"
+        suggestions={fields.map((each) => `${each}=`)}
+      />
+      <label class="filter">
+        <span>Sort by</span>
+        <select
+          value={view.order.field}
+          onChange={(event) =>
+            setQuery({ sort: formatOrder({ field: event.currentTarget.value, isDescending: false }) })
+          }
+        >
+          {[...new Set([...fields, view.order.field])].map((each) => (
+            <option key={each} value={each}>
+              {each.replace('column:', '')}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Columns view={view} columns={columns} />
+    </div>
+  );
+}
+
+interface FilterProps {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly hint: string;
+  /** Applied at each key, and not only at Enter. */
+  readonly isLive?: boolean;
+  readonly suggestions?: readonly string[];
+}
+
+function Filter({ name, label, value, hint, isLive = false, suggestions = [] }: FilterProps) {
+  const apply = (event: { readonly currentTarget: HTMLInputElement }): void => {
+    if (event.currentTarget.value !== value) setQuery({ [name]: event.currentTarget.value.trim() });
+  };
+  const list = `suggestions-${name}`;
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <input
+        type="search"
+        value={value}
+        placeholder={hint}
+        list={suggestions.length === 0 ? undefined : list}
+        onInput={isLive ? apply : undefined}
+        onChange={apply}
+        spellcheck={false}
+      />
+      {suggestions.length === 0 ? null : (
+        <datalist id={list}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+    </label>
+  );
+}
+
+function Columns({ view, columns }: Pick<Props, 'view' | 'columns'>) {
+  const toggle = (column: Column): void => {
+    const key = column.priority > 0 ? 'show' : 'hide';
+    const names = new Set(column.priority > 0 ? view.shown : view.hidden);
+    if (!names.delete(column.name)) names.add(column.name);
+    setQuery({ [key]: [...names].join('|') });
+  };
+  return (
+    <details class="menu">
+      <summary class="button">Columns</summary>
+      <div class="menu-body">
+        {columns.map((column) => (
+          <label key={column.name} class="check">
+            <input type="checkbox" checked={isShown(column, view)} onChange={() => toggle(column)} />
+            {column.name}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}

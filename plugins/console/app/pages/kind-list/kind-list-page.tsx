@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks';
+import { keyOf } from '../../api/resources.ts';
+import type { Resource } from '../../api/resources.ts';
+import { shownAs } from '../../base/json.ts';
+import { formatCount } from '../../base/shown-text.ts';
+import { Badge, Empty, Failure, Loading, PageHead } from '../../parts/basics.tsx';
+import { createHref, route, setQuery } from '../../state/route.ts';
+import { may } from '../../state/session.ts';
+import { BulkDelete } from './bulk-delete.tsx';
+import { Filters } from './filters.tsx';
+import { readView } from './list-view.ts';
+import type { ListView } from './list-view.ts';
+import { RowsTable } from './rows-table.tsx';
+import type { Row } from './row-table.ts';
+import { mostRows, useRows } from './use-rows.ts';
+import type { Rows } from './use-rows.ts';
+
+/** The live table of a kind. */
+export function KindListPage({ resource }: { readonly resource: Resource }) {
+  const view = readView(route.value.query);
+  const rows = useRows(resource, view);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isDeleting, setDeleting] = useState(false);
+  const visible = filterRows(rows, view.text);
+  const chosen = rows.table.rows.filter(({ key, mark }) => selected.has(key) && mark !== 'gone');
+  return (
+    <div class="page page-full">
+      <PageHead title={resource.kind}>
+        <Status rows={rows} visible={visible.length} view={view} />
+        {chosen.length > 0 && may('delete', resource) ? (
+          <button type="button" class="button button-danger" onClick={() => setDeleting(true)}>
+            Delete {formatCount(chosen.length)}…
+          </button>
+        ) : null}
+        {may('create', resource) && resource.verbs.includes('create') ? (
+          <a class="button button-primary" href={createHref(keyOf(resource))}>
+            Create
+          </a>
+        ) : null}
+      </PageHead>
+      <Filters resource={resource} view={view} columns={rows.columns} />
+      <Body resource={resource} rows={rows} visible={visible} {...{ view, selected, setSelected }} />
+      {isDeleting ? (
+        <BulkDelete
+          resource={resource}
+          rows={chosen}
+          onClose={() => {
+            setDeleting(false);
+            setSelected(new Set());
+          }}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+/** Rows with a text in their name or cells. */
+function filterRows({ table }: Rows, text: string): readonly Row[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return table.rows;
+  return table.rows.filter(
+    ({ key, cells }) => key.includes(wanted) || cells.some((cell) => shownAs(cell).toLowerCase().includes(wanted)),
+  );
+}
+
+interface StatusProps {
+  readonly rows: Rows;
+  readonly visible: number;
+  readonly view: ListView;
+}
+
+/** How many objects there are, and whether the list is live. */
+function Status({ rows, visible, view }: StatusProps) {
+  const { table, state, isRelisted } = rows;
+  const isFiltered = view.text.trim() !== '';
+  return (
+    <div class="list-status">
+      {isFiltered ? <span>{formatCount(visible)} shown of </span> : null}
+      <span>
+        {formatCount(table.total)} {table.total === 1 ? 'object' : 'objects'}
+      </span>
+      {isRelisted ? (
+        <span title="The server had forgotten the changes since the connection was lost.">
+          <Badge tone="quiet">read again</Badge>
+        </span>
+      ) : null}
+      {state.kind === 'live' ? <Badge tone="good">live</Badge> : null}
+      {state.kind === 'lost' ? <Badge tone="bad">reconnecting</Badge> : null}
+    </div>
+  );
+}
+
+interface BodyProps {
+  readonly resource: Resource;
+  readonly rows: Rows;
+  readonly visible: readonly Row[];
+  readonly view: ListView;
+  readonly selected: ReadonlySet<string>;
+  readonly setSelected: (selected: ReadonlySet<string>) => void;
+}
+
+function Body({ resource, rows, visible, view, selected, setSelected }: BodyProps) {
+  const { state, table, failure } = rows;
+  if (state.kind === 'refused') return <Failure failure={state.failure} onRetry={rows.restart} />;
+  if (rows.columns.length === 0) return <Loading />;
+  if (table.rows.length === 0) return <Nothing resource={resource} view={view} />;
+  return (
+    <>
+      {failure === undefined ? null : <Failure failure={failure} onRetry={rows.restart} />}
+      <RowsTable
+        {...{ resource, visible, view, selected, setSelected }}
+        columns={rows.columns}
+        isComplete={table.isComplete}
+        onEnd={rows.more}
+      />
+      {table.rows.length >= mostRows || rows.offset > 0 ? <Parts rows={rows} /> : null}
+    </>
+  );
+}
+
+/** Steps through lists that are too long to be held at once. */
+function Parts({ rows }: { readonly rows: Rows }) {
+  const { offset, table } = rows;
+  return (
+    <div class="parts">
+      <span>
+        {formatCount(offset + 1)} to {formatCount(offset + table.rows.length)} of {formatCount(table.total)}
+      </span>
+      <button type="button" class="button" disabled={offset === 0} onClick={rows.restart}>
+        First part
+      </button>
+      <button type="button" class="button" disabled={offset + table.rows.length >= table.total} onClick={rows.nextPart}>
+        Next part
+      </button>
+    </div>
+  );
+}
+
+function Nothing({ resource, view }: { readonly resource: Resource; readonly view: ListView }) {
+  const isFiltered = view.labels !== '' || view.fields !== '' || view.namespace !== '';
+  if (isFiltered)
+    return (
+      <Empty title="Nothing matches the filters">
+        <button type="button" class="button" onClick={() => setQuery({ ns: '', labels: '', fields: '', q: '' })}>
+          Clear the filters
+        </button>
+      </Empty>
+    );
+  return (
+    <Empty title={`There is no ${resource.kind} yet`}>
+      {may('create', resource) && resource.verbs.includes('create') ? (
+        <p>
+          <a href={createHref(keyOf(resource))}>Create one</a>, or apply a file: <code>kubectl apply -f …</code>
+        </p>
+      ) : (
+        <p>It appears here as soon as a user or a controller creates one.</p>
+      )}
+    </Empty>
+  );
+}

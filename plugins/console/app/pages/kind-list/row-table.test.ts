@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import type { Change } from '../../api/watch-client.ts';
+import { windowOf } from '../../parts/virtual-rows.ts';
+import { compareBy, RowTable, rowsOf } from './row-table.ts';
+
+const table = (...names: readonly string[]) => ({
+  rows: names.map((name) => ({ cells: [name], object: { metadata: { name, creationTimestamp: '' } } })),
+});
+const change = (type: Change['type'], name: string): Change => ({ type, object: table(name) });
+const order = { field: 'metadata.name', isDescending: false };
+
+function startTable(isComplete: boolean): RowTable {
+  const rows = new RowTable();
+  rows.isComplete = isComplete;
+  rows.replace(rowsOf(table('b', 'd', 'f')));
+  rows.setCompare(compareBy(order, []));
+  rows.total = isComplete ? 3 : 1000;
+  return rows;
+}
+
+const names = (rows: RowTable): string => rows.rows.map(({ name }) => name).join('');
+
+describe('the rows of a live list', () => {
+  it('are inserted in order, and removed once their end was seen', () => {
+    const rows = startTable(true);
+    rows.apply([change('ADDED', 'c'), change('DELETED', 'b')], 1000);
+    expect([names(rows), rows.total]).to.deep.equal(['bcdf', 3]);
+    expect(rows.rows.map(({ mark }) => mark)).to.deep.equal(['gone', 'new', undefined, undefined]);
+    expect(rows.sweep(2000)).to.equal(false);
+    expect(rows.sweep(9000)).to.equal(true);
+    expect(names(rows)).to.equal('cdf');
+  });
+
+  it('beyond the last loaded one are only counted', () => {
+    const rows = startTable(false);
+    rows.apply([change('ADDED', 'x'), change('ADDED', 'e')], 0);
+    expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
+  });
+
+  it('of which a chunk repeats some are there once', () => {
+    const rows = startTable(false);
+    rows.append(rowsOf(table('f', 'g')));
+    expect(names(rows)).to.equal('bdfg');
+  });
+
+  it('are rendered only where they can be seen', () => {
+    const shown = windowOf({ count: 100_000, rowHeight: 30, top: 300_000, height: 600 });
+    expect(shown.end - shown.start).to.be.at.most(40);
+    expect(shown.before + (shown.end - shown.start) * 30 + shown.after).to.equal(3_000_000);
+    expect(windowOf({ count: 0, rowHeight: 30, top: 0, height: 600 })).to.deep.equal({
+      start: 0,
+      end: 0,
+      before: 0,
+      after: 0,
+    });
+  });
+});

@@ -1,0 +1,242 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { keyOf } from '../../api/resources.ts';
+import type { Resource } from '../../api/resources.ts';
+import type { Json } from '../../base/json.ts';
+import { shortText } from '../../base/shown-text.ts';
+import { Age } from '../../parts/basics.tsx';
+import { useRowWindow } from '../../parts/virtual-rows.ts';
+import { go, objectHref, setQuery } from '../../state/route.ts';
+import { formatOrder } from './list-view.ts';
+import type { ListView } from './list-view.ts';
+import type { Column, Row } from './row-table.ts';
+
+/** The height in rows.css, in pixels. */
+const rowHeight = 34;
+
+interface Props {
+  readonly resource: Resource;
+  readonly visible: readonly Row[];
+  readonly columns: readonly Column[];
+  readonly view: ListView;
+  readonly isComplete: boolean;
+  readonly selected: ReadonlySet<string>;
+  readonly setSelected: (selected: ReadonlySet<string>) => void;
+  /** Called when the end of the rows is near. */
+  readonly onEnd: () => void;
+}
+
+/** True for a column that is shown. */
+export function isShown({ name, priority }: Column, { hidden, shown }: ListView): boolean {
+  return priority > 0 ? shown.has(name) : !hidden.has(name);
+}
+
+/** The visible rows of a list of any length. */
+export function RowsTable(props: Props) {
+  const { visible, columns, view, resource, onEnd } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState(0);
+  const { start, end, before, after } = useRowWindow(scroller, visible.length, rowHeight);
+  useEffect(() => {
+    if (end > visible.length - 100) onEnd();
+  }, [end, visible.length]);
+  const shown = columns.map((column, index) => ({ column, index })).filter(({ column }) => isShown(column, view));
+  const select = useSelection(props);
+  const move = (to: number): void => {
+    const next = Math.max(0, Math.min(visible.length - 1, to));
+    setActive(next);
+    scrollTo(scroller.current, next);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== scroller.current) return;
+    const step = steps[event.key];
+    const row = visible[active];
+    if (step !== undefined) move(active + step);
+    else if (event.key === 'Enter' && row !== undefined) go(hrefOfRow(resource, row));
+    else if (event.key === ' ' && row !== undefined) select(active, event.shiftKey);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      class="rows"
+      ref={scroller}
+      tabIndex={0}
+      role="region"
+      aria-label={`${resource.kind} list`}
+      onKeyDown={onKeyDown}
+    >
+      <table aria-rowcount={visible.length + 1}>
+        <Head {...props} shown={shown.map(({ column }) => column)} />
+        <tbody>
+          <Spacer height={before} />
+          {visible.slice(start, end).map((row, position) => (
+            <RowView
+              key={row.key}
+              row={row}
+              position={start + position}
+              isActive={start + position === active}
+              isSelected={props.selected.has(row.key)}
+              cells={shown.map(({ column, index }) => ({ column, cell: row.cells[index] }))}
+              resource={resource}
+              onSelect={select}
+            />
+          ))}
+          <Spacer height={after} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 20, PageUp: -20 };
+
+const hrefOfRow = (resource: Resource, row: Row): string => objectHref(keyOf(resource), row.namespace, row.name);
+
+function scrollTo(element: HTMLElement | null, index: number): void {
+  if (element === null) return;
+  const top = index * rowHeight;
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (top + 3 * rowHeight > element.scrollTop + element.clientHeight)
+    element.scrollTop = top + 3 * rowHeight - element.clientHeight;
+}
+
+/** Selects a row; with Shift, all rows from the last one that was selected. */
+function useSelection({ visible, selected, setSelected }: Props): (index: number, isRange: boolean) => void {
+  const last = useRef(0);
+  return (index, isRange) => {
+    const changed = new Set(selected);
+    const from = isRange ? Math.min(last.current, index) : index;
+    const to = isRange ? Math.max(last.current, index) : index;
+    const isOn = !selected.has(visible[index]?.key ?? '');
+    for (const { key } of visible.slice(from, to + 1)) {
+      if (isOn) changed.add(key);
+      else changed.delete(key);
+    }
+    last.current = index;
+    setSelected(changed);
+  };
+}
+
+function Spacer({ height }: { readonly height: number }) {
+  return height === 0 ? null : (
+    <tr aria-hidden="true" class="spacer">
+      <td style={{ height: `${height}px` }} colSpan={99} />
+    </tr>
+  );
+}
+
+function Head({
+  shown,
+  view,
+  visible,
+  selected,
+  setSelected,
+  isComplete,
+  resource,
+}: Props & { readonly shown: readonly Column[] }) {
+  const isAll = visible.length > 0 && visible.every(({ key }) => selected.has(key));
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        <th class="cell-select">
+          <input
+            type="checkbox"
+            aria-label="Select all loaded rows"
+            checked={isAll}
+            onChange={() => setSelected(new Set(isAll ? [] : visible.map(({ key }) => key)))}
+          />
+        </th>
+        {resource.isNamespaced ? <th class="cell-namespace">Namespace</th> : null}
+        {shown.map((column) => (
+          <ColumnHead key={column.name} column={column} view={view} isComplete={isComplete} />
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+const serverFields: Readonly<Record<string, string>> = { Name: 'metadata.name', Age: 'metadata.creationTimestamp' };
+
+function ColumnHead({
+  column,
+  view,
+  isComplete,
+}: {
+  readonly column: Column;
+  readonly view: ListView;
+  readonly isComplete: boolean;
+}) {
+  const field = serverFields[column.name] ?? `column:${column.name}`;
+  const isOrder = view.order.field === field;
+  const canSort = isComplete || !field.startsWith('column:');
+  const next = { field, isDescending: isOrder && !view.order.isDescending };
+  const direction = view.order.isDescending ? 'descending' : 'ascending';
+  return (
+    <th
+      class={column.name === 'Name' ? 'cell-name' : ''}
+      aria-sort={isOrder ? direction : undefined}
+      title={column.description}
+    >
+      {canSort ? (
+        <button type="button" class="column-button" onClick={() => setQuery({ sort: formatOrder(next) })}>
+          {column.name}
+          <span aria-hidden="true">{isOrder ? (view.order.isDescending ? ' ↓' : ' ↑') : ''}</span>
+        </button>
+      ) : (
+        <span title="There are more rows than are loaded: choose an indexed field above to sort by.">
+          {column.name}
+        </span>
+      )}
+    </th>
+  );
+}
+
+interface RowProps {
+  readonly row: Row;
+  readonly position: number;
+  readonly isActive: boolean;
+  readonly isSelected: boolean;
+  readonly cells: readonly { readonly column: Column; readonly cell: Json | undefined }[];
+  readonly resource: Resource;
+  readonly onSelect: (index: number, isRange: boolean) => void;
+}
+
+function RowView({ row, position, isActive, isSelected, cells, resource, onSelect }: RowProps) {
+  const classes = [
+    row.mark === undefined ? '' : `row-${row.mark}`,
+    isActive ? 'row-active' : '',
+    row.isDeleting ? 'row-deleting' : '',
+  ];
+  return (
+    <tr class={classes.join(' ')} aria-rowindex={position + 2} aria-selected={isSelected}>
+      <td class="cell-select">
+        <input
+          type="checkbox"
+          aria-label={`Select ${row.name}`}
+          checked={isSelected}
+          onClick={(event) => onSelect(position, event.shiftKey)}
+        />
+      </td>
+      {resource.isNamespaced ? <td>{row.namespace}</td> : null}
+      {cells.map(({ column, cell }) => (
+        <td key={column.name}>
+          {column.name === 'Name' ? (
+            <a href={hrefOfRow(resource, row)} tabIndex={-1}>
+              {row.name}
+            </a>
+          ) : (
+            <Cell column={column} cell={cell} row={row} />
+          )}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Cell({ column, cell, row }: { readonly column: Column; readonly cell: Json | undefined; readonly row: Row }) {
+  // The server's text is the age at the time of the list.
+  if (column.name === 'Age' && row.created !== '') return <Age time={row.created} />;
+  if (cell === null || cell === undefined || cell === '') return <span class="muted">–</span>;
+  const text = typeof cell === 'string' ? cell : JSON.stringify(cell);
+  return <bdi title={text.length > 40 ? shortText(text, 1000) : undefined}>{shortText(text, 160)}</bdi>;
+}

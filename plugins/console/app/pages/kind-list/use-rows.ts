@@ -1,0 +1,144 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { isObject, textOf } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { browserClock } from '../../base/time.ts';
+import { tableType } from '../../api/api.ts';
+import type { Query } from '../../api/api.ts';
+import type { ApiFailure } from '../../api/failure.ts';
+import { toFailure } from '../../api/failure.ts';
+import { pathOf } from '../../api/resources.ts';
+import type { Resource } from '../../api/resources.ts';
+import type { WatchState } from '../../api/watch-client.ts';
+import { useFollow } from '../../state/follow-kind.ts';
+import { now } from '../../state/page-state.ts';
+import { api } from '../../state/session.ts';
+import { defaultSort, isServerOrder, sortOf } from './list-view.ts';
+import type { ListView } from './list-view.ts';
+import { columnsOf, compareBy, RowTable, rowsOf } from './row-table.ts';
+import type { Column } from './row-table.ts';
+
+/** Objects in a chunk. */
+const chunkSize = 500;
+/** The rows that a page holds at most, for the sake of its memory; the next part replaces them. */
+export const mostRows = 20_000;
+
+export interface Rows {
+  readonly table: RowTable;
+  readonly columns: readonly Column[];
+  readonly state: WatchState;
+  /** A page of the list could not be read. */
+  readonly failure: ApiFailure | undefined;
+  /** True after the server had forgotten the changes between, and the list was read again. */
+  readonly isRelisted: boolean;
+  /** The first row that is loaded, of all. */
+  readonly offset: number;
+  /** Loads the next chunk, if there is one and it is not under way. */
+  readonly more: () => void;
+  /** Replaces the rows by those that follow. */
+  readonly nextPart: () => void;
+  readonly restart: () => void;
+}
+
+interface Part {
+  readonly token: string;
+  readonly offset: number;
+}
+
+type Shown = Pick<Rows, 'columns' | 'state' | 'failure' | 'isRelisted'>;
+
+const nothing: Shown = { columns: [], state: { kind: 'listing' }, failure: undefined, isRelisted: false };
+
+/** The list of a kind, live. Rendered again after each batch of changes. */
+export function useRows(resource: Resource, view: ListView): Rows {
+  const [, render] = useState(0);
+  const [shown, setShown] = useState(nothing);
+  const [part, setPart] = useState<Part>({ token: '', offset: 0 });
+  const [attempt, setAttempt] = useState(0);
+  const path = pathOf(resource, view.namespace);
+  const sort = isServerOrder(view.order) ? sortOf(view.order) : defaultSort;
+  const query = { labelSelector: view.labels, fieldSelector: view.fields };
+  const key = [path, view.labels, view.fields, sort, part.token, attempt].join(' ');
+  const chunks = useMemo(() => new Chunks(path, query, part.offset), [key]);
+  const { table } = chunks;
+  const changed = (): void => render((count) => count + 1);
+  useFollow(key, {
+    path,
+    query,
+    listQuery: { limit: chunkSize, sort: part.token === '' ? sort : undefined, continue: part.token },
+    accept: tableType,
+    onList: (list, isRelisted) => {
+      const columns = columnsOf(list);
+      chunks.begin(list);
+      table.setCompare(compareBy(view.order, columns));
+      setShown((old) => ({ ...old, columns, isRelisted, failure: undefined }));
+    },
+    onChanges: (changes) => {
+      table.apply(changes, browserClock.now());
+      changed();
+    },
+    onState: (state) => setShown((old) => ({ ...old, state })),
+  });
+  useEffect(() => {
+    table.setCompare(compareBy(view.order, shown.columns));
+    changed();
+  }, [view.order.field, view.order.isDescending]);
+  useEffect(() => {
+    if (table.sweep(now.value)) changed();
+  }, [now.value]);
+  const fail = (error: unknown): void => setShown((old) => ({ ...old, failure: toFailure(error) }));
+  return {
+    ...shown,
+    table,
+    offset: part.offset,
+    more: () => void chunks.more().then(changed, fail),
+    nextPart: () => setPart({ token: chunks.token, offset: part.offset + table.rows.length }),
+    restart: () => {
+      setPart({ token: '', offset: 0 });
+      setAttempt(attempt + 1);
+    },
+  };
+}
+
+/** The rows of a list that is read chunk by chunk. */
+class Chunks {
+  readonly table = new RowTable();
+  /** Where the next chunk begins; empty after the last one. */
+  token = '';
+  #isLoading = false;
+  readonly #path: string;
+  readonly #query: Query;
+  readonly #offset: number;
+
+  constructor(path: string, query: Query, offset: number) {
+    this.#path = path;
+    this.#query = query;
+    this.#offset = offset;
+  }
+
+  begin(list: JsonObject): void {
+    this.table.replace(rowsOf(list));
+    this.#read(list);
+  }
+
+  /** Reads the next chunk, unless that is under way or there are enough rows. @throws ApiFailure */
+  async more(): Promise<void> {
+    if (this.token === '' || this.#isLoading || this.table.rows.length >= mostRows) return;
+    this.#isLoading = true;
+    try {
+      const query = { ...this.#query, limit: chunkSize, continue: this.token };
+      const { body } = await api.call(this.#path, { query, accept: tableType });
+      if (!isObject(body)) return;
+      this.table.append(rowsOf(body));
+      this.#read(body);
+    } finally {
+      this.#isLoading = false;
+    }
+  }
+
+  #read({ metadata }: JsonObject): void {
+    const { continue: token, remainingItemCount: rest } = isObject(metadata) ? metadata : {};
+    this.token = textOf(token);
+    this.table.isComplete = this.token === '' && this.#offset === 0;
+    this.table.total = this.#offset + this.table.rows.length + (typeof rest === 'number' ? rest : 0);
+  }
+}

@@ -1,0 +1,92 @@
+import { textOf } from '../../base/json.ts';
+import { textsIn } from '../../base/object.ts';
+import type { ApiObject } from '../../base/object.ts';
+import { Age, Badge, Card, Text } from '../../parts/basics.tsx';
+import { useControllers } from '../../state/controllers.ts';
+import type { ControllerInfo, ControllerKey } from '../../state/controllers.ts';
+import { plugins } from '../../state/plugins.ts';
+import { hrefOf } from '../../state/route.ts';
+import type { Place } from '../../state/place.ts';
+
+interface Props {
+  readonly place: Place;
+  readonly object: ApiObject;
+}
+
+/** Why an object that was deleted is still there: each finalizer, who has to remove it, and what keeps them. */
+export function Blocked({ place, object }: Props) {
+  const { list = [] } = useControllers();
+  const finalizers = textsIn(object.metadata.finalizers);
+  const key = place.namespace === '' ? place.name : `${place.namespace}/${place.name}`;
+  return (
+    <Card title="Why it is still here">
+      <p>
+        It was deleted <Age time={textOf(object.metadata.deletionTimestamp)} /> ago, and goes away when each of these
+        finalizers is removed:
+      </p>
+      <ul class="rows-list">
+        {finalizers.map((finalizer) => {
+          const controller = list.find((each) => each.finalizer === finalizer);
+          const entry = controller?.keys.find((each) => each.key === key);
+          return <Finalizer key={finalizer} finalizer={finalizer} controller={controller} entry={entry} />;
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+interface FinalizerProps {
+  readonly finalizer: string;
+  readonly controller: ControllerInfo | undefined;
+  readonly entry: ControllerKey | undefined;
+}
+
+function Finalizer({ finalizer, controller, entry }: FinalizerProps) {
+  return (
+    <li>
+      <code>{finalizer}</code>
+      <span class="grow">
+        {controller === undefined ? (
+          <NoController />
+        ) : (
+          <>
+            The controller <a href={hrefOf(['controllers', controller.name])}>{controller.fullName}</a>{' '}
+            {controller.status.running === false ? 'does not run. ' : ''}
+            <Progress entry={entry} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function NoController() {
+  const failed = [...plugins.value.values()].some(({ status }) => JSON.stringify(status ?? '').includes('"Failed"'));
+  return (
+    <span>
+      No controller that runs here removes it{failed ? '; a plugin has failed' : ''}: look at{' '}
+      <a href="#/plugins">the plugins</a>, or at who else uses this name.
+    </span>
+  );
+}
+
+function Progress({ entry }: { readonly entry: ControllerKey | undefined }) {
+  if (entry === undefined) return <span>has nothing to do for it at the moment, and waits for a change.</span>;
+  return (
+    <span>
+      <Badge tone={entry.lastError === '' ? 'busy' : 'bad'}>{entry.state}</Badge>{' '}
+      {entry.attempts > 0 ? `tried ${entry.attempts} times` : ''}
+      {entry.nextTime === '' ? null : (
+        <>
+          , tries again <Age time={entry.nextTime} />
+        </>
+      )}
+      {entry.lastError === '' ? null : (
+        <span class="problem">
+          {' '}
+          <Text value={entry.lastError} length={400} />
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'preact/hooks';
+import { isObject, textOf } from '../../base/json.ts';
+import { textsIn } from '../../base/object.ts';
+import type { ApiObject } from '../../base/object.ts';
+import { pathOf } from '../../api/resources.ts';
+import { Text } from '../../parts/basics.tsx';
+import type { Place } from '../../state/place.ts';
+import { api } from '../../state/session.ts';
+
+/** The states that need no explanation. */
+const wellStates = new Set(['Ready', 'Reconciled', 'Unknown']);
+
+interface Props {
+  readonly place: Place;
+  readonly object: ApiObject;
+}
+
+/** The server's sentences about an object that is not as it should be. */
+export function Explanation({ place, object }: Props) {
+  const [sentences, setSentences] = useState<readonly string[]>([]);
+  const { resource, namespace, name } = place;
+  useEffect(() => {
+    const end = new AbortController();
+    const read = async (): Promise<void> => {
+      const found = await api.get(`${pathOf(resource, namespace, name)}/explanation`, {}, end.signal);
+      if (!isObject(found)) return;
+      const isWell = wellStates.has(textOf(found.state));
+      setSentences(isWell ? [] : [textOf(found.summary), ...textsIn(found.details)]);
+    };
+    // The page says the rest without it.
+    read().catch(() => undefined);
+    return () => end.abort();
+  }, [object.metadata.resourceVersion]);
+  if (sentences.length === 0) return null;
+  return (
+    <div class="explanation" role="status">
+      {sentences.map((each) => (
+        <p key={each}>
+          <Text value={each} length={500} />
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,199 @@
+import { useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../../base/json.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { entriesOf, isApiObject, nameOf } from '../../base/object.ts';
+import type { ApiObject } from '../../base/object.ts';
+import { formatDuration } from '../../base/time.ts';
+import { browserClock } from '../../base/time.ts';
+import { toFailure } from '../../api/failure.ts';
+import { pathOf } from '../../api/resources.ts';
+import type { WatchState } from '../../api/watch-client.ts';
+import { Age, Badge, Empty, Failure, Text } from '../../parts/basics.tsx';
+import { DiffView } from '../../parts/diff-view.tsx';
+import { controllerGroup } from '../../state/controllers.ts';
+import { useFollow } from '../../state/follow-kind.ts';
+import { notify } from '../../state/page-state.ts';
+import { objectsOf } from '../../state/plugins.ts';
+import { api, may } from '../../state/session.ts';
+import type { Place } from '../../state/place.ts';
+
+interface Props {
+  readonly place: Place;
+  readonly object: ApiObject;
+}
+
+const pausedKey = `${controllerGroup}/paused`;
+const requestKey = `${controllerGroup}/reconcile-requested-at`;
+const keptRuns = 200;
+
+/** Each reconcile of the object: why, how long, what came of it, and what it wrote. */
+export function RunsTab({ place, object }: Props) {
+  const [runs, setRuns] = useState<ReadonlyMap<string, ApiObject>>();
+  const [state, setState] = useState<WatchState>({ kind: 'listing' });
+  useFollow(`runs ${place.resource.kind} ${place.namespace} ${place.name}`, {
+    path: `/apis/${controllerGroup}/v1alpha1/runs`,
+    query: { fieldSelector: `object.name=${place.name},object.kind=${place.resource.kind}` },
+    listQuery: { limit: keptRuns, sort: 'startTime,desc' },
+    onList: (list) => setRuns(new Map(objectsOf(list).map((each) => [nameOf(each), each]))),
+    onChanges: (changes) =>
+      setRuns((old) => {
+        const found = new Map(old);
+        for (const { type, object: run } of changes)
+          if (type === 'ADDED' && isApiObject(run)) found.set(nameOf(run), run);
+        return found;
+      }),
+    onState: setState,
+  });
+  const own = [...(runs?.values() ?? [])].filter((run) => isOf(run, place));
+  own.sort((a, b) => textOf(b.startTime).localeCompare(textOf(a.startTime)));
+  return (
+    <div class="stack">
+      <Actions place={place} object={object} />
+      {state.kind === 'refused' ? <Failure failure={state.failure} /> : null}
+      {runs !== undefined && own.length === 0 ? (
+        <Empty title="No run of a controller is recorded">
+          Runs are kept for a while. “Reconcile now” starts one, if a controller follows this kind.
+        </Empty>
+      ) : null}
+      <ol class="runs">
+        {own.slice(0, keptRuns).map((run) => (
+          <RunItem key={nameOf(run)} run={run} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function isOf(run: ApiObject, { resource, namespace, name }: Place): boolean {
+  const object = isObject(run.object) ? run.object : {};
+  return object.name === name && object.kind === resource.kind && textOf(object.namespace) === namespace;
+}
+
+/** Asks controllers by annotations to run now, or to leave the object alone. */
+function Actions({ place, object }: Props) {
+  const { resource, namespace, name } = place;
+  if (!may('patch', resource, name)) return null;
+  const paused = entriesOf(object.metadata.annotations).find(([key]) => key === pausedKey)?.[1] ?? '';
+  const isPaused = paused !== '' && paused !== 'false';
+  const annotate = async (annotations: Readonly<Record<string, string | null>>, done: string): Promise<void> => {
+    const body = { metadata: { annotations } };
+    try {
+      const contentType = 'application/merge-patch+json';
+      await api.call(pathOf(resource, namespace, name), { method: 'PATCH', contentType, body });
+      notify('good', done);
+    } catch (error) {
+      notify('bad', toFailure(error).message);
+    }
+  };
+  const request = String(browserClock.now());
+  return (
+    <div class="line">
+      <button
+        type="button"
+        class="button"
+        onClick={() => void annotate({ [requestKey]: request }, 'Its controllers run now')}
+      >
+        Reconcile now
+      </button>
+      <button
+        type="button"
+        class="button"
+        onClick={() => void annotate({ [pausedKey]: isPaused ? null : 'true' }, isPaused ? 'Resumed' : 'Paused')}
+      >
+        {isPaused ? 'Resume' : 'Pause'}
+      </button>
+      {isPaused ? <Badge tone="busy">paused: {paused === 'true' ? 'all controllers' : paused}</Badge> : null}
+    </div>
+  );
+}
+
+const badResults = new Set(['error', 'terminal', 'timeout']);
+
+function toneOf(result: string): 'good' | 'bad' | 'busy' {
+  if (badResults.has(result)) return 'bad';
+  return result === 'success' ? 'good' : 'busy';
+}
+
+const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
+const listOf = (value: Json | undefined): readonly JsonObject[] => (isArray(value) ? value.filter(isObject) : []);
+
+function RunItem({ run }: { readonly run: ApiObject }) {
+  const result = textOf(run.result);
+  const writes = listOf(run.writes);
+  const changed = writes.filter((each) => each.changed !== false).length;
+  return (
+    <li class={`run run-${toneOf(result)}`}>
+      <details>
+        <summary>
+          <Badge tone={toneOf(result)}>{result}</Badge>
+          <span>{textOf(run.controller)}</span>
+          <span class="grow muted">{listOf(run.triggers).map(triggerText).join(', ')}</span>
+          {changed > 0 ? <span>{changed === 1 ? '1 write' : `${changed} writes`}</span> : null}
+          <span class="muted">{formatDuration(numberOf(run.durationMs))}</span>
+          <span class="muted">
+            <Age time={textOf(run.startTime)} />
+          </span>
+        </summary>
+        <RunDetails run={run} writes={writes} />
+      </details>
+    </li>
+  );
+}
+
+/** `event MODIFIED of revision 12 by kubectl`. */
+function triggerText({ type, detail, resourceVersion, manager }: JsonObject): string {
+  const revision = textOf(resourceVersion) === '' ? '' : ` of revision ${textOf(resourceVersion)}`;
+  const writer = textOf(manager) === '' ? '' : ` by ${textOf(manager)}`;
+  return `${textOf(type)} ${textOf(detail)}`.trim() + revision + writer;
+}
+
+function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes: readonly JsonObject[] }) {
+  const error = isObject(run.error) ? run.error : undefined;
+  return (
+    <div class="run-body">
+      <p class="muted">
+        Attempt {numberOf(run.attempt)}, after {formatDuration(numberOf(run.waitMs))} in the queue.{' '}
+        {textOf(run.nextTime) === '' ? null : (
+          <>
+            The next run is due <Age time={textOf(run.nextTime)} />.
+          </>
+        )}
+      </p>
+      {error === undefined ? null : (
+        <>
+          <p class="problem">
+            <Text value={textOf(error.message)} length={2000} />
+          </p>
+          {textOf(error.stack) === '' ? null : <pre class="stack-trace">{textOf(error.stack)}</pre>}
+        </>
+      )}
+      {writes.map((write, index) => (
+        <Write key={index} write={write} />
+      ))}
+    </div>
+  );
+}
+
+function Write({ write }: { readonly write: JsonObject }) {
+  const target = isObject(write.object) ? write.object : {};
+  const changes = listOf(write.changes);
+  return (
+    <section class="write">
+      <p>
+        <strong>{textOf(write.verb)}</strong> {textOf(target.kind)} {textOf(target.name)}
+        {textOf(write.subresource) === '' ? '' : `/${textOf(write.subresource)}`}{' '}
+        {write.changed === false ? <span class="muted">changed nothing</span> : null}
+      </p>
+      {textOf(write.error) === '' ? null : <p class="problem">{textOf(write.error)}</p>}
+      {changes.length === 0 ? null : (
+        <DiffView
+          differences={changes.map(({ path, from, to, redacted }) => ({
+            path: [textOf(path)],
+            before: redacted === true ? 'confidential' : from,
+            after: redacted === true ? 'confidential' : to,
+          }))}
+        />
+      )}
+    </section>
+  );
+}

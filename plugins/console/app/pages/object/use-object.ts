@@ -1,0 +1,37 @@
+import { useState } from 'preact/hooks';
+import { isApiObject } from '../../base/object.ts';
+import type { ApiObject } from '../../base/object.ts';
+import { pathOf } from '../../api/resources.ts';
+import type { WatchState } from '../../api/watch-client.ts';
+import type { Place } from '../../state/place.ts';
+import { useFollow } from '../../state/follow-kind.ts';
+import { objectsOf } from '../../state/plugins.ts';
+
+export interface LiveObject {
+  /** The last known state; undefined before it is read, or when there never was one. */
+  readonly object: ApiObject | undefined;
+  readonly isGone: boolean;
+  readonly state: WatchState;
+}
+
+/** One object, live. */
+export function useObject({ resource, namespace, name }: Place): LiveObject {
+  const [live, setLive] = useState<LiveObject>({ object: undefined, isGone: false, state: { kind: 'listing' } });
+  const path = pathOf(resource, namespace);
+  useFollow(`${path} ${name}`, {
+    path,
+    query: { fieldSelector: `metadata.name=${name}` },
+    onList: (list) => {
+      const [object] = objectsOf(list);
+      setLive((old) => ({ ...old, object: object ?? old.object, isGone: object === undefined }));
+    },
+    onChanges: (changes) =>
+      setLive((old) => {
+        const last = changes.findLast(({ type }) => type !== 'BOOKMARK');
+        if (last === undefined || !isApiObject(last.object)) return old;
+        return { ...old, object: last.object, isGone: last.type === 'DELETED' };
+      }),
+    onState: (state) => setLive((old) => ({ ...old, state })),
+  });
+  return live;
+}

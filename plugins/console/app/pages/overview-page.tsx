@@ -1,0 +1,273 @@
+import { useEffect, useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
+import { healthOf, isApiObject, nameOf, namespaceOf, uidOf } from '../base/object.ts';
+import type { ApiObject, Health } from '../base/object.ts';
+import { formatCount, shortText } from '../base/shown-text.ts';
+import { isBuiltIn, keyOf, pathOf } from '../api/resources.ts';
+import type { Resource } from '../api/resources.ts';
+import type { Change } from '../api/watch-client.ts';
+import { Age, Badge, Card, Empty, HealthBadge, PageHead, Text } from '../parts/basics.tsx';
+import { useFollow } from '../state/follow-kind.ts';
+import { kindOfObject, listedKinds } from '../state/kinds.ts';
+import { objectsOf, plugins } from '../state/plugins.ts';
+import { hrefOf, kindHref, objectHref } from '../state/route.ts';
+import { useControllers } from '../state/controllers.ts';
+import { hrefOfKey } from './controllers-page.tsx';
+import { api, may } from '../state/session.ts';
+import { phaseOf, PhaseBadge } from './plugin-phase.tsx';
+
+/** What is wrong, each with a link to its cause. */
+export function OverviewPage() {
+  return (
+    <div class="page">
+      <PageHead title="Overview" />
+      <div class="columns">
+        <div class="stack">
+          <FailingControllers />
+          <Kinds />
+          <Warnings />
+        </div>
+        <div class="stack">
+          <Plugins />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** The keys that fail, over all controllers: each leads to its runs. */
+function FailingControllers() {
+  const { list = [] } = useControllers();
+  const failing = list.flatMap((controller) =>
+    controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
+  );
+  const broken = list.filter(({ status }) => textOf(status.problem) !== '');
+  if (failing.length + broken.length === 0) return null;
+  return (
+    <Card title="Controllers that fail" aside={<a href="#/controllers">All controllers</a>}>
+      <ul class="rows-list">
+        {broken.map(({ name, fullName, status }) => (
+          <li key={name}>
+            <Badge tone="bad">stopped</Badge>
+            <a href={hrefOf(['controllers', name])}>{fullName}</a>
+            <span class="grow problem">{textOf(status.problem)}</span>
+          </li>
+        ))}
+        {failing.slice(0, 12).map(({ controller, entry }) => (
+          <li key={`${controller.name} ${entry.key}`}>
+            <Badge tone="bad">{entry.attempts} attempts</Badge>
+            <a href={hrefOfKey(controller, entry.key)}>{entry.key}</a>
+            <span class="muted">{controller.fullName}</span>
+            <span class="grow problem">
+              <Text value={entry.lastError} length={140} />
+            </span>
+            {entry.failingSince === '' ? null : (
+              <span class="muted">
+                since <Age time={entry.failingSince} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+interface KindHealth {
+  readonly resource: Resource;
+  readonly total: number;
+  /** Objects that fail, are being deleted, or are not up to date. */
+  readonly troubled: readonly ApiObject[];
+}
+
+/** The objects of a kind that are read for the overview. */
+const sample = 500;
+
+async function readHealth(resource: Resource, signal: AbortSignal): Promise<KindHealth | undefined> {
+  try {
+    const list = await api.get(pathOf(resource), { limit: sample }, signal);
+    const objects = objectsOf(list);
+    const total = isObject(list) && typeof list.total === 'number' ? list.total : objects.length;
+    return { resource, total, troubled: objects.filter((each) => healthOf(each) !== 'ok') };
+  } catch {
+    return undefined;
+  }
+}
+
+function useHealth(): { readonly kinds: readonly KindHealth[] | undefined; readonly refresh: () => void } {
+  const [kinds, setKinds] = useState<readonly KindHealth[]>();
+  const [count, setCount] = useState(0);
+  const own = listedKinds.value.filter((kind) => !isBuiltIn(kind) && may('list', kind));
+  useEffect(() => {
+    const end = new AbortController();
+    void Promise.all(own.map((kind) => readHealth(kind, end.signal))).then(
+      (found) => end.signal.aborted || setKinds(found.filter((each) => each !== undefined)),
+    );
+    return () => end.abort();
+  }, [count, own.map(keyOf).join()]);
+  return { kinds, refresh: () => setCount(count + 1) };
+}
+
+function Kinds() {
+  const { kinds, refresh } = useHealth();
+  const troubled = (kinds ?? []).flatMap(({ resource, troubled: objects }) =>
+    objects.map((object) => ({ resource, object, health: healthOf(object) })),
+  );
+  const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
+  troubled.sort((a, b) => rank[a.health] - rank[b.health]);
+  return (
+    <Card
+      title="Objects that need attention"
+      aside={
+        <button type="button" class="link" onClick={refresh}>
+          Look again
+        </button>
+      }
+    >
+      {kinds === undefined || troubled.length > 0 ? null : <AllWell kinds={kinds} />}
+      <ul class="rows-list">
+        {troubled.slice(0, 12).map(({ resource, object, health }) => (
+          <li key={uidOf(object)}>
+            <HealthBadge health={health} />
+            <a href={objectHref(keyOf(resource), namespaceOf(object), nameOf(object))}>{nameOf(object)}</a>
+            <span class="muted">{resource.kind}</span>
+            <span class="grow muted">
+              <Text value={reasonOf(object)} length={120} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div class="kind-counts">
+        {(kinds ?? []).map(({ resource, total }) => (
+          <a key={keyOf(resource)} class="kind-count" href={kindHref(keyOf(resource))}>
+            <strong>{formatCount(total)}</strong>
+            <span>{resource.kind}</span>
+          </a>
+        ))}
+      </div>
+    </Card>
+  );
+}
+
+function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
+  return kinds.length === 0 ? (
+    <Empty title="No plugin has a kind yet">
+      <p>
+        Create one with <code>npm create homeostat my-plugin</code>, and start it with <code>npm run dev</code>.
+      </p>
+    </Empty>
+  ) : (
+    <p class="all-well">
+      <Badge tone="good">all well</Badge> No object says that it fails, waits or is stuck.
+    </p>
+  );
+}
+
+/** The first condition that is not as it should be, or what the object is waiting for. */
+function reasonOf(object: ApiObject): string {
+  const { finalizers, deletionTimestamp } = object.metadata;
+  if (deletionTimestamp !== undefined && isArray(finalizers)) return `waits for ${finalizers.map(String).join(', ')}`;
+  const status = isObject(object.status) ? object.status : {};
+  const conditions = isArray(status.conditions) ? status.conditions.filter(isObject) : [];
+  const bad = conditions.find((each) => each.status !== 'True') ?? conditions[0];
+  return bad === undefined ? textOf(status.phase) : `${textOf(bad.reason)} ${textOf(bad.message)}`.trim();
+}
+
+const eventsPath = '/apis/events.k8s.io/v1/events';
+const keptEvents = 100;
+
+function Warnings() {
+  const [events, setEvents] = useState<ReadonlyMap<string, ApiObject>>(new Map());
+  const isAllowed = may('watch', { group: 'events.k8s.io', plural: 'events' });
+  useFollow(`warnings ${isAllowed}`, isAllowed ? followWarnings(setEvents) : undefined);
+  const latest = [...events.values()].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
+  return (
+    <Card title="Warnings" aside={<a href={kindHref('events.events.k8s.io')}>All events</a>}>
+      {latest.length === 0 ? <p class="muted">No controller has reported a warning.</p> : null}
+      <ul class="rows-list">
+        {latest.slice(0, 15).map((event) => (
+          <Warning key={uidOf(event)} event={event} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function followWarnings(
+  set: (change: (old: ReadonlyMap<string, ApiObject>) => ReadonlyMap<string, ApiObject>) => void,
+) {
+  const isWarning = (each: JsonObject): each is ApiObject => isApiObject(each) && each.type === 'Warning';
+  return {
+    path: eventsPath,
+    listQuery: { limit: 500 },
+    onList: (list: JsonObject): void =>
+      set(
+        () =>
+          new Map(
+            objectsOf(list)
+              .filter(isWarning)
+              .map((each) => [uidOf(each), each]),
+          ),
+      ),
+    onChanges: (changes: readonly Change[]): void =>
+      set((old) => {
+        const found = new Map(old);
+        for (const { type, object } of changes) {
+          if (!isWarning(object)) continue;
+          found.delete(uidOf(object));
+          if (type !== 'DELETED') found.set(uidOf(object), object);
+        }
+        return new Map([...found].slice(-keptEvents));
+      }),
+  };
+}
+
+/** When an event was seen last. */
+function timeOf({ series, eventTime, deprecatedLastTimestamp, metadata }: ApiObject): string {
+  const last = isObject(series) ? textOf(series.lastObservedTime) : '';
+  return last || textOf(deprecatedLastTimestamp) || textOf(eventTime) || textOf(metadata.creationTimestamp);
+}
+
+function Warning({ event }: { readonly event: ApiObject }) {
+  const regarding = isObject(event.regarding) ? event.regarding : {};
+  const name = textOf(regarding.name);
+  const kind = kindOfObject(textOf(regarding.apiVersion), textOf(regarding.kind));
+  return (
+    <li>
+      <Badge tone="bad">{shortText(textOf(event.reason), 40)}</Badge>
+      {kind === undefined ? (
+        <span>{name}</span>
+      ) : (
+        <a href={objectHref(keyOf(kind), textOf(regarding.namespace), name)}>{name}</a>
+      )}
+      <span class="grow">
+        <Text value={textOf(event.note)} length={160} />
+      </span>
+      <span class="muted">
+        <Age time={timeOf(event)} />
+      </span>
+    </li>
+  );
+}
+
+function Plugins() {
+  const all = [...plugins.value.values()].sort(
+    (a, b) => Number(phaseOf(b) === 'Failed') - Number(phaseOf(a) === 'Failed'),
+  );
+  return (
+    <Card title="Plugins" aside={<a href="#/plugins">Manage</a>}>
+      <ul class="rows-list">
+        {all.map((plugin) => (
+          <li key={nameOf(plugin)}>
+            <PhaseBadge plugin={plugin} />
+            <a href={`#/plugins/${nameOf(plugin)}`}>{nameOf(plugin)}</a>
+            <span class="grow muted">
+              <Text value={isObject(plugin.status) ? textOf(plugin.status.message) : ''} length={120} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

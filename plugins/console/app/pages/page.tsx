@@ -1,0 +1,64 @@
+import { Empty, PageHead } from '../parts/basics.tsx';
+import { findKind } from '../state/kinds.ts';
+import { route } from '../state/route.ts';
+import { AccessPage } from './access-page.tsx';
+import { ControllersPage } from './controllers-page.tsx';
+import { CreatePage } from './edit/create-page.tsx';
+import { KindListPage } from './kind-list/kind-list-page.tsx';
+import { ObjectPage } from './object/object-page.tsx';
+import { OverviewPage } from './overview-page.tsx';
+import { PluginPage } from './extensions/plugin-panels.tsx';
+import { PluginsPage } from './plugins-page.tsx';
+import { WatchPage } from './watch-page.tsx';
+
+const pages = {
+  '': OverviewPage,
+  plugins: PluginsPage,
+  controllers: ControllersPage,
+  watch: WatchPage,
+  access: AccessPage,
+  pages: PluginPage,
+} as const;
+
+const isPage = (name: string): name is keyof typeof pages => Object.hasOwn(pages, name);
+
+/** The page that the URL names. */
+export function Page() {
+  const [page = '', key = '', namespace = '', name = ''] = route.value.segments;
+  if (isPage(page)) {
+    const Found = pages[page];
+    return <Found />;
+  }
+  if (!['kinds', 'create', 'objects'].includes(page)) return <NoPage />;
+  const resource = findKind(key);
+  if (resource === undefined) return <NoKind name={key} />;
+  if (page === 'kinds') return <KindListPage key={key} resource={resource} />;
+  if (page === 'create') return <CreatePage key={key} resource={resource} />;
+  const place = { resource, namespace: namespace === '-' ? '' : namespace, name };
+  return <ObjectPage key={`${key} ${namespace} ${name}`} place={place} />;
+}
+
+function NoPage() {
+  return (
+    <div class="page">
+      <PageHead title="No such page" />
+      <Empty title="There is nothing at this address">
+        <a href="#/">Go to the overview</a>
+      </Empty>
+    </div>
+  );
+}
+
+function NoKind({ name }: { readonly name: string }) {
+  return (
+    <div class="page">
+      <PageHead title={name} />
+      <Empty title="The server does not serve this kind">
+        <p>
+          Perhaps its plugin is not running: look at <a href="#/plugins">the plugins</a>. The page continues when the
+          kind is back.
+        </p>
+      </Empty>
+    </div>
+  );
+}

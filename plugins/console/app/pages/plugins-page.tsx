@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../base/json.ts';
+import { conditionsOf, nameOf } from '../base/object.ts';
+import type { ApiObject } from '../base/object.ts';
+import { browserClock } from '../base/time.ts';
+import { toFailure } from '../api/failure.ts';
+import { Badge, Card, Empty, PageHead, Text } from '../parts/basics.tsx';
+import { notify } from '../state/page-state.ts';
+import { contributions, plugins } from '../state/plugins.ts';
+import { hrefOf, objectHref } from '../state/route.ts';
+import { api, may } from '../state/session.ts';
+import { PhaseBadge } from './plugin-phase.tsx';
+
+const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
+const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
+const settingsKey = 'pluginsettings.plugin.homeostat.internal';
+
+/** Phases, errors and switches of all plugins. */
+export function PluginsPage() {
+  const all = [...plugins.value.values()].sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
+  return (
+    <div class="page">
+      <PageHead title="Plugins" />
+      {all.length === 0 ? (
+        <Empty title="No plugin is there">
+          <p>
+            Start the server with <code>--plugin &lt;folder&gt;</code>.
+          </p>
+        </Empty>
+      ) : null}
+      <div class="stack">
+        {all.map((plugin) => (
+          <PluginCard key={nameOf(plugin)} plugin={plugin} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function PluginCard({ plugin }: { readonly plugin: ApiObject }) {
+  const spec = isObject(plugin.spec) ? plugin.spec : {};
+  const status = isObject(plugin.status) ? plugin.status : {};
+  const title = textOf(spec.displayName) || nameOf(plugin);
+  const dependencies = isArray(spec.dependencies) ? spec.dependencies.filter(isObject) : [];
+  return (
+    <Card title={title} aside={<Switches plugin={plugin} isEnabled={spec.enabled !== false} />}>
+      <p class="line">
+        <PhaseBadge plugin={plugin} />
+        <code>
+          {nameOf(plugin)} {textOf(spec.version)}
+        </code>
+        {textOf(spec.group) === '' ? null : <span class="muted">{textOf(spec.group)}</span>}
+        {dependencies.map((each) => (
+          <span key={textOf(each.name)} class="muted">
+            needs {textOf(each.name)} {textOf(each.version)}
+          </span>
+        ))}
+      </p>
+      {textOf(spec.description) === '' ? null : <p>{textOf(spec.description)}</p>}
+      {textOf(status.message) === '' ? null : (
+        <p class={status.phase === 'Failed' ? 'problem' : 'muted'}>
+          <Text value={`${textOf(status.reason)}: ${textOf(status.message)}`} length={2000} />
+        </p>
+      )}
+      <Indexing plugin={plugin} />
+      <Added name={nameOf(plugin)} />
+    </Card>
+  );
+}
+
+function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly isEnabled: boolean }) {
+  const [isBusy, setBusy] = useState(false);
+  const name = nameOf(plugin);
+  const isConsole = name === 'console';
+  if (!may('patch', resource, name)) return null;
+  const patch = async (spec: object, done: string): Promise<void> => {
+    setBusy(true);
+    try {
+      const contentType = 'application/merge-patch+json';
+      await api.call(`${path}/${name}`, { method: 'PATCH', contentType, body: { spec } });
+      notify('good', done);
+    } catch (error) {
+      notify('bad', toFailure(error).message);
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="line">
+      <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
+        Settings
+      </a>
+      <button
+        type="button"
+        class="button"
+        disabled={isBusy || !isEnabled}
+        onClick={() => void patch({ reload: String(browserClock.now()) }, `${name} is reloaded`)}
+      >
+        Reload
+      </button>
+      <button
+        type="button"
+        class="button"
+        disabled={isBusy || isConsole}
+        title={isConsole ? 'This page would go away with it.' : undefined}
+        onClick={() => void patch({ enabled: !isEnabled }, `${name} is ${isEnabled ? 'disabled' : 'enabled'}`)}
+      >
+        {isEnabled ? 'Disable' : 'Enable'}
+      </button>
+    </div>
+  );
+}
+
+/** Conditions that are not True, and the kinds whose indexes are being built. */
+function Indexing({ plugin }: { readonly plugin: ApiObject }) {
+  const status = isObject(plugin.status) ? plugin.status : {};
+  const indexing = isArray(status.indexing) ? status.indexing.filter(isObject) : [];
+  const held = isArray(status.heldBack) ? status.heldBack.filter(isObject) : [];
+  return (
+    <ul class="plain-list">
+      {conditionsOf(plugin)
+        .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
+        .map((each) => (
+          <li key={each.type}>
+            <Badge tone="quiet">{each.type}</Badge> <Text value={each.message} />
+          </li>
+        ))}
+      {[...indexing, ...held].map((each, index) => (
+        <li key={index}>
+          <Text value={Object.values(each).map(String).join(' ')} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the plugin adds to the console. */
+function Added({ name }: { readonly name: string }) {
+  const added = contributions.value.filter(({ plugin }) => plugin === name);
+  if (added.length === 0) return null;
+  return (
+    <p class="muted">
+      Adds to the console:{' '}
+      {added.map((each) =>
+        each.point === 'pages' ? (
+          <a key={each.name} href={hrefOf(['pages', name, each.name])}>
+            {each.title}{' '}
+          </a>
+        ) : (
+          <span key={each.name}>
+            the panel “{each.title}” of {each.kind}{' '}
+          </span>
+        ),
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,156 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Health } from '../base/object.ts';
+import { formatCount, shortText, visibleText } from '../base/shown-text.ts';
+import { formatAge } from '../base/time.ts';
+import type { ApiFailure } from '../api/failure.ts';
+import { now } from '../state/page-state.ts';
+
+interface Children {
+  readonly children?: ComponentChildren;
+}
+
+export type Tone = 'good' | 'bad' | 'busy' | 'quiet';
+
+/** A small label with a colour; the text says the same as the colour. */
+export function Badge({ tone, children }: Children & { readonly tone: Tone }) {
+  return <span class={`badge badge-${tone}`}>{children}</span>;
+}
+
+const healths: Readonly<Record<Health, readonly [Tone, string]>> = {
+  ok: ['good', 'Healthy'],
+  progressing: ['busy', 'Progressing'],
+  failing: ['bad', 'Failing'],
+  deleting: ['busy', 'Deleting'],
+};
+
+export function HealthBadge({ health }: { readonly health: Health }) {
+  const [tone, text] = healths[health];
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+/** How long ago something was; the exact time is its title. */
+export function Age({ time }: { readonly time: string }) {
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) return <span>{time}</span>;
+  return (
+    <time dateTime={time} title={`${new Date(ms).toLocaleString()} (${time})`}>
+      {formatAge(ms, now.value)}
+    </time>
+  );
+}
+
+/** Text of an object, never markup. A long one is cut, and can be opened. */
+export function Text({ value, length = 300 }: { readonly value: string; readonly length?: number }) {
+  const [isOpen, setOpen] = useState(false);
+  if (value.length <= length) return <bdi>{visibleText(value)}</bdi>;
+  return (
+    <span>
+      <bdi class={isOpen ? 'long-text' : ''}>{isOpen ? visibleText(value) : shortText(value, length)}</bdi>{' '}
+      <button type="button" class="link" onClick={() => setOpen(!isOpen)}>
+        {isOpen ? 'Show less' : 'Show all'}
+      </button>
+    </span>
+  );
+}
+
+/** Labels or annotations, a screenful at a time. */
+export function Chips({ entries }: { readonly entries: readonly (readonly [string, string])[] }) {
+  const [count, setCount] = useState(20);
+  if (entries.length === 0) return <span class="muted">none</span>;
+  return (
+    <ul class="chips">
+      {entries.slice(0, count).map(([key, value]) => (
+        <li key={key} class="chip">
+          <bdi class="chip-key">{shortText(key, 80)}</bdi>
+          {value === '' ? null : <bdi>{shortText(value, 120)}</bdi>}
+        </li>
+      ))}
+      {entries.length > count ? (
+        <li>
+          <button type="button" class="link" onClick={() => setCount(count + 500)}>
+            {formatCount(entries.length - count)} more
+          </button>
+        </li>
+      ) : null}
+    </ul>
+  );
+}
+
+/** What to do when there is nothing to show. */
+export function Empty({ title, children }: Children & { readonly title: string }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children === undefined ? null : <div class="muted">{children}</div>}
+    </div>
+  );
+}
+
+/** What went wrong, why, and another attempt. */
+export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; readonly onRetry?: () => void }) {
+  const isForbidden = failure.status === 403;
+  return (
+    <div class="failure" role="alert">
+      <p class="failure-title">{isForbidden ? 'You may not do this' : titleOf(failure)}</p>
+      <p>
+        <Text value={failure.message} length={600} />
+      </p>
+      {isForbidden ? <p class="muted">Ask an administrator for a role with this permission.</p> : null}
+      {onRetry === undefined ? null : (
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+const titles: Readonly<Record<number, string>> = {
+  0: 'No connection to the server',
+  404: 'There is no such thing',
+  409: 'It was changed meanwhile',
+  422: 'Some fields are not valid',
+  429: 'Too many requests',
+  503: 'Not available yet',
+};
+
+function titleOf({ status, reason }: ApiFailure): string {
+  if (status === 0 && reason !== 'Unreachable') return 'Something went wrong';
+  return titles[status] ?? `The server refused (${status})`;
+}
+
+/** Shows that something is being read; after a moment, so that it does not flicker. */
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading</span>
+    </div>
+  );
+}
+
+/** The head of a page. */
+export function PageHead({ title, children }: Children & { readonly title: ComponentChildren }) {
+  return (
+    <header class="page-head">
+      <h1 tabIndex={-1}>{title}</h1>
+      <div class="page-actions">{children}</div>
+    </header>
+  );
+}
+
+export function Card({
+  title,
+  children,
+  aside,
+}: Children & { readonly title: string; readonly aside?: ComponentChildren }) {
+  return (
+    <section class="card" aria-label={title}>
+      <div class="card-head">
+        <h2>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,38 @@
+import UPlot from 'uplot';
+
+export interface Plot {
+  setData(samples: readonly (readonly number[])[]): void;
+  destroy(): void;
+}
+
+const height = 120;
+/** The least time that the axis covers. */
+const shortestSeconds = 60;
+
+/** A chart in the colours of the theme at the time. */
+export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const colours = ['--accent', '--bad', '--busy'].map(colour);
+  const axis = { stroke: colour('--text-2'), grid: { stroke: colour('--border'), width: 1 }, ticks: { show: false } };
+  const plot = new UPlot(
+    {
+      width: Math.max(200, host.clientWidth),
+      height,
+      legend: { show: false },
+      cursor: { show: false },
+      axes: [axis, { ...axis, size: 44 }],
+      scales: {
+        x: { range: (_plot, low, high) => [Math.min(low, high - shortestSeconds), high] },
+        y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] },
+      },
+      series: [{}, ...labels.map((label, index) => ({ label, stroke: colours[index] ?? '', width: 1.5 }))],
+    },
+    [[], ...labels.map(() => [])],
+    host,
+  );
+  return {
+    setData: ([times = [], ...lines]) => plot.setData([[...times], ...lines.map((line) => [...line])]),
+    destroy: () => plot.destroy(),
+  };
+}

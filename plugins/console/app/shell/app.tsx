@@ -1,0 +1,109 @@
+import { useEffect } from 'preact/hooks';
+import { nameOf } from '../base/object.ts';
+import { textOf, isObject } from '../base/json.ts';
+import { kindsFailure, loadKinds, resources } from '../state/kinds.ts';
+import { route } from '../state/route.ts';
+import { changePlugins, loadContributions, plugins, setPlugins } from '../state/plugins.ts';
+import { forgetSchemas } from '../state/schemas.ts';
+import { useFollow } from '../state/follow-kind.ts';
+import { isReachable, isSessionOver, may, sessionNumber } from '../state/session.ts';
+import { browserClock } from '../base/time.ts';
+import { Failure, Loading } from '../parts/basics.tsx';
+import { Page } from '../pages/page.tsx';
+import { LoginDialog } from './login-dialog.tsx';
+import { Notices } from './notices.tsx';
+import { Palette, KeysHelp } from './palette.tsx';
+import { Sidebar } from './sidebar.tsx';
+import { useShortcuts } from './shortcuts.ts';
+
+/** The path of the objects of kind Plugin. */
+const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
+
+/** The whole page: navigation, the present page, and what may lie above it. */
+export function App() {
+  useShortcuts();
+  usePlugins();
+  useHealing();
+  useFocusOnNavigation();
+  return (
+    <div class="app">
+      <a class="skip-link" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <Sidebar />
+      <main id="main" tabIndex={-1}>
+        <ConnectionBar />
+        <Content />
+      </main>
+      <Palette />
+      <KeysHelp />
+      <Notices />
+      {isSessionOver.value ? <LoginDialog /> : null}
+    </div>
+  );
+}
+
+function Content() {
+  if (resources.value !== undefined) return <Page />;
+  const failure = kindsFailure.value;
+  return failure === undefined ? <Loading /> : <Failure failure={failure} onRetry={() => void loadKinds()} />;
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('main h1')?.focus();
+}
+
+/** Says that the connection is lost, for as long as it is. */
+function ConnectionBar() {
+  if (isReachable.value) return null;
+  return (
+    <div class="connection-bar" role="status">
+      The connection to the server is lost. Trying again… What you typed is kept.
+    </div>
+  );
+}
+
+/** Follows the plugins: with their phases, kinds and contributions come and go. */
+function usePlugins(): void {
+  const isAllowed = may('watch', { group: 'plugin.homeostat.internal', plural: 'plugins' });
+  useFollow(
+    `plugins ${isAllowed}`,
+    isAllowed ? { path: pluginsPath, onList: setPlugins, onChanges: changePlugins } : undefined,
+  );
+  const phases = [...plugins.value.values()]
+    .map((each) => `${nameOf(each)} ${isObject(each.status) ? textOf(each.status.phase) : ''}`)
+    .join();
+  useEffect(() => {
+    forgetSchemas();
+    void Promise.all([loadKinds(), loadContributions()]);
+  }, [phases, sessionNumber.value]);
+}
+
+/** The interval at which a page without a watch looks for the server again. */
+const probeMs = 2000;
+
+/** Finds the server again when it comes back, also on pages that follow nothing. */
+function useHealing(): void {
+  const isLost = !isReachable.value;
+  useEffect(() => {
+    if (!isLost) return undefined;
+    let cancel = (): void => undefined;
+    const probe = (): void => {
+      void loadKinds();
+      cancel = browserClock.after(probeMs, probe);
+    };
+    cancel = browserClock.after(probeMs, probe);
+    return () => cancel();
+  }, [isLost]);
+}
+
+/** A new page has the focus at its title, so that a screen reader reads it. */
+function useFocusOnNavigation(): void {
+  const path = route.value.segments.join('/');
+  useEffect(() => {
+    const title = document.querySelector<HTMLElement>('main h1');
+    document.title = title === null ? 'Homeostat' : `${title.textContent} – Homeostat`;
+    if (document.activeElement === document.body) title?.focus({ preventScroll: true });
+  }, [path, resources.value === undefined]);
+}

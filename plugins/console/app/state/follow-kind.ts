@@ -1,0 +1,27 @@
+import { useEffect } from 'preact/hooks';
+import { browserClock } from '../base/time.ts';
+import { follow } from '../api/watch-client.ts';
+import type { FollowOptions, WatchParts } from '../api/watch-client.ts';
+import { isVisible } from './page-state.ts';
+import { api, sessionNumber } from './session.ts';
+
+/** Before the next frame; a page in the background has no frames. */
+function batch(run: () => void): void {
+  if (document.hidden) browserClock.after(250, run);
+  else requestAnimationFrame(run);
+}
+
+const watchParts: WatchParts = { api, clock: browserClock, random: () => Math.random(), batch };
+
+/** Follows a kind while the component is shown. Starts again when `key` changes, after a login, and in front again. */
+export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | undefined): void {
+  const number = sessionNumber.value;
+  const isShown = isVisible.value;
+  useEffect(() => {
+    if (options === undefined || !isShown) return undefined;
+    const end = new AbortController();
+    void follow(watchParts, { ...options, signal: end.signal });
+    return () => end.abort();
+    // The options are made for each rendering; the key says when they differ.
+  }, [key, number, isShown]);
+}

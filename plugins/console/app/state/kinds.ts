@@ -1,0 +1,41 @@
+import { computed, signal } from '@preact/signals';
+import { isBuiltIn, keyOf, readResources } from '../api/resources.ts';
+import type { Resource } from '../api/resources.ts';
+import { toFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
+import { api } from './session.ts';
+
+/** All kinds of the server; undefined until they are read the first time. */
+export const resources = signal<readonly Resource[] | undefined>(undefined);
+export const kindsFailure = signal<ApiFailure | undefined>(undefined);
+
+/** Kinds with a list, the users' own first. */
+export const listedKinds = computed(() => {
+  const listed = (resources.value ?? []).filter(({ verbs }) => verbs.includes('list'));
+  return [...listed].sort(
+    (a, b) =>
+      Number(isBuiltIn(a)) - Number(isBuiltIn(b)) || a.group.localeCompare(b.group) || a.kind.localeCompare(b.kind),
+  );
+});
+
+/** Reads the kinds again; what was known stays while the server cannot be reached. */
+export async function loadKinds(): Promise<void> {
+  try {
+    const found = await readResources(api);
+    if (JSON.stringify(found) !== JSON.stringify(resources.value)) resources.value = found;
+    kindsFailure.value = undefined;
+  } catch (error) {
+    kindsFailure.value = toFailure(error);
+  }
+}
+
+/** The kind of a key such as `persons.people.example.com`. */
+export function findKind(key: string): Resource | undefined {
+  return resources.value?.find((each) => keyOf(each) === key);
+}
+
+/** The kind that an object or an owner reference names. */
+export function kindOfObject(apiVersion: string, kind: string): Resource | undefined {
+  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/') : [''];
+  return resources.value?.find((each) => each.group === group && each.kind === kind);
+}

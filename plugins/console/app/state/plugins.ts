@@ -1,0 +1,63 @@
+import { signal } from '@preact/signals';
+import { isArray, isObject, textOf } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isApiObject, nameOf } from '../base/object.ts';
+import type { ApiObject } from '../base/object.ts';
+import type { Change } from '../api/watch-client.ts';
+import { api } from './session.ts';
+
+/** The objects of kind Plugin, by name. */
+export const plugins = signal<ReadonlyMap<string, ApiObject>>(new Map());
+
+export function setPlugins(list: JsonObject): void {
+  plugins.value = new Map(objectsOf(list).map((each) => [nameOf(each), each]));
+}
+
+export function changePlugins(changes: readonly Change[]): void {
+  const changed = new Map(plugins.value);
+  for (const { type, object } of changes) {
+    if (!isApiObject(object) || type === 'BOOKMARK') continue;
+    if (type === 'DELETED') changed.delete(nameOf(object));
+    else changed.set(nameOf(object), object);
+  }
+  plugins.value = changed;
+}
+
+/** The objects of a list. */
+export function objectsOf(list: unknown): readonly ApiObject[] {
+  return isObject(list) && isArray(list.items) ? list.items.filter(isApiObject) : [];
+}
+
+/** What a plugin adds to the console. */
+export interface Contribution {
+  readonly plugin: string;
+  readonly point: 'pages' | 'panels';
+  readonly name: string;
+  readonly title: string;
+  /** The path of the ES module below the plugin's assets. */
+  readonly module: string;
+  /** The kind of a panel, as `<plural>.<group>`. */
+  readonly kind: string;
+}
+
+export const contributions = signal<readonly Contribution[]>([]);
+
+const points: readonly Contribution['point'][] = ['pages', 'panels'];
+
+/** Reads what plugins contribute. Without the permission, or the plugin's endpoint, there is nothing. */
+export async function loadContributions(): Promise<void> {
+  try {
+    const body = await api.get('/apis/api.console.internal/v1/contributions');
+    const items = isObject(body) && isArray(body.items) ? body.items.filter(isObject) : [];
+    contributions.value = items.map((each) => ({
+      plugin: textOf(each.plugin),
+      point: points.find((point) => point === each.point) ?? 'panels',
+      name: textOf(each.name),
+      title: textOf(each.title),
+      module: textOf(each.module),
+      kind: textOf(each.kind),
+    }));
+  } catch {
+    contributions.value = [];
+  }
+}

@@ -1,0 +1,61 @@
+import { computed, signal } from '@preact/signals';
+
+/** What the URL names: segments of the path behind `#/`, and a query. */
+export interface Route {
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+const hash = signal(location.hash);
+addEventListener('hashchange', () => {
+  hash.value = location.hash;
+});
+
+/** The route of a fragment such as `#/kinds/persons.people.example.com?sort=metadata.name,asc`. */
+function parseRoute(fragment: string): Route {
+  const [path = '', query = ''] = fragment.replace(/^#?\/?/, '').split('?', 2);
+  const segments = path === '' ? [] : path.split('/').map(decode);
+  return { segments, query: new URLSearchParams(query) };
+}
+
+/** Fragments are typed by hand as well: a broken escape stays as it is. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export const route = computed(() => parseRoute(hash.value));
+
+/** The fragment of a route; empty values of the query are left out. */
+export function hrefOf(segments: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined && value !== '') params.set(key, value);
+  const text = params.toString();
+  return `#/${segments.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+}
+
+/** Opens a page. `replace`: the back button skips the present one. */
+export function go(href: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  hash.value = location.hash;
+}
+
+/** Changes values of the present query; an empty text removes one. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const { segments, query } = route.value;
+  go(hrefOf(segments, { ...Object.fromEntries(query), ...changes }), { replace: true });
+}
+
+export const kindHref = (key: string, query: Readonly<Record<string, string>> = {}): string =>
+  hrefOf(['kinds', key], query);
+
+export const createHref = (key: string): string => hrefOf(['create', key]);
+
+/** The place of one object. Without a namespace, its segment is `-`, which no namespace is called. */
+export function objectHref(key: string, namespace: string, name: string, tab = ''): string {
+  return hrefOf(['objects', key, namespace === '' ? '-' : namespace, name], { tab });
+}

@@ -1,0 +1,73 @@
+import { isArray, isObject, textOf } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { apiVersionOf, pathOf } from '../api/resources.ts';
+import type { Resource } from '../api/resources.ts';
+import { api } from './session.ts';
+
+/** The OpenAPI documents by their path; each is read once. */
+const documents = new Map<string, Promise<JsonObject>>();
+
+function documentOf(resource: Resource): Promise<JsonObject> {
+  const path = `/openapi/v3/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`;
+  const found = documents.get(path) ?? api.get(path).then((body) => (isObject(body) ? body : {}));
+  documents.set(path, found);
+  // A failure is not kept.
+  found.catch(() => documents.delete(path));
+  return found;
+}
+
+/** Forgets the documents: a plugin may have changed its kinds. */
+export function forgetSchemas(): void {
+  documents.clear();
+}
+
+/** The fields that a list can be selected and sorted by, as the description of the parameter lists them. */
+export async function indexedFieldsOf(resource: Resource): Promise<readonly string[]> {
+  const fallback = ['metadata.name', 'metadata.creationTimestamp'];
+  try {
+    const { paths } = await documentOf(resource);
+    const item = isObject(paths) ? (paths[pathOf(resource)] ?? paths[pathOf(resource, '{namespace}')]) : undefined;
+    const get = isObject(item) ? item.get : undefined;
+    const parameters = isObject(get) && isArray(get.parameters) ? get.parameters.filter(isObject) : [];
+    const sort = parameters.find(({ name }) => name === 'sort');
+    const fields = /Fields: ([^\n]+?)\.?$/.exec(textOf(sort?.description))?.[1];
+    return fields === undefined ? fallback : fields.split(', ').filter((each) => each !== 'metadata.labels');
+  } catch {
+    return fallback;
+  }
+}
+
+/** The schema of a kind, and those that it refers to. */
+export interface KindSchema {
+  readonly root: JsonObject;
+  readonly resolve: (schema: Json | undefined) => JsonObject;
+}
+
+/** The schema of a kind; without one, anything is allowed. */
+export async function schemaOf(resource: Resource): Promise<KindSchema> {
+  const document = await documentOf(resource);
+  const schemas =
+    isObject(document.components) && isObject(document.components.schemas) ? document.components.schemas : {};
+  const { group, version, kind } = resource;
+  const root = Object.values(schemas).find((schema) => {
+    const names = isObject(schema) ? schema['x-kubernetes-group-version-kind'] : undefined;
+    return (
+      isArray(names) &&
+      names.some((each) => isObject(each) && each.group === group && each.version === version && each.kind === kind)
+    );
+  });
+  const resolve = (schema: Json | undefined): JsonObject => resolveIn(schemas, schema);
+  return { root: resolve(root), resolve };
+}
+
+const refPrefix = '#/components/schemas/';
+
+/** Follows references; `allOf` of one schema is how OpenAPI adds a description to a reference. */
+function resolveIn(schemas: JsonObject, schema: Json | undefined, depth = 0): JsonObject {
+  if (!isObject(schema) || depth > 10) return {};
+  const ref = textOf(schema.$ref);
+  if (ref.startsWith(refPrefix)) return resolveIn(schemas, schemas[ref.slice(refPrefix.length)], depth + 1);
+  const [only, ...others] = isArray(schema.allOf) ? schema.allOf : [];
+  if (only === undefined || others.length > 0 || schema.type !== undefined) return schema;
+  return { ...resolveIn(schemas, only, depth + 1), ...schema };
+}

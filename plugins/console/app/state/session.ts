@@ -1,0 +1,82 @@
+import { signal } from '@preact/signals';
+import { isObject, textOf } from '../base/json.ts';
+import { Api } from '../api/api.ts';
+import { toFailure } from '../api/failure.ts';
+import { rulesOf, mayDo } from '../api/rights.ts';
+import type { Rule } from '../api/rights.ts';
+import type { Resource } from '../api/resources.ts';
+
+/** False while requests get no response. */
+export const isReachable = signal(true);
+/** True once the server has refused the session, until the person logs in again. */
+export const isSessionOver = signal(false);
+/** Counts logins, so that watches start again after each. */
+export const sessionNumber = signal(0);
+/** The user's name; empty until it is known. */
+export const userName = signal('');
+/** What the user may do; undefined until it is known, and then everything is offered. */
+const rules = signal<readonly Rule[] | undefined>(undefined);
+
+/** The console is served one level below the server's root, behind whatever prefix a proxy adds. */
+export const api = new Api({
+  base: new URL('../', document.baseURI).href,
+  fetch: (url, init) => fetch(url, init),
+  onUnauthorized: () => {
+    isSessionOver.value = true;
+  },
+  onReachable: (value) => {
+    isReachable.value = value;
+  },
+});
+
+const reviews = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+
+/** Reads who the user is and what they may do. Errors leave the last answer in place. */
+export async function loadSession(): Promise<void> {
+  try {
+    const spec = { namespace: 'default' };
+    const [self, review] = await Promise.all([
+      api.call('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+        method: 'POST',
+        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+      }),
+      api.call(reviews, {
+        method: 'POST',
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec },
+      }),
+    ]);
+    const status = isObject(self.body) ? self.body.status : undefined;
+    const info = isObject(status) ? status.userInfo : undefined;
+    userName.value = isObject(info) ? textOf(info.username) : '';
+    rules.value = rulesOf(review.body);
+  } catch {
+    // The connection's state shows what is wrong.
+  }
+}
+
+/** True unless the user is known not to have the permission. */
+export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, name?: string): boolean {
+  const known = rules.value;
+  if (known === undefined) return true;
+  const request = { verb, group: resource.group, resource: resource.plural };
+  return mayDo(known, name === undefined ? request : { ...request, name });
+}
+
+/** Begins a session. Resolves with the problem, or undefined. */
+export async function logIn(user: string, password: string): Promise<string | undefined> {
+  try {
+    await api.call('/login', { method: 'POST', body: { user, password } });
+  } catch (error) {
+    return toFailure(error).message;
+  }
+  isSessionOver.value = false;
+  sessionNumber.value += 1;
+  await loadSession();
+  return undefined;
+}
+
+/** Ends the session, and shows the server's login page. */
+export async function logOut(): Promise<void> {
+  await api.call('/logout', { method: 'POST', body: {} });
+  location.reload();
+}

@@ -1,0 +1,61 @@
+import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
+import type { RouterFunction } from '@homeostat/apiserver/endpoints';
+
+/** A page or a panel that a plugin adds to the console. */
+export interface ConsoleContribution {
+  /** Unique within the plugin, and a part of the page's URL: lowercase letters, digits and hyphens. */
+  readonly name: string;
+  readonly title: string;
+  /**
+   * The path of an ES module below the plugin's static files. It exports `mount(element, context)`, which may return a
+   * function that is called when the page or panel is closed.
+   */
+  readonly module: string;
+}
+
+/** A panel on the page of each object of a kind. */
+export interface ConsolePanel extends ConsoleContribution {
+  /** `<plural>.<group>`, such as `persons.people.example.com`. */
+  readonly kind: string;
+}
+
+interface Listed {
+  list(): readonly { readonly plugin: string; readonly value: object }[];
+}
+
+/** What the plugin needs of the host. */
+interface Context {
+  readonly extensions: { declare(point: { readonly name: string; readonly schema: object }): Listed };
+  readonly endpoints: { add(router: RouterFunction): void };
+}
+
+const text = { type: 'string', minLength: 1, maxLength: 200 };
+const properties = {
+  name: { type: 'string', pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+  title: text,
+  module: { type: 'string', maxLength: 200, pattern: '^[A-Za-z0-9_-][A-Za-z0-9_./-]*\\.js$' },
+};
+const required = ['name', 'title', 'module'];
+const page = { type: 'object', required, properties };
+const panel = { type: 'object', required: [...required, 'kind'], properties: { ...properties, kind: text } };
+
+/** Serves what plugins add to the console; the console itself is the plugin's static files. */
+const consolePlugin = {
+  start({ extensions, endpoints }: Context): void {
+    const points = {
+      pages: extensions.declare({ name: 'console/pages', schema: page }),
+      panels: extensions.declare({ name: 'console/panels', schema: panel }),
+    };
+    const list = (): readonly object[] =>
+      Object.entries(points).flatMap(([point, each]) =>
+        each.list().map(({ plugin, value }) => ({ ...value, plugin, point })),
+      );
+    endpoints.add(
+      route('api.console.internal/v1')
+        .GET('/contributions', () => ServerResponse.ok().json({ items: list() }))
+        .build(),
+    );
+  },
+};
+
+export default consolePlugin;

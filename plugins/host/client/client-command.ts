@@ -1,0 +1,80 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { readServer } from '../serve/read-server.ts';
+import { accessCure } from '../serve/access-cure.ts';
+import { ConfigError } from '../serve/config-error.ts';
+import { errorText, hasCode } from '../text/error-text.ts';
+import { CommandError } from './command-error.ts';
+import { ObjectServer, ServerRefusal } from './object-server.ts';
+import { ResourceNames } from './resource-names.ts';
+
+/** What a command was given. */
+export interface ClientSources {
+  readonly args: readonly string[];
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A command that runs against a server. */
+export interface ClientCommand extends ClientSources {
+  readonly server: ObjectServer;
+  /** Asks the server once for the kinds that it serves. */
+  readonly names: () => Promise<ResourceNames>;
+  /** `--namespace`, else `default`. */
+  readonly namespace: string;
+}
+
+/** The work of a command. It resolves with an exit code; undefined is 0. */
+export type ClientWork = (command: ClientCommand) => Promise<number | void>;
+
+const signals = ['SIGTERM', 'SIGINT'] as const;
+
+/** Runs a command, prints its error, and returns the exit code: that of the work, 1 when it failed, 2 for wrong arguments. */
+export async function runClientCommand(sources: ClientSources, work: ClientWork): Promise<number> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  for (const signal of signals) process.once(signal, stop);
+  try {
+    return (await work(openCommand(sources, controller.signal))) ?? 0;
+  } catch (error) {
+    // 130 is the shell's code for a program that SIGINT has stopped.
+    if (controller.signal.aborted) return 130;
+    return report(error);
+  } finally {
+    for (const signal of signals) process.off(signal, stop);
+  }
+}
+
+function openCommand(sources: ClientSources, signal: AbortSignal): ClientCommand {
+  const server = new ObjectServer(readServer(sources), signal, (text) => process.stderr.write(`Warning: ${text}\n`));
+  let names: Promise<ResourceNames> | undefined;
+  const { namespace } = sources.flags;
+  return {
+    ...sources,
+    server,
+    names: async () => (names ??= ResourceNames.read(server)),
+    namespace: typeof namespace === 'string' ? namespace : 'default',
+  };
+}
+
+function report(error: unknown): number {
+  // The reader of stdout, such as head, has read enough.
+  if (hasCode(error, 'EPIPE')) return 0;
+  const cure = accessCure(error) ?? (error instanceof ServerRefusal ? cureOf(error) : undefined);
+  const text = error instanceof ServerRefusal ? error.message : `error: ${errorText(error)}`;
+  process.stderr.write(`${text}${cure === undefined ? '' : `\n${cure}`}\n`);
+  if (error instanceof ConfigError) return 2;
+  return error instanceof CommandError ? error.exitCode : 1;
+}
+
+/** Returns a line for each field that the server refused, if the message does not name it. */
+function cureOf({ code, status, message }: ServerRefusal): string | undefined {
+  if (code === 401)
+    return "give the server's token: --token, or better HOMEOSTAT_TOKEN, or name its kubeconfig in HOMEOSTAT_KUBECONFIG";
+  const { details } = status;
+  const causes = isJsonObject(details) && Array.isArray(details['causes']) ? details['causes'] : [];
+  const lines = causes
+    .filter(isJsonObject)
+    .filter(({ field }) => typeof field === 'string' && !message.includes(field))
+    .map((cause) => `* ${String(cause['field'])}: ${String(cause['message'])}`);
+  return lines.length === 0 ? undefined : lines.join('\n');
+}

@@ -1,0 +1,11 @@
+/** A mistake in what the user gave to a command. The message is for the user. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  /** The exit code: 1 as kubectl's, 2 for a wrong flag or argument. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}

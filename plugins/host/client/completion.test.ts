@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { runCommand } from '../commands/run-command.fixture.ts';
+import { startTestServer } from '../testing/index.ts';
+import type { TestServer } from '../testing/index.ts';
+import { widgetModel } from '../widget.fixture.ts';
+
+const Widget = widgetModel();
+
+describe('Completion in a shell', () => {
+  let server: TestServer;
+
+  before(async () => {
+    server = await startTestServer({ models: [Widget] });
+    await server.client.create(Widget, { metadata: { name: 'left' }, spec: {} });
+  });
+  after(async () => server.stop());
+
+  /** Returns what the shell would offer for the last word. */
+  async function offered(...words: readonly string[]): Promise<readonly string[]> {
+    const { code, stdout, stderr } = await runCommand(['__complete', '--', ...words]);
+    expect(`${code} ${stderr}`).to.equal('0 ');
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
+  it('offers commands, subcommands and options', async () => {
+    expect(await offered('ap')).to.deep.equal(['apply', 'api-resources']);
+    expect(await offered(''))
+      .to.include('serve')
+      .and.not.include('__complete');
+    expect(await offered('plugin', 'en')).to.deep.equal(['enable']);
+    expect(await offered('get', '--sel')).to.deep.equal(['--selector']);
+    expect(await offered('plugin', 'enable', '')).to.deep.equal([]);
+  });
+
+  it('offers kinds and names of the server', async () => {
+    const at = ['--server', server.url];
+    expect(await offered('get', ...at, 'widg')).to.deep.equal(['widgets']);
+    expect(await offered('delete', 'widgets', ...at, 'le')).to.deep.equal(['left']);
+    expect(await offered('get', ...at, 'widget/l')).to.deep.equal(['widget/left']);
+    expect(await offered('get', ...at, 'nothing', '')).to.deep.equal([]);
+  });
+
+  it('offers nothing without a server', async () => {
+    expect(await offered('get', '--server', 'http://127.0.0.1:1', 'wid')).to.deep.equal([]);
+  });
+
+  it('prints scripts that the shells accept, and refuses other shells', async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { code, stdout } = await runCommand(['completion', shell]);
+      expect(code, shell).to.equal(0);
+      expect(stdout, shell).to.include('homeostat __complete');
+      if (shell === 'bash') expect(spawnSync('bash', ['-n', '-c', stdout]).status).to.equal(0);
+    }
+    const { code, stderr } = await runCommand(['completion', 'tcsh']);
+    expect(code).to.equal(2);
+    expect(stderr).to.equal('error: completion: the shell must be bash, zsh or fish, not "tcsh"\n');
+  });
+});

@@ -1,0 +1,129 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { piecesOf, requestServer } from '../remote/request-server.ts';
+import type { ServerAddress } from '../remote/request-server.ts';
+
+/** A refusal, worded as kubectl words it. */
+export class ServerRefusal extends Error {
+  override readonly name = 'ServerRefusal';
+  /** The HTTP status code. */
+  readonly code: number;
+  /** The Status that the server sent; empty if it sent something else. */
+  readonly status: JsonObject;
+
+  constructor(code: number, status: JsonObject) {
+    const { reason, message } = status;
+    const named = typeof reason === 'string' && reason !== '' ? ` (${reason})` : '';
+    super(`Error from server${named}: ${typeof message === 'string' ? message : `HTTP status ${code}`}`);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Parameters of a query; those that are undefined are left out. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export interface ObjectRequest {
+  readonly query?: Query;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+  /** Ends the request. Default that of the command. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WatchLine {
+  readonly type: string;
+  readonly object: JsonObject;
+}
+
+/** Requests objects of any kind from a server. */
+export class ObjectServer {
+  readonly signal: AbortSignal;
+  readonly #address: ServerAddress;
+  readonly #warn: (text: string) => void;
+
+  constructor(address: ServerAddress, signal: AbortSignal, warn: (text: string) => void) {
+    this.#address = address;
+    this.signal = signal;
+    this.#warn = warn;
+  }
+
+  /** Resolves with the JSON object that the server responds. Rejects with ServerRefusal. */
+  async send(method: string, path: string, request: ObjectRequest = {}): Promise<JsonObject> {
+    return (await this.answer(method, path, request)).body;
+  }
+
+  /** Resolves with the JSON object and the HTTP status code. Rejects with ServerRefusal. */
+  async answer(
+    method: string,
+    path: string,
+    request: ObjectRequest = {},
+  ): Promise<{ readonly code: number; readonly body: JsonObject }> {
+    const response = await this.#request(method, path, request);
+    const body: unknown = await response.json();
+    if (!isJsonObject(body)) throw new Error(`${method} ${path}: the server did not send a JSON object`);
+    return { code: response.status, body };
+  }
+
+  /** Yields a list page by page, so that the memory does not hold all of it. */
+  async *pages(path: string, { query, ...rest }: ObjectRequest = {}): AsyncGenerator<JsonObject> {
+    let next: string | undefined;
+    do {
+      const page = await this.send('GET', path, { ...rest, query: { limit: '500', ...query, continue: next } });
+      yield page;
+      const { metadata } = page;
+      const token = isJsonObject(metadata) ? metadata['continue'] : undefined;
+      next = typeof token === 'string' && token !== '' ? token : undefined;
+    } while (next !== undefined);
+  }
+
+  /** Yields the events of a watch until the server or the signal ends it. */
+  async *watch(path: string, { query, ...rest }: ObjectRequest): AsyncGenerator<WatchLine> {
+    const response = await this.#request('GET', path, { ...rest, query: { ...query, watch: '1' } });
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const piece of piecesOf(response)) {
+      text += decoder.decode(piece, { stream: true });
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) if (line !== '') yield watchLine(line);
+    }
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    { query = {}, headers = {}, body, contentType = 'application/json', signal = this.signal }: ObjectRequest,
+  ): Promise<Response> {
+    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+    const content = body === undefined ? {} : { json: body, contentType };
+    const response = await requestServer(this.#address, `${path}${search}`, {
+      method,
+      signal,
+      headers,
+      ...content,
+    });
+    for (const text of warningsOf(response)) this.#warn(text);
+    if (response.ok) return response;
+    const status: unknown = await response.json().catch(() => ({}));
+    throw new ServerRefusal(response.status, isJsonObject(status) ? status : {});
+  }
+}
+
+function watchLine(line: string): WatchLine {
+  const event: unknown = JSON.parse(line);
+  const object = isJsonObject(event) ? event['object'] : undefined;
+  if (!isJsonObject(event) || !isJsonObject(object)) throw new Error('the server sent a line that is no watch event');
+  if (event['type'] === 'ERROR') throw new ServerRefusal(Number(object['code']), object);
+  return { type: String(event['type']), object };
+}
+
+/** Returns the texts of `Warning: 299 - "…"` headers. */
+function warningsOf(response: Response): readonly string[] {
+  const header = response.headers.get('warning') ?? '';
+  return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));
+}

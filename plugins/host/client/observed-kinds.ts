@@ -1,0 +1,64 @@
+import type { ControllerObject, Run } from '@homeostat/controller-runtime/api';
+import { nearestKey } from '@homeostat/controller-runtime/api';
+import { CommandError } from './command-error.ts';
+import type { ObjectServer, Query } from './object-server.ts';
+import { isServerObject } from './server-object.ts';
+
+const root = '/apis/controllers.homeostat.internal/v1alpha1';
+
+export const controllersPath: string = `${root}/controllers`;
+
+/** The path of runs, in one namespace unless that is undefined. */
+export function runsPath(namespace?: string): string {
+  return namespace === undefined ? `${root}/runs` : `${root}/namespaces/${encodeURIComponent(namespace)}/runs`;
+}
+
+export function isRun(object: object): object is Run {
+  return isServerObject(object) && object.kind === 'Run';
+}
+
+export function isController(object: object): object is ControllerObject {
+  return isServerObject(object) && object.kind === 'Controller';
+}
+
+/** Reads all controllers, by name, and the revision that a watch continues from. */
+export async function readControllers(
+  server: ObjectServer,
+): Promise<{ readonly controllers: readonly ControllerObject[]; readonly resourceVersion: string }> {
+  const { items, metadata } = await server.send('GET', controllersPath);
+  const controllers = Array.isArray(items) ? items.filter(isController) : [];
+  return {
+    controllers: controllers.sort((a, b) => a.spec.controller.localeCompare(b.spec.controller)),
+    resourceVersion: String(Reflect.get(Object(metadata), 'resourceVersion')),
+  };
+}
+
+/** Reads runs that match a query. */
+export async function readRuns(
+  server: ObjectServer,
+  query: Query,
+  namespace?: string,
+): Promise<{ readonly runs: readonly Run[]; readonly resourceVersion: string }> {
+  const { items, metadata } = await server.send('GET', runsPath(namespace), { query });
+  const runs = Array.isArray(items) ? items.filter(isRun) : [];
+  return { runs, resourceVersion: String(Reflect.get(Object(metadata), 'resourceVersion')) };
+}
+
+/** Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one has it. @throws CommandError */
+export function findController(controllers: readonly ControllerObject[], name: string): ControllerObject {
+  const found = controllers.filter(
+    ({ spec: { controller } }) => controller === name || controller.slice(controller.lastIndexOf('/') + 1) === name,
+  );
+  const [only, another] = found;
+  if (only !== undefined && another === undefined) return only;
+  const names = controllers.map(({ spec }) => spec.controller);
+  if (only !== undefined)
+    throw new CommandError(
+      `several controllers are called "${name}": ${found.map(({ spec }) => spec.controller).join(', ')}`,
+    );
+  if (names.length === 0)
+    throw new CommandError(`there is no controller "${name}": no controller has reported to this server`);
+  const near = nearestKey(name, [...names, ...names.map((each) => each.slice(each.lastIndexOf('/') + 1))]);
+  const hint = near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`;
+  throw new CommandError(`there is no controller "${name}"; ${hint}`);
+}

@@ -1,0 +1,108 @@
+import type { ControllerObject } from '@homeostat/controller-runtime/api';
+import { formatTable } from '../../text/format-table.ts';
+import { printable } from './print.ts';
+import { ageOf, durationText, untilTime } from './relative-time.ts';
+
+const headers: readonly string[] = [
+  'CONTROLLER',
+  'KIND',
+  'READY',
+  'RUNNING',
+  'DELAYED',
+  'FAILING',
+  'PARKED',
+  'PAUSED',
+  'RUNS/S',
+  'ERRORS/S',
+  'WAIT P50',
+  'P99',
+  'RUN P50',
+  'P99',
+  'STATE',
+];
+
+/** Returns a table of controllers, in the given order. */
+export function controllersTable(controllers: readonly ControllerObject[]): string {
+  return formatTable([headers, ...controllers.map(controllerCells)]);
+}
+
+function controllerCells({ spec, status }: ControllerObject): readonly string[] {
+  const { controller, reconciles } = spec;
+  if (status === undefined) return [controller, reconciles.kind, ...Array<string>(12).fill(''), 'starting'];
+  const { queue, rates, waitMs, durationMs, problem, running } = status;
+  const { ready, processing, delayed, failing, parked, paused } = queue;
+  const counts = [ready, processing, delayed, failing, parked, paused].map(String);
+  const times = [waitMs?.p50, waitMs?.p99, durationMs?.p50, durationMs?.p99];
+  const shown = times.map((ms) => (ms === undefined ? '' : durationText(ms)));
+  const state = running ? (problem ?? 'running') : 'stopped';
+  return [controller, reconciles.kind, ...counts, String(rates.runs), String(rates.errors), ...shown, printable(state)];
+}
+
+/** Returns a table of the keys of a controller that it reported. */
+export function keysTable({ status }: ControllerObject, nowMs: number, limit: number = Infinity): string {
+  const rows = (status?.keys ?? [])
+    .slice(0, limit)
+    .map(({ key, state, attempts, failingSince, nextTime, lastError = '' }) =>
+      [key, state, String(attempts), ageOf(failingSince, nowMs), untilTime(nextTime, nowMs), firstLine(lastError)].map(
+        printable,
+      ),
+    );
+  if (rows.length === 0) return '';
+  return formatTable([['KEY', 'STATE', 'ATTEMPTS', 'FAILING FOR', 'NEXT', 'LAST ERROR'], ...rows]);
+}
+
+/** Returns what `top` shows in a terminal of this size: the controllers that fail or are busy first, and what fails. */
+export function topScreen(
+  controllers: readonly ControllerObject[],
+  { nowMs, rows, columns }: { readonly nowMs: number; readonly rows: number; readonly columns: number },
+): string {
+  const ordered = controllers.toSorted((a, b) => urgencyOf(b) - urgencyOf(a));
+  const lines = controllersTable(ordered).trimEnd().split('\n');
+  const failing = ordered.flatMap((controller) => failingRows(controller, nowMs));
+  const table =
+    failing.length === 0
+      ? ['Nothing fails.']
+      : formatTable([failingHeaders, ...failing])
+          .trimEnd()
+          .split('\n');
+  const time = new Date(nowMs).toISOString().slice(11, 19);
+  const title = `homeostat top, ${time} UTC, ${controllers.length} controllers; q quits`;
+  return [title, '', ...lines, '', ...table]
+    .slice(0, Math.max(1, rows - 1))
+    .map((line) => line.slice(0, columns))
+    .join('\n');
+}
+
+const failingHeaders: readonly string[] = [
+  'CONTROLLER',
+  'KEY',
+  'STATE',
+  'ATTEMPTS',
+  'FAILING FOR',
+  'NEXT',
+  'LAST ERROR',
+];
+
+function failingRows({ spec, status }: ControllerObject, nowMs: number): readonly (readonly string[])[] {
+  return (status?.keys ?? [])
+    .filter(({ attempts, state }) => attempts > 0 || state === 'parked')
+    .map(({ key, state, attempts, failingSince, nextTime, lastError = '' }) => [
+      spec.controller,
+      key,
+      state,
+      String(attempts),
+      ageOf(failingSince, nowMs),
+      untilTime(nextTime, nowMs),
+      printable(firstLine(lastError)),
+    ]);
+}
+
+function urgencyOf({ status }: ControllerObject): number {
+  if (status === undefined) return 0;
+  const { queue, rates, problem } = status;
+  return (problem === undefined ? 0 : 1e9) + (queue.failing + queue.parked) * 1e4 + rates.runs + queue.ready / 1e3;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? '';
+}

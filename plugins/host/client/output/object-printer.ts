@@ -1,0 +1,130 @@
+import type { JSONValue } from 'json-p3';
+import { dump } from 'js-yaml';
+import { CommandError } from '../command-error.ts';
+import { formatValue, jsonPathTemplate, jsonPathValues, toJsonValue } from './json-path-template.ts';
+import { print, printable } from './print.ts';
+import { qualifiedName } from '../resource-names.ts';
+import type { ServedResource } from '../resource-names.ts';
+import { withSortedKeys } from '../server-object.ts';
+import type { ServerObject } from '../server-object.ts';
+
+/** Prints objects as `-o` says. */
+export interface ObjectPrinter {
+  /** Called for each object, in order. */
+  object(object: ServerObject, resource: ServedResource): Promise<void>;
+  /** Called once, after the last one. */
+  end(): Promise<void>;
+}
+
+/** The values of `-o` that are not tables. */
+const objectFormats = 'json, yaml, name, jsonpath=<template>, custom-columns=<NAME:path,…>';
+
+/**
+ * Returns the printer for a value of `-o`; undefined for tables. A list prints a List with its objects, also when there is
+ * only one. @throws CommandError
+ */
+export function createObjectPrinter(output: string, isList: boolean): ObjectPrinter | undefined {
+  const [format = '', ...rest] = output.split('=');
+  const argument = rest.join('=');
+  const hasArgument = output.includes('=');
+  if (format === 'json' && !hasArgument) return isList ? new JsonListPrinter() : each((object) => json(object));
+  if (format === 'yaml' && !hasArgument)
+    return isList ? new YamlListPrinter() : each((object) => dump(withSortedKeys(object)));
+  if (format === 'name' && !hasArgument)
+    return each(({ metadata }, resource) => `${qualifiedName(resource)}/${metadata.name}\n`);
+  if (format === 'jsonpath' && argument !== '') return new TemplatePrinter(jsonPathTemplate(argument), isList);
+  if (format === 'custom-columns' && argument !== '') return new ColumnsPrinter(argument);
+  if ((format === 'wide' || format === 'table' || format === '') && !hasArgument) return undefined;
+  throw new CommandError(`-o: must be table, wide, ${objectFormats}; not "${output}"`, 2);
+}
+
+/** Returns JSON that is indented by four, as kubectl does. */
+function json(value: unknown): string {
+  return `${JSON.stringify(withSortedKeys(value), undefined, 4)}\n`;
+}
+
+function each(format: (object: ServerObject, resource: ServedResource) => string): ObjectPrinter {
+  return { object: async (object, resource) => print(format(object, resource)), end: async () => undefined };
+}
+
+class JsonListPrinter implements ObjectPrinter {
+  #count = 0;
+
+  async object(object: ServerObject): Promise<void> {
+    const start = this.#count === 0 ? '{\n    "apiVersion": "v1",\n    "items": [\n' : ',\n';
+    this.#count += 1;
+    await print(start + json(object).trimEnd().replaceAll(/^/gm, '        '));
+  }
+
+  async end(): Promise<void> {
+    const start = this.#count === 0 ? '{\n    "apiVersion": "v1",\n    "items": []' : '\n    ]';
+    await print(`${start},\n    "kind": "List",\n    "metadata": {\n        "resourceVersion": ""\n    }\n}\n`);
+  }
+}
+
+class YamlListPrinter implements ObjectPrinter {
+  #count = 0;
+
+  async object(object: ServerObject): Promise<void> {
+    const start = this.#count === 0 ? 'apiVersion: v1\nitems:\n' : '';
+    this.#count += 1;
+    await print(start + dump([withSortedKeys(object)]));
+  }
+
+  async end(): Promise<void> {
+    const start = this.#count === 0 ? 'apiVersion: v1\nitems: []\n' : '';
+    await print(`${start}kind: List\nmetadata:\n  resourceVersion: ''\n`);
+  }
+}
+
+/** A template sees one object, or a List of all. */
+class TemplatePrinter implements ObjectPrinter {
+  readonly #fill: (value: JSONValue) => string;
+  readonly #isList: boolean;
+  readonly #items: JSONValue[] = [];
+
+  constructor(fill: (value: JSONValue) => string, isList: boolean) {
+    this.#fill = fill;
+    this.#isList = isList;
+  }
+
+  async object(object: ServerObject): Promise<void> {
+    if (this.#isList) this.#items.push(toJsonValue(object));
+    else await print(this.#fill(toJsonValue(object)));
+  }
+
+  async end(): Promise<void> {
+    if (this.#isList) await print(this.#fill({ apiVersion: 'v1', kind: 'List', items: this.#items }));
+  }
+}
+
+class ColumnsPrinter implements ObjectPrinter {
+  readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];
+  readonly #lines: string[][] = [];
+
+  /** @throws CommandError unless it is `NAME:path,NAME:path` */
+  constructor(argument: string) {
+    this.#columns = argument.split(',').map((column) => {
+      const [, name, path] = /^([^:]+):(.+)$/.exec(column) ?? [];
+      if (name !== undefined && path !== undefined)
+        return { name, read: jsonPathValues(path.replace(/^\{(.*)\}$/, '$1')) };
+      throw new CommandError(`-o custom-columns: "${column}" must be NAME:path, such as AGE:.spec.age`, 2);
+    });
+  }
+
+  async object(object: ServerObject): Promise<void> {
+    const value = toJsonValue(object);
+    this.#lines.push(this.#columns.map(({ read }) => printable(read(value).map(formatValue).join(',')) || '<none>'));
+  }
+
+  async end(): Promise<void> {
+    const lines = [this.#columns.map(({ name }) => name), ...this.#lines];
+    const widths = this.#columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
+    const format = (line: readonly string[]): string =>
+      `${line
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('   ')
+        .trimEnd()}\n`;
+    await print(lines.map(format).join(''));
+  }
+}

@@ -1,0 +1,16 @@
+/** Writes to stdout, and waits for the reader, so that a long list does not fill the memory. */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Writes to stderr what people should know, and what a program that reads stdout should not. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Replaces control characters, which would reach the terminal: any user who may write an object chooses its texts. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?');
+}

@@ -1,0 +1,78 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { loadAll, YAMLException } from 'js-yaml';
+import { readFile, stat } from 'node:fs/promises';
+import { text as textOf } from 'node:stream/consumers';
+import { glob, isDynamicPattern } from 'tinyglobby';
+import { CommandError } from './command-error.ts';
+import { isGivenObject } from './server-object.ts';
+import type { GivenObject } from './server-object.ts';
+
+/** An object of a file. */
+export interface FileObject {
+  readonly object: GivenObject;
+  /** The file, as messages name it. */
+  readonly origin: string;
+}
+
+/**
+ * Reads the objects of `-f`: files, folders (their .json, .yaml and .yml files, in the order of names), glob patterns,
+ * and `-` for stdin. The items of a List count one by one. @throws CommandError that names the file and the line
+ */
+export async function readObjectFiles(paths: readonly string[]): Promise<readonly FileObject[]> {
+  const objects: FileObject[] = [];
+  for (const path of paths) {
+    for (const file of await filesOf(path)) objects.push(...parse(file, await contentOf(file)));
+  }
+  if (objects.length === 0) throw new CommandError('no objects passed: the files have no object');
+  return objects;
+}
+
+async function filesOf(path: string): Promise<readonly string[]> {
+  if (path === '-') return ['-'];
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() === true) return [path];
+  if (found?.isDirectory() === true) return filesIn(path, ['*.json', '*.yaml', '*.yml']);
+  if (found === undefined && isDynamicPattern(path)) return filesIn('.', [path]);
+  throw new CommandError(`the path "${path}" does not exist`);
+}
+
+async function filesIn(folder: string, patterns: string[]): Promise<readonly string[]> {
+  const found = await glob(patterns, { cwd: folder, expandDirectories: false, dot: false });
+  if (found.length === 0)
+    throw new CommandError(`no .json, .yaml or .yml file matches ${folder}/${patterns.join(',')}`);
+  return found.sort().map((name) => (folder === '.' ? name : `${folder.replace(/\/$/, '')}/${name}`));
+}
+
+async function contentOf(file: string): Promise<string> {
+  return file === '-' ? textOf(process.stdin) : readFile(file, 'utf8');
+}
+
+/** Parses YAML or JSON, which is YAML as well. */
+export function parse(file: string, text: string): readonly FileObject[] {
+  const documents: unknown[] = [];
+  const origin = file === '-' ? 'stdin' : file;
+  try {
+    documents.push(...loadAll(text, { filename: origin }));
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    throw new CommandError(`${origin}: ${error.reason}${placeOf(error)}`);
+  }
+  return documents
+    .filter((document) => document !== null && document !== undefined)
+    .flatMap((document, index) =>
+      objectsOf(document, documents.length === 1 ? origin : `${origin}, document ${index + 1}`),
+    );
+}
+
+function placeOf({ mark }: YAMLException): string {
+  return mark === undefined || mark === null ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
+}
+
+function objectsOf(value: unknown, origin: string): readonly FileObject[] {
+  if (isJsonObject(value) && value['kind'] === 'List' && Array.isArray(value['items']))
+    return value['items'].flatMap((item, index) => objectsOf(item, `${origin}, item ${index + 1}`));
+  if (isGivenObject(value)) return [{ object: value, origin }];
+  if (!isJsonObject(value)) throw new CommandError(`${origin}: is no object, with apiVersion, kind and metadata`);
+  const missing = ['apiVersion', 'kind', 'metadata'].filter((field) => value[field] === undefined);
+  throw new CommandError(`${origin}: ${missing.join(', ') || 'apiVersion, kind or metadata'} must be set`);
+}

@@ -1,0 +1,81 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+
+/** An object as the server sends it, of whatever kind. */
+export interface ServerObject extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ServerObjectMeta;
+}
+
+interface ServerObjectMeta extends JsonObject {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+}
+
+/** True for a JSON object that has apiVersion, kind and metadata. */
+export function isGivenObject(value: unknown): value is GivenObject {
+  return (
+    isJsonObject(value) &&
+    typeof value['apiVersion'] === 'string' &&
+    typeof value['kind'] === 'string' &&
+    isJsonObject(value['metadata'])
+  );
+}
+
+/** The same, with a name. */
+export function isServerObject(value: unknown): value is ServerObject {
+  return isGivenObject(value) && typeof value.metadata['name'] === 'string';
+}
+
+/** @throws Error when the server did not send an object */
+export function serverObject(value: unknown): ServerObject {
+  if (isServerObject(value)) return value;
+  throw new Error('the server sent something that is not an object of a kind');
+}
+
+/** Returns the object without `metadata.managedFields`, which people do not read. */
+export function withoutManagedFields(object: ServerObject): ServerObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** Returns a JSON value with the keys of its objects in the order of the alphabet, as kubectl prints them. */
+export function withSortedKeys(value: JsonObject): JsonObject;
+export function withSortedKeys(value: unknown): unknown;
+export function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, withSortedKeys(value[key])]),
+  );
+}
+
+/** An object of a file, which may lack its name. */
+export interface GivenObject extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: JsonObject;
+}
+
+/** Returns the text at the keys; '' where there is none. Numbers and booleans count as texts. */
+export function textAt(value: unknown, ...keys: readonly string[]): string {
+  const found = valueAt(value, ...keys);
+  return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : '';
+}
+
+/** Returns the objects of the list at the keys; none where there is no list. */
+export function objectsAt(value: unknown, ...keys: readonly string[]): readonly JsonObject[] {
+  const found = valueAt(value, ...keys);
+  return Array.isArray(found) ? found.filter(isJsonObject) : [];
+}
+
+/** Returns the value at the keys, and undefined where there is none. */
+export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
+}

@@ -1,0 +1,113 @@
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { confirm } from '../confirm.ts';
+import { filesOf } from '../object-arguments.ts';
+import { coloured, objectDiff } from '../output/object-diff.ts';
+import { ServerRefusal } from '../object-server.ts';
+import { note, print } from '../output/print.ts';
+import { readObjectFiles } from '../read-object-files.ts';
+import type { FileObject } from '../read-object-files.ts';
+import { objectPath, qualifiedName, ResourceNames } from '../resource-names.ts';
+import type { ServedResource } from '../resource-names.ts';
+import { serverObject, textAt } from '../server-object.ts';
+import type { GivenObject, ServerObject } from '../server-object.ts';
+import { tellWritten, writeQuery } from './write-commands.ts';
+
+/** An object to apply, and where. */
+interface Application {
+  readonly resource: ServedResource;
+  readonly path: string;
+  readonly object: GivenObject;
+}
+
+/**
+ * `homeostat apply -f`: applies objects on the server's side, so that the fields of other managers stay. With `--diff`
+ * it first shows what would change, and asks. A refused object does not stop the others; the exit code is then 1.
+ */
+export async function applyObjects(command: ClientCommand): Promise<number> {
+  const files = filesOf(command);
+  if (files.length === 0) throw new CommandError('-f is needed: the files with the objects to apply', 2);
+  const objects = await readObjectFiles(files);
+  if (command.flags['diff'] === true) {
+    const isChanged = await showDiffs(command, objects);
+    if (isChanged === undefined) return 1;
+    if (!isChanged) return 0;
+    if (command.flags['yes'] !== true && !(await confirm('Apply these changes?', command.server.signal))) return 1;
+  }
+  return eachObject(objects, async (each) => {
+    const application = await applicationOf(command, each);
+    const before = await liveObject(command, application);
+    const object = await apply(command, application);
+    const isSame = before?.metadata.resourceVersion === object.metadata.resourceVersion;
+    const changed = isSame ? 'unchanged' : 'configured';
+    const done = before === undefined ? 'created' : changed;
+    await tellWritten(command, { resource: application.resource, object, done });
+  });
+}
+
+/** Runs the work for each object, prints what fails, and returns the exit code. */
+async function eachObject(
+  objects: readonly FileObject[],
+  work: (object: FileObject) => Promise<void>,
+): Promise<number> {
+  let failed = 0;
+  for (const each of objects) {
+    try {
+      await work(each);
+    } catch (error) {
+      if (!(error instanceof ServerRefusal || error instanceof CommandError) || objects.length === 1) throw error;
+      note(`${each.origin}: ${error.message}`);
+      failed += 1;
+    }
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+/** Prints the differences, and resolves with true if there is one; undefined when an object is refused. */
+async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
+  let isChanged = false;
+  const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };
+  const code = await eachObject(objects, async (each) => {
+    const application = await applicationOf(command, each);
+    const before = await liveObject(command, application);
+    const after = await apply(dryRun, application);
+    const diff = objectDiff(`${qualifiedName(application.resource)}/${after.metadata.name}`, before, after);
+    isChanged ||= diff !== '';
+    await print(coloured(diff, process.stdout.isTTY));
+  });
+  return code === 0 ? isChanged : undefined;
+}
+
+async function applicationOf(command: ClientCommand, { object, origin }: FileObject): Promise<Application> {
+  const name = textAt(object.metadata, 'name');
+  const namespace = textAt(object.metadata, 'namespace') || command.namespace;
+  if (name === '') throw new CommandError(`${origin}: metadata.name must be set: apply needs the name of an object`);
+  const resource = await resourceOf(command, object);
+  return { resource, object, path: objectPath(resource, namespace, name) };
+}
+
+/** An object before this one may be the definition of its kind, so the kinds are read again before one is missing. */
+async function resourceOf(
+  { names, server }: ClientCommand,
+  { apiVersion, kind }: GivenObject,
+): Promise<ServedResource> {
+  const known = await names();
+  if (known.all.some((each) => each.kind === kind)) return known.ofObject(apiVersion, kind);
+  return (await ResourceNames.read(server)).ofObject(apiVersion, kind);
+}
+
+async function liveObject({ server }: ClientCommand, { path }: Application): Promise<ServerObject | undefined> {
+  try {
+    return serverObject(await server.send('GET', path));
+  } catch (error) {
+    if (error instanceof ServerRefusal && error.code === 404) return undefined;
+    throw error;
+  }
+}
+
+async function apply(command: ClientCommand, { path, object }: Application): Promise<ServerObject> {
+  const force = command.flags['force-conflicts'] === true ? 'true' : undefined;
+  const query = { ...writeQuery(command), force };
+  const contentType = 'application/apply-patch+yaml';
+  return serverObject(await command.server.send('PATCH', path, { query, body: object, contentType }));
+}

@@ -1,0 +1,82 @@
+import { textFlag } from '../../serve/text-flag.ts';
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { readTargets, selectorsOf, targetOfItem } from '../object-arguments.ts';
+import type { ObjectTarget, Targets } from '../object-arguments.ts';
+import { ServerRefusal } from '../object-server.ts';
+import { note, print } from '../output/print.ts';
+import { qualifiedName } from '../resource-names.ts';
+import { isServerObject, objectsAt } from '../server-object.ts';
+import { waitFor } from './wait-command.ts';
+import { readTimeoutMs } from './wait-timeout.ts';
+import { dryRunQuery } from './write-commands.ts';
+
+const policies: ReadonlyMap<string, string> = new Map([
+  ['background', 'Background'],
+  ['foreground', 'Foreground'],
+  ['orphan', 'Orphan'],
+]);
+
+/** `homeostat delete`: deletes objects, and waits until they are gone. */
+export async function deleteObjects(command: ClientCommand): Promise<number> {
+  const targets = await readTargets(command);
+  checkSelection(command, targets);
+  const objects = [...targets.objects];
+  for (const { resource, path } of targets.collections) {
+    for await (const { items } of command.server.pages(path, { query: selectorsOf(command) }))
+      for (const item of objectsAt(items)) objects.push(targetOfItem(command, resource, item));
+  }
+  if (objects.length === 0) note('No resources found');
+  const deleted = await deleteEach(command, objects);
+  if (command.flags['wait'] === false || dryRunQuery(command.flags)['dryRun'] !== undefined) return deleted.code;
+  const timeoutMs = readTimeoutMs(command.flags);
+  for (const { target, uid } of deleted.leaving) await waitFor(command, { target, timeoutMs, isGone: uid });
+  return deleted.code;
+}
+
+/** A mistake must not delete all objects of a kind. */
+function checkSelection({ flags }: ClientCommand, { collections }: Targets): void {
+  const isSelected = flags['selector'] !== undefined || flags['field-selector'] !== undefined;
+  if (collections.length > 0 && !isSelected && flags['all'] !== true)
+    throw new CommandError(
+      'name the objects, select them by -l or --field-selector, or delete all of them by --all',
+      2,
+    );
+}
+
+interface Leaving {
+  readonly target: ObjectTarget;
+  readonly uid: string;
+}
+
+async function deleteEach(
+  command: ClientCommand,
+  objects: readonly ObjectTarget[],
+): Promise<{ readonly code: number; readonly leaving: readonly Leaving[] }> {
+  const query = dryRunQuery(command.flags);
+  const dryRun = query['dryRun'] === undefined ? '' : ' (server dry run)';
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: policyOf(command.flags) };
+  const leaving: Leaving[] = [];
+  let code = 0;
+  for (const target of objects) {
+    try {
+      const response = await command.server.send('DELETE', target.path, { query, body });
+      await print(`${qualifiedName(target.resource)} "${target.name}" deleted${dryRun}\n`);
+      const uid = isServerObject(response) && response.kind !== 'Status' ? response.metadata.uid : undefined;
+      if (uid !== undefined) leaving.push({ target, uid });
+    } catch (error) {
+      if (!(error instanceof ServerRefusal) || error.code !== 404) throw error;
+      if (command.flags['ignore-not-found'] === true) continue;
+      note(error.message);
+      code = 1;
+    }
+  }
+  return { code, leaving };
+}
+
+function policyOf(flags: ClientCommand['flags']): string {
+  const name = textFlag(flags, 'cascade') ?? 'background';
+  const policy = policies.get(name);
+  if (policy !== undefined) return policy;
+  throw new CommandError(`--cascade: must be background, foreground or orphan, not "${name}"`, 2);
+}

@@ -1,0 +1,25 @@
+import { textFlag } from '../../serve/text-flag.ts';
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { getObjects } from './get-command.ts';
+import { readTarget } from '../object-arguments.ts';
+import { serverObject } from '../server-object.ts';
+
+/** `homeostat events`: `get events`, with `--for TYPE/NAME` those of one object. */
+export async function listEvents(command: ClientCommand): Promise<number> {
+  const { flags, args } = command;
+  if (args.length > 0) throw new CommandError('events takes no arguments: name an object by --for TYPE/NAME', 2);
+  const object = textFlag(flags, 'for');
+  const selector = object === undefined ? {} : { 'field-selector': await selectorOf(command, object) };
+  return getObjects({
+    ...command,
+    args: ['events'],
+    flags: { ...flags, sort: 'metadata.creationTimestamp,asc', ...selector },
+  });
+}
+
+async function selectorOf(command: ClientCommand, argument: string): Promise<string> {
+  const { path } = await readTarget({ ...command, args: [argument] });
+  const { metadata } = serverObject(await command.server.send('GET', path));
+  return `involvedObject.uid=${metadata.uid ?? ''}`;
+}

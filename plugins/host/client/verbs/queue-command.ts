@@ -1,0 +1,25 @@
+import { textFlag } from '../../serve/text-flag.ts';
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { findController, readControllers } from '../observed-kinds.ts';
+import { controllersTable, keysTable } from '../output/controller-screen.ts';
+import { note, print } from '../output/print.ts';
+
+/** `homeostat queue`: prints the queues of all controllers, or the keys in the queue of one. */
+export async function showQueues({ server, args, flags }: ClientCommand): Promise<void> {
+  const [name, ...more] = args;
+  const output = textFlag(flags, 'output') ?? 'table';
+  if (more.length > 0) throw new CommandError('queue takes at most one controller', 2);
+  if (output !== 'table' && output !== 'json') throw new CommandError(`-o: must be table or json, not "${output}"`, 2);
+  const { controllers } = await readControllers(server);
+  const shown = name === undefined ? controllers : [findController(controllers, name)];
+  if (output === 'json') return print(shown.map((each) => `${JSON.stringify(each)}\n`).join(''));
+  if (shown.length === 0) return note('No controller has reported to this server.');
+  await print(controllersTable(shown));
+  const [only] = shown;
+  if (name === undefined || only === undefined) return;
+  const keys = keysTable(only, Date.now());
+  await print(keys === '' ? '\nThe queue is empty.\n' : `\n${keys}`);
+  const { omittedKeys = 0 } = only.status ?? {};
+  if (omittedKeys > 0) note(`${omittedKeys} more keys wait.`);
+}

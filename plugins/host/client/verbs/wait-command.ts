@@ -1,0 +1,142 @@
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { textFlag } from '../../serve/text-flag.ts';
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { formatValue, jsonPathValues, toJsonValue } from '../output/json-path-template.ts';
+import { readTargets, selectorsOf, targetOfItem } from '../object-arguments.ts';
+import type { ObjectTarget } from '../object-arguments.ts';
+import { ServerRefusal } from '../object-server.ts';
+import { print } from '../output/print.ts';
+import { qualifiedName } from '../resource-names.ts';
+import { isServerObject, objectsAt, textAt } from '../server-object.ts';
+import type { ServerObject } from '../server-object.ts';
+import { readTimeoutMs } from './wait-timeout.ts';
+
+/** True once the wait is over; the object is undefined while it does not exist. */
+type Goal = (object: ServerObject | undefined) => boolean;
+
+const defaultTimeoutMs = 30_000;
+
+/** `homeostat wait --for=…`: waits until objects are as it says. */
+export async function waitForObjects(command: ClientCommand): Promise<number> {
+  const given = textFlag(command.flags, 'for');
+  if (given === undefined)
+    throw new CommandError('--for is needed: condition=TYPE, jsonpath={PATH}=VALUE, create or delete', 2);
+  const goal = readGoal(given);
+  const timeoutMs = readTimeoutMs(command.flags) ?? defaultTimeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
+  const targets = await targetsOf(command);
+  for (const target of targets) {
+    const restMs = Math.max(0, deadlineMs - performance.now());
+    await waitUntil(command, { target, goal, timeoutMs: restMs });
+    const met = given === 'delete' ? 'deleted' : 'condition met';
+    await print(`${qualifiedName(target.resource)}/${target.name} ${met}\n`);
+  }
+  return 0;
+}
+
+interface Departure {
+  readonly target: ObjectTarget;
+  /** Undefined waits without an end. */
+  readonly timeoutMs: number | undefined;
+  /** The uid of the object that has to be gone: a new one of its name counts as gone. */
+  readonly isGone: string;
+}
+
+/** Waits until an object is deleted. */
+export async function waitFor(command: ClientCommand, { target, timeoutMs, isGone: uid }: Departure): Promise<void> {
+  const goal: Goal = (object) => object === undefined || object.metadata.uid !== uid;
+  await waitUntil(command, { target, goal, timeoutMs });
+}
+
+interface Wait {
+  readonly target: ObjectTarget;
+  readonly goal: Goal;
+  readonly timeoutMs: number | undefined;
+}
+
+async function waitUntil(command: ClientCommand, { target, goal, timeoutMs }: Wait): Promise<void> {
+  const { server } = command;
+  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs)));
+  const signal = timeout === undefined ? server.signal : AbortSignal.any([server.signal, timeout]);
+  try {
+    while (!(await isReached(command, { target, goal, signal }))) signal.throwIfAborted();
+  } catch (error) {
+    if (timeout?.aborted !== true) throw error;
+    throw new CommandError(`timed out waiting for the condition on ${target.resource.plural}/${target.name}`);
+  }
+}
+
+/** Lists the object, then watches it. Resolves with false when the watch ends before the goal is reached. */
+async function isReached(
+  { server }: ClientCommand,
+  { target, goal, signal }: Pick<Wait, 'target' | 'goal'> & { readonly signal: AbortSignal },
+): Promise<boolean> {
+  const path = target.path.slice(0, target.path.lastIndexOf('/'));
+  const query = { fieldSelector: `metadata.name=${target.name}` };
+  const list = await server.send('GET', path, { query, signal });
+  const [live] = objectsAt(list, 'items');
+  if (goal(live === undefined ? undefined : objectOf(live, target))) return true;
+  const resourceVersion = textAt(list, 'metadata', 'resourceVersion');
+  try {
+    for await (const { type, object } of server.watch(path, { query: { ...query, resourceVersion }, signal })) {
+      if (type === 'BOOKMARK') continue;
+      if (goal(type === 'DELETED' ? undefined : objectOf(object, target))) return true;
+    }
+  } catch (error) {
+    // The history that the watch needs is gone: list again.
+    if (!(error instanceof ServerRefusal) || error.code !== 410) throw error;
+  }
+  return false;
+}
+
+/** The items of a list may lack apiVersion and kind. */
+function objectOf(item: JsonObject, { resource: { group, version, kind } }: ObjectTarget): ServerObject {
+  const object = { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...item };
+  if (isServerObject(object)) return object;
+  throw new Error('the server sent an object without metadata');
+}
+
+async function targetsOf(command: ClientCommand): Promise<readonly ObjectTarget[]> {
+  const { objects, collections } = await readTargets(command);
+  const found = [...objects];
+  for (const { resource, path } of collections) {
+    for await (const { items } of command.server.pages(path, { query: selectorsOf(command) }))
+      for (const item of objectsAt(items)) found.push(targetOfItem(command, resource, item));
+  }
+  if (found.length === 0) throw new CommandError('no matching resources found');
+  return found;
+}
+
+function readGoal(given: string): Goal {
+  if (given === 'delete') return (object) => object === undefined;
+  if (given === 'create') return (object) => object !== undefined;
+  const [kind = '', ...rest] = given.split('=');
+  const argument = rest.join('=');
+  if (kind === 'condition' && argument !== '') return conditionGoal(argument);
+  if (kind === 'jsonpath' && argument !== '') return pathGoal(argument);
+  throw new CommandError(`--for: must be condition=TYPE, jsonpath={PATH}=VALUE, create or delete, not "${given}"`, 2);
+}
+
+/** `Ready`, or `Ready=false`. A condition of an older generation does not count. */
+function conditionGoal(argument: string): Goal {
+  const [type = '', status = 'true'] = argument.split('=');
+  return (object) => {
+    const conditions = objectsAt(object, 'status', 'conditions');
+    const found = conditions.find((each) => textAt(each, 'type').toLowerCase() === type.toLowerCase());
+    if (found === undefined || object === undefined) return false;
+    const observed = found['observedGeneration'];
+    if (typeof observed === 'number' && observed < (object.metadata.generation ?? 0)) return false;
+    return textAt(found, 'status').toLowerCase() === status.toLowerCase();
+  };
+}
+
+/** `{.status.phase}=Running`; without a value, any value will do. */
+function pathGoal(argument: string): Goal {
+  const [, path = '', value] = /^(\{.*\}|[^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
+  const read = jsonPathValues(path.replace(/^\{(.*)\}$/s, '$1'));
+  return (object) => {
+    const values = object === undefined ? [] : read(toJsonValue(object)).map(formatValue);
+    return value === undefined ? values.length > 0 : values.length === 1 && values[0] === value;
+  };
+}

@@ -1,0 +1,105 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { readFile } from 'node:fs/promises';
+import { load } from 'js-yaml';
+import { textFlag } from '../../serve/text-flag.ts';
+import type { ClientCommand } from '../client-command.ts';
+import { CommandError } from '../command-error.ts';
+import { filesOf, readTarget } from '../object-arguments.ts';
+import type { Query } from '../object-server.ts';
+import { createObjectPrinter } from '../output/object-printer.ts';
+import { print } from '../output/print.ts';
+import { readObjectFiles } from '../read-object-files.ts';
+import { collectionPath, qualifiedName } from '../resource-names.ts';
+import type { ServedResource } from '../resource-names.ts';
+import { serverObject, textAt, withoutManagedFields } from '../server-object.ts';
+import type { ServerObject } from '../server-object.ts';
+
+/** The manager of the fields that the command line writes, unless `--field-manager` names another one. */
+const defaultManager = 'homeostat';
+
+/** `homeostat create -f`: creates objects; one that exists already is an error. */
+export async function createObjects(command: ClientCommand): Promise<number> {
+  const files = filesOf(command);
+  if (files.length === 0) throw new CommandError('-f is needed: the files with the objects to create', 2);
+  const names = await command.names();
+  for (const { object } of await readObjectFiles(files)) {
+    const resource = names.ofObject(object.apiVersion, object.kind);
+    const namespace = textAt(object.metadata, 'namespace') || command.namespace;
+    const path = collectionPath(resource, namespace);
+    const created = serverObject(await command.server.send('POST', path, { query: writeQuery(command), body: object }));
+    await tellWritten(command, { resource, object: created, done: 'created' });
+  }
+  return 0;
+}
+
+/** The media types of `--type`. */
+const patchTypes: ReadonlyMap<string, string> = new Map([
+  ['merge', 'application/merge-patch+json'],
+  ['json', 'application/json-patch+json'],
+]);
+
+/** `homeostat patch TYPE NAME -p PATCH`: changes fields of an object. */
+export async function patchObject(command: ClientCommand): Promise<number> {
+  const { flags, server } = command;
+  const contentType = patchTypes.get(textFlag(flags, 'type') ?? 'merge');
+  if (contentType === undefined) throw new CommandError('--type: must be merge or json', 2);
+  const body = await readPatch(flags);
+  const target = await readTarget(command);
+  const subresource = textFlag(flags, 'subresource');
+  const before = serverObject(await server.send('GET', target.path));
+  const path = subresource === undefined ? target.path : `${target.path}/${encodeURIComponent(subresource)}`;
+  const object = serverObject(await server.send('PATCH', path, { query: writeQuery(command), body, contentType }));
+  const isSame = object.metadata.resourceVersion === before.metadata.resourceVersion;
+  await tellWritten(command, { resource: target.resource, object, done: isSame ? 'patched (no change)' : 'patched' });
+  return 0;
+}
+
+async function readPatch(flags: ClientCommand['flags']): Promise<unknown> {
+  const [given, file] = [textFlag(flags, 'patch'), textFlag(flags, 'patch-file')];
+  if ((given === undefined) === (file === undefined))
+    throw new CommandError('give the patch once: by -p, or by --patch-file', 2);
+  const text = given ?? (await readFile(file ?? '', 'utf8'));
+  try {
+    const patch: unknown = load(text);
+    if (isJsonObject(patch) || Array.isArray(patch)) return patch;
+  } catch {
+    // The message below says what is expected.
+  }
+  throw new CommandError(`${file ?? '-p'}: the patch must be an object or a list, in JSON or YAML`, 2);
+}
+
+/** The query of a write: its manager, and `dryRun`. @throws CommandError */
+export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
+  return {
+    fieldManager: textFlag(flags, 'field-manager') ?? defaultManager,
+    fieldValidation: 'Strict',
+    ...dryRunQuery(flags),
+  };
+}
+
+/** `--dry-run=server` is the only dry run there is: a client alone cannot know what the server would do. */
+export function dryRunQuery(flags: ClientCommand['flags']): Query {
+  const mode = flags['dry-run'];
+  if (mode === undefined || mode === 'none') return {};
+  if (mode === 'server' || mode === true) return { dryRun: 'All' };
+  throw new CommandError(`--dry-run: must be server or none, not ${JSON.stringify(mode)}`, 2);
+}
+
+interface Written {
+  readonly resource: ServedResource;
+  readonly object: ServerObject;
+  /** What has been done, such as `created`. */
+  readonly done: string;
+}
+
+/** Prints what a write has done, or the object as `-o` says. */
+export async function tellWritten({ flags }: ClientCommand, { resource, object, done }: Written): Promise<void> {
+  const output = textFlag(flags, 'output');
+  const printer = output === undefined ? undefined : createObjectPrinter(output, false);
+  if (printer !== undefined) {
+    await printer.object(withoutManagedFields(object), resource);
+    return printer.end();
+  }
+  const dryRun = dryRunQuery(flags)['dryRun'] === undefined ? '' : ' (server dry run)';
+  return print(`${qualifiedName(resource)}/${object.metadata.name} ${done}${dryRun}\n`);
+}

@@ -1,0 +1,61 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds the commands for authors of plugins: `check` and `plan`. `done` is called with the exit code. */
+export function addAuthorCommands(program: Command, environment: Environment, done: (exitCode: number) => void): void {
+  addCheck(program, done);
+  addPlan(program, environment, done);
+}
+
+function addCheck(program: Command, done: (exitCode: number) => void): void {
+  const command = program
+    .command('check')
+    .description('Judge a compiled plugin without a server: manifest, module, models and declared objects.')
+    .argument('[folder]', 'of the plugin', '.')
+    .addOption(
+      folders('--with <folder>', 'folder of another plugin, whose kinds the declared objects use; may be repeated'),
+    )
+    .addHelpText('after', checkHelp);
+  command.action(async (folder: string) => {
+    const { runCheck } = await import('./check-command.ts');
+    const { with: others = [] } = command.opts<{ with?: readonly string[] }>();
+    done(await runCheck({ folder, others }));
+  });
+}
+
+function folders(flags: string, description: string): Option {
+  const option = new Option(flags, description);
+  return option.argParser<readonly string[] | undefined>((folder, given) => [...(given ?? []), folder]);
+}
+
+function addPlan(program: Command, environment: Environment, done: (exitCode: number) => void): void {
+  const command = program
+    .command('plan')
+    .description('Show what plugins would change, on a copy of a server or of an export.')
+    .addOption(folders('--plugin <folder>', 'compiled folder of a plugin; may be repeated'))
+    .option(
+      '--from <source>',
+      'file of an export, or URL of a running server (default: the server of data/admin.kubeconfig)',
+    )
+    .option('--token <secret>', "the server's token; better in HOMEOSTAT_TOKEN, since flags show in ps")
+    .option(
+      '--encryption-config <file>',
+      'keys of encrypted objects, as for serve (default: these objects are left out)',
+    )
+    .option('-o, --output <format>', 'text, or json (default: text)')
+    .addHelpText('after', planHelp);
+  command.action(async () => {
+    const { runPlan } = await import('./plan-command.ts');
+    const { encryptionConfig, ...flags } = command.opts<Record<string, unknown>>();
+    done(await runPlan({ flags: { ...flags, 'encryption-config': encryptionConfig }, environment }));
+  });
+}
+
+const planHelp = `
+The plugins run for ten minutes of a clock of their own, which takes seconds. Nothing is written to the server, and connections are
+refused: a call of another service is listed, and its run fails. Exit code 0: nothing would change; 2: something would; 1: there is no plan.`;
+
+const checkHelp = `
+Each mistake is a line, with file and line where it has them. Exit code 0: there is none; 1: there is one.`;

@@ -1,0 +1,74 @@
+import type { ApiServer } from '@homeostat/apiserver';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import type { BlockedDeletions, BlockedKind } from './blocked-deletions.ts';
+import type { PluginInstance } from './plugin-instance.ts';
+
+/** The interval at which the deletions that wait for finalizers of stopped plugins are counted. */
+const recountMs = 30_000;
+
+export interface BlockedRecountParts {
+  readonly server: Pick<ApiServer, 'client' | 'schemeManager' | 'indexingProgress'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly instances: () => readonly PluginInstance[];
+  /** Called after each count of a plugin that does not run. */
+  readonly onCounted: (instance: PluginInstance) => void;
+}
+
+/**
+ * Counts again and again the deletions that wait for plugins that do not run: objects of kinds that others serve, or
+ * will serve again, may be deleted meanwhile.
+ */
+export class BlockedRecount {
+  readonly #parts: BlockedRecountParts;
+  readonly #held = new Map<string, BlockedDeletions>();
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(parts: BlockedRecountParts) {
+    this.#parts = parts;
+  }
+
+  /** Called with the deletions that wait for the latest run of a plugin. */
+  set(name: string, held: BlockedDeletions): void {
+    this.#held.set(name, held);
+  }
+
+  delete(name: string): void {
+    this.#held.delete(name);
+  }
+
+  /** The kinds with blocked deletions, as of the last count; undefined for a plugin that never ran. */
+  kindsOf(name: string): readonly BlockedKind[] | undefined {
+    return this.#held.get(name)?.kinds;
+  }
+
+  /** Called when a plugin has ended. Counts after 30 s, and goes on while such a plugin does not run. */
+  later(): void {
+    const { clock, instances } = this.#parts;
+    const isAwaited = instances().some((each) => !each.isRunning && this.#held.has(each.manifest.name));
+    if (this.#timer !== undefined || this.#isStopped || !isAwaited) return;
+    this.#timer = clock.setTimeout(() => void this.#count(), recountMs);
+    this.#timer.unref?.();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#parts.clock.clearTimeout(this.#timer);
+  }
+
+  async #count(): Promise<void> {
+    const { server, logger, instances, onCounted } = this.#parts;
+    for (const instance of instances().filter(({ isRunning }) => !isRunning)) {
+      const { name } = instance.manifest;
+      try {
+        const isCounted = await this.#held.get(name)?.count(server.client, server);
+        if (isCounted === true && instances().includes(instance)) onCounted(instance);
+      } catch (err) {
+        logger.warn({ err, plugin: name }, 'could not count the deletions that its finalizers block');
+      }
+    }
+    this.#timer = undefined;
+    this.later();
+  }
+}

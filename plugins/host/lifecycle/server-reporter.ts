@@ -1,0 +1,16 @@
+import type { ApiServer } from '@homeostat/apiserver';
+import { createReporter, systemClock } from '@homeostat/controller-runtime';
+import type { Reporter } from '@homeostat/controller-runtime';
+import type { ApiObject, Clock, Logger } from '@homeostat/controller-runtime/api';
+
+/** Returns the reporter of a server's controllers. Its records show no values of kinds that the database does not show either. */
+export function serverReporter(
+  server: Pick<ApiServer, 'client' | 'isEncrypted'>,
+  { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock },
+): Reporter {
+  const isEncrypted = ({ apiVersion, kind }: ApiObject): boolean => {
+    const [version = '', group = ''] = apiVersion.split('/').reverse();
+    return server.isEncrypted({ group, version, kind });
+  };
+  return createReporter({ client: server.client, clock, logger, isConfidential: isEncrypted });
+}

@@ -1,0 +1,4 @@
+/** Invalid values; each problem names the source of its value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}

@@ -1,0 +1,5 @@
+/** Returns a flag that takes a text; undefined when it is absent. */
+export function textFlag(flags: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = flags[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,90 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Socket } from 'node:net';
+
+/** A request, or a connection, that code wanted to make. */
+export interface ExternalCall {
+  /** `GET https://cloud.example.com/machines`, or `connect db.example.com:5432`. */
+  readonly call: string;
+  /** How often it wanted to. */
+  readonly count: number;
+}
+
+export interface NetworkOptions {
+  /** The function that is called as `fetch`. Default: each request is refused. */
+  readonly fetch?: typeof fetch;
+}
+
+interface Guard extends NetworkOptions {
+  readonly counts: Map<string, number>;
+}
+
+/** The guard of the code that runs; undefined for all other code of the process. */
+const guards = new AsyncLocalStorage<Guard>();
+let isInstalled = false;
+
+/**
+ * Runs the work, and refuses each connection that it would open, and each request that it would send by `fetch`, with an
+ * error that names it. Other code of the process is not affected. Programs that the work starts are not stopped.
+ */
+export async function withoutNetwork<T>(
+  options: NetworkOptions,
+  work: (calls: () => readonly ExternalCall[]) => Promise<T>,
+): Promise<T> {
+  install();
+  const guard: Guard = { ...options, counts: new Map() };
+  return guards.run(guard, async () => work(() => [...guard.counts].map(([call, count]) => ({ call, count }))));
+}
+
+/** Once a process: what is installed asks for the guard at each call. */
+function install(): void {
+  if (isInstalled) return;
+  isInstalled = true;
+  const { fetch: send } = globalThis;
+  globalThis.fetch = async (input, init) => {
+    const guard = guards.getStore();
+    if (guard === undefined) return send(input, init);
+    const { method, url } = new Request(input, init);
+    const refused = refuse(guard, `${method} ${withoutSecrets(url)}`);
+    if (guard.fetch === undefined) throw refused;
+    return guard.fetch(input, init);
+  };
+  const connect: unknown = Reflect.get(Socket.prototype, 'connect');
+  if (!isConnect(connect)) throw new TypeError('this Node has no Socket.prototype.connect');
+  Object.defineProperty(Socket.prototype, 'connect', {
+    configurable: true,
+    writable: true,
+    value: function connectUnlessRefused(this: Socket, ...to: unknown[]): Socket {
+      const guard = guards.getStore();
+      if (guard === undefined) return connect.apply(this, to);
+      const refused = refuse(guard, `connect ${placeOf(to)}`);
+      process.nextTick(() => this.destroy(refused));
+      return this;
+    },
+  });
+}
+
+function isConnect(value: unknown): value is (this: Socket, ...to: unknown[]) => Socket {
+  return typeof value === 'function';
+}
+
+function refuse({ counts }: Guard, call: string): Error {
+  counts.set(call, (counts.get(call) ?? 0) + 1);
+  return new Error(`a plan does not call others: ${call}`);
+}
+
+/** The query and the user of a URL may be secret. */
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** Node calls connect with options, with a list of them, with a path, or with a port and a host. */
+function placeOf([first, second]: readonly unknown[]): string {
+  const to: unknown = Array.isArray(first) ? first[0] : first;
+  if (typeof to === 'object') {
+    const { host, port, path } = { host: 'localhost', port: undefined, path: undefined, ...to };
+    return typeof path === 'string' ? path : `${host}:${String(port)}`;
+  }
+  const host = typeof second === 'string' ? second : 'localhost';
+  return typeof to === 'number' || typeof to === 'string' ? `${host}:${to}` : host;
+}

@@ -1,0 +1,258 @@
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+
+const group = '/apis/admissionregistration.k8s.io/v1';
+const policies = `${group}/validatingadmissionpolicies`;
+const bindings = `${group}/validatingadmissionpolicybindings`;
+const maps = '/api/v1/namespaces/default/configmaps';
+
+const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] };
+
+/** A policy about ConfigMaps; `changes` replace fields of its spec. */
+function policy(changes: object): object {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'limits' },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }], ...changes },
+  };
+}
+
+function binding(changes: object = {}): object {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'all' },
+    spec: { policyName: 'limits', validationActions: ['Deny'], ...changes },
+  };
+}
+
+function map(name: string, data: object = {}, metadata: object = {}): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, data };
+}
+
+describe('admission policies [compat policies]', () => {
+  let server: TestServer;
+
+  beforeEach(async () => {
+    server = await TestServer.start();
+  });
+
+  afterEach(() => server.stop());
+
+  const establish = async (spec: object, bound: object = {}): Promise<void> => {
+    await server.create(policies, policy(spec));
+    await server.create(bindings, binding(bound));
+  };
+
+  const refusal = async (object: object, path = maps): Promise<readonly [status: number, message: string]> => {
+    const { status, body } = await server.post(path, object);
+    return [status, status === 201 ? '' : (body.message as string)];
+  };
+
+  const denied = (text: string, name = 'a'): string =>
+    `configmaps "${name}" is forbidden: ValidatingAdmissionPolicy 'limits' with binding 'all' denied request: ${text}`;
+
+  it('refuse writes, with their message and reason', async () => {
+    await establish({
+      validations: [{ expression: 'object.data.size() < 2', message: 'too many', reason: 'Forbidden' }],
+    });
+    expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([403, denied('too many')]);
+    expect(await refusal(map('a', { x: '1' }))).to.deep.equal([201, '']);
+    const patched = await server.patch(`${maps}/a`, { data: { y: '2' } });
+    expect([patched.status, patched.body.reason]).to.deep.equal([403, 'Forbidden']);
+  });
+
+  it('are without effect as long as nothing binds them', async () => {
+    await server.create(policies, policy({ validations: [{ expression: 'false' }] }));
+    expect(await refusal(map('a'))).to.deep.equal([201, '']);
+  });
+
+  it('cannot refuse their own removal', async () => {
+    const all = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] };
+    await establish({ matchConstraints: { resourceRules: [all] }, validations: [{ expression: 'false' }] });
+    expect((await refusal(map('a')))[0]).to.equal(422);
+    expect((await server.delete(`${policies}/limits`)).status).to.equal(200);
+    expect(await refusal(map('a'))).to.deep.equal([201, '']);
+  });
+
+  const verdicts: readonly (readonly [expression: string, isAllowed: boolean])[] = [
+    ['oldObject == null && object.metadata.name == "a"', true],
+    ['request.operation == "CREATE" && request.kind.kind == "ConfigMap" && request.namespace == "default"', true],
+    ['request.resource.resource == "configmaps" && !has(request.subResource) && !request.dryRun', true],
+    ['namespaceObject.metadata.name == "default" && namespaceObject.status.phase == "Active"', true],
+    ['request.userInfo.username == ""', false],
+    ['authorizer.group("").resource("secrets").namespace("default").check("get").allowed()', true],
+    ['authorizer.requestResource.check("create").allowed()', true],
+    ['authorizer.serviceAccount("default", "nobody").path("/metrics").check("get").allowed()', false],
+    ['object.data.all(k, v, k.size() == 1 && v != "")', true],
+    ['object.data.x == "2"', false],
+  ];
+  it('see the write, its namespace, and what its user may do', async () => {
+    for (const [expression, isAllowed] of verdicts) {
+      await establish({ validations: [{ expression }] });
+      const [status, message] = await refusal(map('a', { x: '1' }));
+      expect([expression, status, message]).to.deep.equal(
+        isAllowed ? [expression, 201, ''] : [expression, 422, denied(`failed expression: ${expression}`)],
+      );
+      for (const path of [`${bindings}/all`, `${policies}/limits`, `${maps}/a`]) await server.delete(path);
+    }
+  });
+
+  it('name an error of an expression, or ignore it', async () => {
+    await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
+    const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
+    expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
+    await server.patch(`${policies}/limits`, { spec: { failurePolicy: 'Ignore' } });
+    expect(await refusal(map('a'))).to.deep.equal([201, '']);
+  });
+
+  it('have conditions and variables', async () => {
+    await establish({
+      matchConditions: [{ name: 'named', expression: 'object.metadata.name != "free"' }],
+      variables: [
+        { name: 'data', expression: 'has(object.data) ? object.data : {}' },
+        { name: 'count', expression: 'variables.data.size()' },
+      ],
+      validations: [
+        { expression: 'variables.count < 2', messageExpression: '"%d keys".format([variables.count])' },
+        { expression: 'variables.count < 2 || variables.data.all(k, k < "y")', message: 'second' },
+      ],
+    });
+    expect(await refusal(map('free', { x: '1', y: '2' }))).to.deep.equal([201, '']);
+    expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('2 keys')]);
+  });
+
+  it('select by namespaces, labels, names and exceptions', async () => {
+    await server.create('/api/v1/namespaces', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'strict', labels: { tier: 'strict' } },
+    });
+    const strict = '/api/v1/namespaces/strict/configmaps';
+    await establish(
+      {
+        matchConstraints: {
+          resourceRules: [rule],
+          excludeResourceRules: [{ ...rule, resourceNames: ['free'] }],
+          namespaceSelector: { matchLabels: { tier: 'strict' } },
+        },
+        validations: [{ expression: 'false', message: 'no' }],
+      },
+      { matchResources: { objectSelector: { matchLabels: { checked: 'yes' } } } },
+    );
+    const checked = { labels: { checked: 'yes' } };
+    expect(await refusal(map('a', {}, checked))).to.deep.equal([201, '']);
+    expect(await refusal(map('a'), strict)).to.deep.equal([201, '']);
+    expect(await refusal(map('free', {}, checked), strict)).to.deep.equal([201, '']);
+    expect(await refusal(map('b', {}, checked), strict)).to.deep.equal([422, denied('no', 'b')]);
+  });
+
+  it('read parameters', async () => {
+    await server.create(maps, map('params', { max: '1' }));
+    const paramRef = { name: 'params', namespace: 'default', parameterNotFoundAction: 'Deny' };
+    await establish(
+      {
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        validations: [{ expression: 'object.data.size() <= int(params.data.max)', message: 'too many' }],
+      },
+      { paramRef },
+    );
+    expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('too many')]);
+    await server.delete(`${maps}/params`);
+    const absent =
+      'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
+    expect(await refusal(map('a'))).to.deep.equal([422, denied(absent)]);
+    await server.patch(`${bindings}/all`, { spec: { paramRef: { parameterNotFoundAction: 'Allow' } } });
+    expect(await refusal(map('a'))).to.deep.equal([201, '']);
+  });
+
+  it('warn instead of refusing', async () => {
+    await establish(
+      { validations: [{ expression: 'false', message: 'not so' }] },
+      { validationActions: ['Warn', 'Audit'] },
+    );
+    const { status, headers } = await server.post(maps, map('a'));
+    expect(status).to.equal(201);
+    expect(headers['warning']).to.equal(
+      "299 - \"Validation failed for ValidatingAdmissionPolicy 'limits' with binding 'all': not so\"",
+    );
+  });
+
+  it('refuse an expression that costs too much, and let the others run', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 'v']));
+    await establish({ validations: [{ expression: 'object.data.all(a, object.data.all(b, a != b || true))' }] });
+    const [status, message] = await refusal(map('a', keys));
+    expect(status).to.equal(422);
+    expect(message).to.contain('validation failed due to running out of cost budget');
+  });
+
+  const mistakes: readonly (readonly [what: string, spec: object, message: string])[] = [
+    ['rules', { matchConstraints: {} }, 'spec.matchConstraints.resourceRules: Required value'],
+    [
+      'validations',
+      { validations: [] },
+      'spec.validations: Required value: validations or auditAnnotations must contain at least one item',
+    ],
+    [
+      'a failure policy',
+      { failurePolicy: 'Odd' },
+      'spec.failurePolicy: Unsupported value: "Odd": supported values: "Fail", "Ignore"',
+    ],
+    [
+      'an expression',
+      { validations: [{ expression: 'object.x > ' }] },
+      'spec.validations[0].expression: Invalid value: "object.x > ": compilation failed: ERROR: <input>:1:12: Syntax error',
+    ],
+    [
+      'an expression that is no condition',
+      { validations: [{ expression: '"a"' }] },
+      'spec.validations[0].expression: Invalid value: "\\"a\\"": must evaluate to bool',
+    ],
+    [
+      'parameters that are not declared',
+      { validations: [{ expression: 'params.x' }] },
+      "undeclared reference to 'params' (in container '')",
+    ],
+    [
+      'a variable that comes later',
+      {
+        variables: [
+          { name: 'a', expression: 'variables.b' },
+          { name: 'b', expression: '1' },
+        ],
+      },
+      "undefined field 'b'",
+    ],
+    [
+      'a name',
+      { variables: [{ name: 'a b', expression: '1' }] },
+      'spec.variables[0].name: Invalid value: "a b": name is not a valid CEL identifier',
+    ],
+    ['a field of the request', { validations: [{ expression: 'request.other == 1' }] }, "undefined field 'other'"],
+  ];
+  it('with a mistake are refused when they are written', async () => {
+    for (const [what, spec, message] of mistakes) {
+      const { status, body } = await server.post(policies, policy(spec));
+      expect([what, status]).to.deep.equal([what, 422]);
+      expect(body.message).to.contain(message);
+    }
+  });
+
+  it('have bindings whose mistakes are refused', async () => {
+    const wrong: readonly (readonly [changes: object, message: string])[] = [
+      [{ validationActions: [] }, 'spec.validationActions: Required value: at least one validation action is required'],
+      [{ validationActions: ['Deny', 'Warn'] }, 'must not contain both Deny and Warn'],
+      [{ policyName: '' }, 'spec.policyName: Required value'],
+      [
+        { paramRef: { parameterNotFoundAction: 'Deny' } },
+        'spec.paramRef: Required value: one of name or selector must be specified',
+      ],
+    ];
+    for (const [changes, message] of wrong) {
+      const { status, body } = await server.post(bindings, binding(changes));
+      expect([message, status]).to.deep.equal([message, 422]);
+      expect(body.message).to.contain(message);
+    }
+  });
+});

@@ -1,0 +1,254 @@
+import { expect } from 'chai';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { brokenPlugin } from './broken-plugin.fixture.ts';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import { Ticket, ticketsPath } from './tickets.fixture.ts';
+
+const taskFolder = fileURLToPath(new URL('../../../examples/11-console-panel', import.meta.url));
+
+describe('objects in the console', function () {
+  this.timeout(browserTimeoutMs);
+  const faults = { isBroken: false };
+  let browser: ConsoleBrowser;
+  let server: TestServer;
+  let page: Page;
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    const plugins = [consoleFolder, taskFolder, brokenPlugin(faults)];
+    server = await startTestServer({ plugins, logger: silentLogger, reportRuns: true });
+    page = await browser.open(`${server.url}/console/`);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  beforeEach(() => {
+    faults.isBroken = false;
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  const placeOf = (name: string, tab = ''): string =>
+    `#/objects/${ticketsPath}/-/${name}${tab === '' ? '' : `?tab=${tab}`}`;
+
+  it('creates one by the form, and shows what the server refuses at its field', async () => {
+    await visit(page, `#/create/${ticketsPath}`);
+    await page.getByLabel('name required', { exact: true }).fill('printer');
+    await page.getByLabel('title required').fill('Paper is stuck');
+    await page.getByLabel('priority').fill('9');
+    await page.getByRole('button', { name: 'Review and create' }).click();
+    const priority = page.getByLabel('priority');
+    await page.locator('.form-problems').waitFor();
+    expect(await priority.getAttribute('aria-invalid')).to.equal('true');
+    await priority.fill('2');
+    await page.getByRole('button', { name: 'Review and create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'printer', level: 1 }).waitFor();
+    const stored = await server.client.get(Ticket, 'printer');
+    expect(stored?.spec).to.deep.equal({ title: 'Paper is stuck', priority: 2 });
+  });
+
+  it('merges what others change while it is edited, and asks where both changed one field', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'merged' }, spec: { title: 'first', priority: 1 } });
+    await visit(page, placeOf('merged', 'edit'));
+    await page.getByLabel('title required').fill('typed by hand');
+    await server.client.patch(Ticket, 'merged', { type: 'merge', patch: { spec: { priority: 4 } } });
+    await page.getByText('Merged what').waitFor();
+    await eventually(async () => (await page.getByLabel('priority').inputValue()) === '4');
+    expect(await page.getByLabel('title required').inputValue()).to.equal('typed by hand');
+    await server.client.patch(Ticket, 'merged', { type: 'merge', patch: { spec: { title: 'by another' } } });
+    await page.getByText('Others changed the same fields meanwhile').waitFor();
+    await page.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    await page.locator('dialog .diff-added', { hasText: 'typed by hand' }).waitFor();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
+  });
+
+  it('says who applies a changed field, and takes their value back', async () => {
+    const metadata = { name: 'applied' };
+    await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
+    await visit(page, placeOf('applied', 'edit'));
+    await page.getByLabel('priority').fill('5');
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('heading', { name: 'Fields that others apply' }).waitFor();
+    await page.getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByText('Nothing would change.').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('leads in three clicks from the overview to the stack of a failing run', async () => {
+    faults.isBroken = true;
+    await server.client.create(Ticket, { metadata: { name: 'failing' }, spec: { title: 'breaks' } });
+    await visit(page, '#/');
+    await page
+      .getByRole('region', { name: 'Controllers that fail' })
+      .getByRole('link', { name: 'failing', exact: true })
+      .click();
+    await page.locator('.run summary').first().click();
+    await page.locator('.stack-trace', { hasText: 'broken-plugin.fixture' }).first().waitFor();
+    expect(await page.locator('.run-body b').count()).to.equal(0);
+  });
+
+  it('pauses and resumes an object, and asks for a run', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'paused' }, spec: { title: 'rests' } });
+    await visit(page, placeOf('paused', 'runs'));
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.getByRole('button', { name: 'Reconcile now' }).click();
+    await page.locator('.run summary', { hasText: 'manual' }).first().waitFor();
+  });
+
+  it('explains why a deleted object is still there', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'stays' }, spec: { title: 'cleaned up later' } });
+    await server.settle();
+    faults.isBroken = true;
+    await visit(page, placeOf('stays'));
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    const blocked = page.getByRole('region', { name: 'Why it is still here' });
+    await blocked.getByText('tickets.example.com/keeper').waitFor();
+    await blocked.getByText('the <b>printer</b> is on fire').waitFor();
+    await blocked.getByText('tries again').waitFor();
+  });
+
+  it('shows hostile content as text: markup, bidi marks, a text of 1 MB and 10,000 labels', async () => {
+    const title = `<img src=x onerror=alert(1)>\u202e<script>alert(2)</script>${'x'.repeat(1_000_000)}`;
+    const labels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`example.com/l${index}`, 'v']));
+    await server.client.create(Ticket, { metadata: { name: 'hostile', labels }, spec: { title } });
+    await visit(page, placeOf('hostile'));
+    await page.getByText('<img src=x onerror=alert(1)>⟨U+202E⟩<script>', { exact: false }).first().waitFor();
+    await page.getByRole('button', { name: '9,980 more' }).waitFor();
+    expect(await page.locator('main img, main script').count()).to.equal(0);
+    await visit(page, `#/kinds/${ticketsPath}?q=hostile`);
+    await page.getByRole('link', { name: 'hostile', exact: true }).waitFor();
+  });
+
+  it("shows a plugin's panel and page, and contains a panel that throws", async () => {
+    const tasks = `${server.url}/apis/tasks.example.com/v1/tasks`;
+    const body = {
+      apiVersion: 'tasks.example.com/v1',
+      kind: 'Task',
+      metadata: { name: 'half' },
+      spec: { title: '<i>half</i>', done: 50 },
+    };
+    await fetch(tasks, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    await visit(page, '#/objects/tasks.tasks.example.com/-/half');
+    await page.getByText('50 % of “<i>half</i>” is done.').waitFor();
+    await page.getByRole('link', { name: 'Task board' }).click();
+    await page.locator('main li', { hasText: '<i>half</i> – 50 %' }).waitFor();
+    await page.route('**/progress.js', (route) =>
+      route.fulfill({
+        contentType: 'text/javascript',
+        body: "export const mount = () => { throw new Error('panel is broken'); };",
+      }),
+    );
+    const other = await page.context().newPage();
+    await other.route('**/progress.js', (route) =>
+      route.fulfill({
+        contentType: 'text/javascript',
+        body: "export const mount = () => { throw new Error('panel is broken'); };",
+      }),
+    );
+    await other.goto(`${server.url}/console/#/objects/tasks.tasks.example.com/-/half`);
+    await other.getByText('panel is broken').waitFor();
+    await other.getByRole('region', { name: 'Metadata' }).waitFor();
+    await other.close();
+  });
+
+  it('enables and disables a plugin', async () => {
+    await visit(page, '#/plugins');
+    const card = page.getByRole('region', { name: 'task', exact: true });
+    await card.getByRole('button', { name: 'Disable' }).click();
+    await card.getByText('Stopped').waitFor();
+    await card.getByRole('button', { name: 'Enable' }).click();
+    await card.getByText('Started').waitFor();
+  });
+
+  it('shows the raw stream of a kind', async () => {
+    await visit(page, `#/watch?kind=${ticketsPath}`);
+    await page.getByText('LISTED').waitFor();
+    await server.client.create(Ticket, { metadata: { name: 'streamed' }, spec: { title: 'seen' } });
+    await page.locator('.stream summary', { hasText: 'streamed' }).first().waitFor();
+  });
+
+  it('answers who may do what', async () => {
+    await visit(page, '#/access');
+    const form = page.getByRole('region', { name: 'May a user do this?' });
+    await form.getByLabel('User', { exact: true }).fill('nobody');
+    await form.getByRole('button', { name: 'Ask' }).click();
+    await form.getByText('nobody may not').waitFor();
+  });
+
+  it('compares two states of an object, and restores one', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'restored' }, spec: { title: 'as it was' } });
+    await server.client.patch(Ticket, 'restored', { type: 'merge', patch: { spec: { title: 'as it is' } } });
+    await visit(page, placeOf('restored', 'history'));
+    const created = page.locator('.run', { hasText: 'create' }).first();
+    const updated = page.locator('.run', { hasText: 'spec.title' }).first();
+    for (const item of [created, updated]) await item.getByRole('checkbox').click();
+    const comparison = page.getByRole('region', { name: 'From revision' });
+    await comparison.locator('.diff-removed', { hasText: 'as it was' }).waitFor();
+    await created.locator('summary').click({ position: { x: 200, y: 8 } });
+    await created.getByRole('button', { name: 'Restore this state…' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await eventually(async () => (await server.client.get(Ticket, 'restored'))?.spec.title === 'as it was');
+  });
+
+  const shownPages: readonly (readonly [fragment: string, picture?: string])[] = [
+    ['#/', 'overview'],
+    [`#/kinds/${ticketsPath}`, 'list'],
+    [placeOf('failing'), 'object'],
+    [placeOf('merged', 'edit'), 'edit'],
+    [placeOf('printer', 'tree')],
+    [placeOf('failing', 'runs'), 'runs'],
+    [placeOf('merged', 'history'), 'history'],
+    [placeOf('printer', 'events')],
+    [placeOf('printer', 'raw')],
+    [`#/create/${ticketsPath}`],
+    ['#/controllers', 'controllers'],
+    ['#/controllers/plugin-3.keeper', 'controller'],
+    ['#/plugins', 'plugins'],
+    [`#/watch?kind=${ticketsPath}`, 'watch'],
+    ['#/access', 'access'],
+    ['#/pages/task/board', 'page-of-a-plugin'],
+  ];
+
+  for (const theme of ['light', 'dark'] as const) {
+    it(`have no page that axe-core objects to, in the ${theme} theme`, async () => {
+      faults.isBroken = true;
+      await server.client.patch(Ticket, 'failing', {
+        type: 'merge',
+        patch: { spec: { title: `breaks in the ${theme}` } },
+      });
+      const shown = await browser.open(`${server.url}/console/`, theme);
+      await shown.getByRole('region', { name: 'Controllers that fail' }).waitFor();
+      for (const [fragment, picture] of shownPages) {
+        await visit(shown, fragment);
+        await shown.getByRole('heading', { level: 1 }).waitFor();
+        if (/edit|create|raw/.test(fragment)) await shown.locator('.cm-content').first().waitFor();
+        await expectAccessible(shown);
+        if (picture !== undefined && theme === 'light') await takePicture(shown, picture);
+      }
+      await shown.context().close();
+    });
+  }
+});
+
+/** Renews a picture of docs/console.md, when the variable asks for it. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  if (process.env['CONSOLE_PICTURES'] !== '1') return;
+  await page.setViewportSize({ width: 1120, height: 680 });
+  // Data that the page reads after its first rendering.
+  await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
+  await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
+}

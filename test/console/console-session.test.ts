@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { freePort } from '../support/free-port.ts';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import { Ticket, ticketsPath } from './tickets.fixture.ts';
+
+const token = 'the-token-of-the-administrator';
+const rbac = 'rbac.authorization.k8s.io/v1';
+const password = 'a long password of ada';
+
+describe('a session of the console', function () {
+  this.timeout(browserTimeoutMs);
+  let browser: ConsoleBrowser;
+  let folder: string;
+  let port: number;
+  let server: TestServer;
+  let page: Page;
+
+  const startServer = async (): Promise<TestServer> =>
+    startTestServer({
+      plugins: [consoleFolder],
+      models: [Ticket],
+      token,
+      port,
+      database: `sqlite:${folder}/console.db`,
+    });
+
+  async function ask(method: string, path: string, body?: object): Promise<Response> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    return response;
+  }
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    folder = mkdtempSync(join(tmpdir(), 'homeostat-console-'));
+    port = await freePort();
+    server = await startServer();
+    const users = '/apis/iam.homeostat.internal/v1alpha1/users';
+    await ask('POST', users, {
+      apiVersion: 'iam.homeostat.internal/v1alpha1',
+      kind: 'User',
+      metadata: { name: 'ada' },
+    });
+    await ask('PUT', `${users}/ada/password`, { password });
+    const rules = [{ apiGroups: ['tickets.example.com'], resources: ['tickets'], verbs: ['get', 'list', 'watch'] }];
+    await ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+      apiVersion: rbac,
+      kind: 'ClusterRole',
+      metadata: { name: 'reader' },
+      rules,
+    });
+    await ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      apiVersion: rbac,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'ada' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }],
+    });
+    await server.client.create(Ticket, { metadata: { name: 'first' }, spec: { title: 'first' } });
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  async function logIn(): Promise<void> {
+    await page.getByLabel('User').fill('ada');
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  }
+
+  it('begins at the login page, which refuses a wrong password and leads to the page that was wanted', async () => {
+    page = await browser.open(`${server.url}/console/#/kinds/${ticketsPath}`);
+    await page.getByLabel('User').fill('ada');
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByText('User or password is wrong.').waitFor();
+    await logIn();
+    await page.getByRole('heading', { name: 'Ticket', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+  });
+
+  it('cannot be read by scripts', async () => {
+    expect(
+      await page.evaluate(() => (globalThis as unknown as { document: { cookie: string } }).document.cookie),
+    ).to.equal('');
+  });
+
+  it('offers no button that the user may not press, and no kind that the user may not list', async () => {
+    expect(await page.getByRole('link', { name: 'Create' }).count()).to.equal(0);
+    await visit(page, `#/objects/${ticketsPath}/-/first`);
+    await page.getByRole('heading', { name: 'first', level: 1 }).waitFor();
+    expect(await page.getByRole('button', { name: 'Delete…' }).count()).to.equal(0);
+    await visit(page, `#/objects/${ticketsPath}/-/first?tab=edit`);
+    await page.getByText('You may read this object, and not change it.').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Secret' }).count()).to.equal(
+      0,
+    );
+    await visit(page, '#/kinds/secrets');
+    await page.getByRole('alert').getByText('secrets is forbidden', { exact: false }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('heals without a reload when the server was restarted under the open page', async () => {
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByText('live', { exact: true }).waitFor();
+    await server.stop();
+    await page.getByText('The connection to the server is lost.', { exact: false }).waitFor();
+    server = await startServer();
+    await page.getByText('live', { exact: true }).waitFor();
+    await server.client.create(Ticket, { metadata: { name: 'after-restart' }, spec: { title: 'later' } });
+    await page.getByRole('link', { name: 'after-restart', exact: true }).waitFor();
+    expect(await page.getByText('The connection to the server is lost.', { exact: false }).count()).to.equal(0);
+  });
+
+  it('asks for the password over the open page when it has ended, and goes on', async () => {
+    await page.context().clearCookies();
+    await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });
+    await visit(page, '#/');
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await logIn();
+    await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
+  });
+
+  it('says what is missing when a permission is withdrawn while the page is open', async () => {
+    await page.getByText('live', { exact: true }).waitFor();
+    await ask('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/ada');
+    await page.getByText('You may not do this').waitFor();
+    await page
+      .getByText('cannot watch resource "tickets"', { exact: false })
+      .or(page.getByText('cannot list resource "tickets"', { exact: false }))
+      .first()
+      .waitFor();
+  });
+});

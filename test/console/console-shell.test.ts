@@ -1,0 +1,159 @@
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import { Ticket, ticketsPath } from './tickets.fixture.ts';
+
+describe('the console in a browser', function () {
+  this.timeout(browserTimeoutMs);
+  let browser: ConsoleBrowser;
+  let server: TestServer;
+  let page: Page;
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    server = await startTestServer({ plugins: [consoleFolder], models: [Ticket] });
+    for (const name of ['alpha', 'beta', 'gamma'])
+      await server.client.create(Ticket, {
+        metadata: { name, labels: { 'example.com/team': name } },
+        spec: { title: name },
+      });
+    page = await browser.open(`${server.url}/console/`);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  it('loads at most 150 KB, compressed, before it shows the first page', () => {
+    const folder = join(consoleFolder, 'resources/static');
+    const html = readFileSync(join(folder, 'index.html'), 'utf8');
+    const first = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file = '']) => file);
+    expect(readdirSync(join(folder, 'assets')).length).to.be.at.least(first.length);
+    const bytes = ['index.html', ...first].map((file) => gzipSync(readFileSync(join(folder, file))).length);
+    expect(first.length).to.be.at.least(3);
+    expect(bytes.reduce((sum, each) => sum + each, 0)).to.be.at.most(150 * 1024);
+  });
+
+  it('allows no inline script and no inline style', async () => {
+    const { headers } = await fetch(`${server.url}/console/`);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).to.contain("default-src 'self'").and.not.contain('unsafe');
+  });
+
+  it('shows the overview, and a list that follows changes', async () => {
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: 'alpha', exact: true }).waitFor();
+    await server.client.create(Ticket, { metadata: { name: 'delta' }, spec: { title: 'later' } });
+    await page.getByRole('link', { name: 'delta', exact: true }).waitFor();
+    await server.client.delete(Ticket, 'delta');
+    await page.getByRole('link', { name: 'delta', exact: true }).waitFor({ state: 'detached' });
+  });
+
+  it('keeps filters and order in the URL, and goes back', async () => {
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByLabel('Labels').fill('example.com/team=beta');
+    await page.getByLabel('Labels').press('Enter');
+    await page.getByRole('link', { name: 'alpha', exact: true }).waitFor({ state: 'detached' });
+    expect(page.url()).to.contain('labels=example.com%2Fteam%3Dbeta');
+    await visit(page, '#/plugins');
+    await page.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'beta', exact: true }).waitFor();
+    expect(await page.getByLabel('Labels').inputValue()).to.equal('example.com/team=beta');
+  });
+
+  it('finds kinds and names by /, jumps by :, and shows keys by ?', async () => {
+    await visit(page, '#/');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.press('/');
+    await page.getByRole('combobox').fill('gamm');
+    await page.getByRole('option', { name: 'gamma' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    await page.keyboard.press(':');
+    await page.getByRole('combobox').fill('ticket');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Ticket', exact: true }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  it('deletes what is selected after a dry run', async () => {
+    for (const name of ['old-1', 'old-2'])
+      await server.client.create(Ticket, { metadata: { name }, spec: { title: name } });
+    await visit(page, `#/kinds/${ticketsPath}?sort=metadata.name%2Cdesc`);
+    await page.getByLabel('Select old-1').click();
+    await page.getByLabel('Select old-2').click();
+    await page.getByRole('button', { name: 'Delete 2…' }).click();
+    await page.getByText('The server would delete 2, and refuses 0.').waitFor();
+    expect(await server.client.get(Ticket, 'old-1')).to.have.nested.property('metadata.name', 'old-1');
+    await page.getByRole('button', { name: 'Delete 2', exact: true }).click();
+    await eventually(async () =>
+      (await server.client.list(Ticket)).items.every(({ metadata }) => !metadata.name?.startsWith('old-')),
+    );
+  });
+
+  it('is used by keyboard: rows are moved through, selected and opened', async () => {
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: 'beta', exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Ticket list' }).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Space');
+    expect(await page.getByLabel('Select beta').isChecked()).to.equal(true);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'beta', level: 1 }).waitFor();
+  });
+
+  it('works behind a proxy that adds a prefix to the path', async () => {
+    const proxy = createServer((request, response) => {
+      const path = (request.url ?? '').replace(/^\/prefix/, '');
+      const headers = { ...request.headers, host: new URL(server.url).host };
+      const forwarded = httpRequest(`${server.url}${path}`, { method: request.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      forwarded.on('error', () => response.destroy());
+      response.on('close', () => forwarded.destroy());
+      request.pipe(forwarded);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const shown = await browser.open(`http://127.0.0.1:${port}/prefix/console/#/kinds/${ticketsPath}`);
+    await shown.getByRole('link', { name: 'alpha', exact: true }).waitFor();
+    await shown.context().close();
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+
+  for (const theme of ['light', 'dark'] as const) {
+    it(`has no page that axe-core objects to, in the ${theme} theme`, async () => {
+      const shown = await browser.open(`${server.url}/console/`, theme);
+      for (const [fragment, heading] of pages) {
+        await visit(shown, fragment);
+        await shown.getByRole('heading', { name: heading, level: 1 }).waitFor();
+        await expectAccessible(shown);
+      }
+      await shown.context().close();
+    });
+  }
+});
+
+const pages: readonly (readonly [fragment: string, heading: string])[] = [
+  ['#/', 'Overview'],
+  [`#/kinds/${ticketsPath}`, 'Ticket'],
+  ['#/plugins', 'Plugins'],
+  ['#/nowhere', 'No such page'],
+];

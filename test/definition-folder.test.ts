@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { HostileProcess } from './hostile/hostile-process.ts';
+import { machineSlowness } from './hostile/machine-slowness.ts';
+import { lineOf, reportDefinitions } from './support/definition-folder.ts';
+import type { DefinitionReport } from './support/definition-folder.ts';
+import { largeDefinition } from './support/large-definition.ts';
+
+/** The maximum time for which a definition may hold the event loop. */
+const maxStallMs = 50;
+
+/** Definitions that are not part of the repository, such as those of known projects. */
+const given = process.env['HOMEOSTAT_TEST_CRDS'];
+
+async function reportsOf(folder: string): Promise<readonly DefinitionReport[]> {
+  const server = await HostileProcess.start();
+  try {
+    const reports: DefinitionReport[] = [];
+    for await (const report of reportDefinitions(server, folder)) reports.push(report);
+    expect(await server.call('problems')).to.deep.equal([]);
+    return reports;
+  } finally {
+    await server.stop();
+  }
+}
+
+function expectServed(report: DefinitionReport): void {
+  const line = lineOf(report);
+  expect(report.refusal, line).to.equal(undefined);
+  expect(report.establishedMs, line).to.be.a('number');
+  expect(report.refusesWrong, line).not.to.equal(false);
+  expect(report.longestStallMs, line).to.be.at.most(maxStallMs * machineSlowness());
+}
+
+describe('a folder of definitions [slow]', () => {
+  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one', async () => {
+    const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
+    expect(reports.length).to.be.at.least(4);
+    for (const report of reports) {
+      expectServed(report);
+      expect([report.accepted > 0, report.refused], lineOf(report)).to.deep.equal([true, []]);
+    }
+  });
+
+  it('with thirty kinds in one file, a definition of 1.2 MB, and one that is refused', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
+    try {
+      const kinds = Array.from({ length: 30 }, (_, at) => kindOf(`Part${at}`));
+      await writeFile(join(folder, 'a.yaml'), kinds.map((each) => JSON.stringify(each)).join('\n---\n'));
+      await writeFile(join(folder, 'b.json'), JSON.stringify(largeDefinition(10_505, 72)));
+      await writeFile(
+        join(folder, 'c.yaml'),
+        JSON.stringify(kindOf('Wrong', { type: 'object', properties: { spec: {} } })),
+      );
+      const reports = await reportsOf(folder);
+      expect(reports).to.have.length(32);
+      for (const report of reports.slice(0, 31)) expectServed(report);
+      expect(lineOf(reports[31] as DefinitionReport)).to.match(/wrongs\.parts\.example\.com: refused: .*spec.*type/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  if (given !== undefined) {
+    it(`${given} (HOMEOSTAT_TEST_CRDS): each is established`, async () => {
+      for (const report of await reportsOf(given)) {
+        console.log(lineOf(report));
+        expectServed(report);
+      }
+    });
+  }
+});
+
+function kindOf(kind: string, openAPIV3Schema?: object): object {
+  const plural = `${kind.toLowerCase()}s`;
+  const spec = { type: 'object', required: ['size'], properties: { size: { type: 'integer', minimum: 1 } } };
+  const schema = { openAPIV3Schema: openAPIV3Schema ?? { type: 'object', required: ['spec'], properties: { spec } } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.parts.example.com` },
+    spec: {
+      group: 'parts.example.com',
+      scope: 'Namespaced',
+      names: { plural, kind },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+}

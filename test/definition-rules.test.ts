@@ -1,0 +1,185 @@
+import { expect } from 'chai';
+import { TestServer } from './support/test-server.ts';
+import {
+  definitions,
+  establish,
+  newWidget,
+  widgetDefinition,
+  widgets,
+  widgetVersion,
+} from './support/widget-definition.ts';
+
+interface Schema {
+  readonly [keyword: string]: unknown;
+}
+
+/** A definition of Widget with rules about its spec; `fields` are further properties of the spec. */
+function withRules(rules: readonly object[], fields: Schema = {}): object {
+  const spec = {
+    type: 'object',
+    properties: { size: { type: 'integer' }, least: { type: 'integer' }, ...fields },
+    'x-kubernetes-validations': rules,
+  };
+  const status = {
+    type: 'object',
+    properties: { size: { type: 'integer' } },
+    'x-kubernetes-validations': [{ rule: '!has(self.size) || self.size >= 0', message: 'size is not negative' }],
+  };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec, status } } };
+  return widgetDefinition({ versions: [widgetVersion({ schema, selectableFields: [] })] });
+}
+
+const messages = (body: { details: { causes: { field: string; message: string }[] } }): readonly string[] =>
+  body.details.causes.map(({ field, message }) => `${field}: ${message}`);
+
+describe('rules in CEL of CustomResourceDefinitions [compat validations]', () => {
+  let server: TestServer;
+
+  beforeEach(async () => {
+    server = await TestServer.start();
+  });
+
+  afterEach(() => server.stop());
+
+  it('are enforced by every way to write an object', async () => {
+    await establish(
+      server,
+      withRules([{ rule: 'self.size >= self.least', messageExpression: '"at least " + string(self.least)' }]),
+    );
+    const refused = { field: 'spec', message: 'Invalid value: "object": at least 4', reason: 'FieldValueInvalid' };
+    const bad = newWidget('a', { size: 3, least: 4 });
+    const created = await server.post(widgets, bad);
+    expect([created.status, created.body.details.causes]).to.deep.equal([422, [refused]]);
+    expect(created.body.message).to.equal(
+      'Widget.shop.example.com "a" is invalid: spec: Invalid value: "object": at least 4',
+    );
+    const { metadata } = await server.create(widgets, newWidget('a', { size: 5, least: 4 }));
+    const path = `${widgets}/a`;
+    const writes = [
+      await server.put(path, { ...bad, metadata: { name: 'a', resourceVersion: metadata.resourceVersion } }),
+      await server.patch(path, { spec: { size: 3 } }),
+      await server.patch(path, [{ op: 'replace', path: '/spec/size', value: 3 }], {
+        type: 'application/json-patch+json',
+      }),
+      await server.patch(`${path}?fieldManager=m&force=true`, bad, { type: 'application/apply-patch+yaml' }),
+    ];
+    for (const { status, body } of writes) expect([status, body.details.causes]).to.deep.equal([422, [refused]]);
+    expect((await server.get(path)).body.spec).to.deep.equal({ size: 5, least: 4 });
+  });
+
+  it('are enforced when the status is written', async () => {
+    await establish(server, withRules([]));
+    await server.create(widgets, newWidget('a'));
+    const answer = await server.patch(`${widgets}/a/status`, { status: { size: -1 } });
+    expect([answer.status, messages(answer.body)]).to.deep.equal([
+      422,
+      ['status: Invalid value: "object": size is not negative'],
+    ]);
+  });
+
+  it('leave what an older schema let in, until it changes', async () => {
+    await establish(server, withRules([]));
+    await server.create(widgets, newWidget('a', { size: 1 }));
+    const { body } = await server.get(`${definitions}/widgets.shop.example.com`);
+    const changed = withRules([{ rule: 'self.size > 1', message: 'more than one' }]) as { spec: object };
+    expect(
+      (await server.put(`${definitions}/widgets.shop.example.com`, { ...body, spec: changed.spec })).status,
+    ).to.equal(200);
+    const labelled = await server.patch(`${widgets}/a`, { metadata: { labels: { tier: 'x' } } });
+    expect(labelled.status).to.equal(200);
+    expect(labelled.headers['warning']).to.contain('more than one');
+    expect((await server.patch(`${widgets}/a`, { spec: { least: 1 } })).status).to.equal(422);
+  });
+
+  it('are not checked on an object whose types are wrong', async () => {
+    await establish(server, withRules([{ rule: 'self.size > 1' }]));
+    const answer = await server.post(widgets, newWidget('a', { size: 'large' }));
+    expect(messages(answer.body)).to.deep.equal([
+      'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+      '<nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ]);
+  });
+
+  const place = 'spec.validation.openAPIV3Schema.properties[spec]';
+  const rule = `${place}.x-kubernetes-validations[0]`;
+  const shown = (text: string): string =>
+    `apiextensions.ValidationRule{Rule:${JSON.stringify(text)}, Message:"", MessageExpression:"", Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:"", OptionalOldSelf:(*bool)(nil)}`;
+  const refusals: readonly (readonly [what: string, rules: object, fields: Schema, message: string])[] = [
+    [
+      'an unknown field',
+      { rule: 'self.sise > 1' },
+      {},
+      `${rule}.rule: Invalid value: ${shown('self.sise > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'sise'\n | self.sise > 1\n | ....^`,
+    ],
+    [
+      'a value that is no condition',
+      { rule: 'self.size' },
+      {},
+      `${rule}.rule: Invalid value: ${shown('self.size')}: cel expression must evaluate to a bool`,
+    ],
+    ['an empty rule', { rule: ' ' }, {}, `${rule}.rule: Required value: rule is not specified`],
+    [
+      'a message of two lines',
+      { rule: 'true', message: 'a\nb' },
+      {},
+      `${rule}.message: Invalid value: "a\\nb": must not contain line breaks`,
+    ],
+    [
+      'another reason',
+      { rule: 'true', reason: 'Other' },
+      {},
+      `${rule}.reason: Unsupported value: "Other": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
+    ],
+    [
+      'a path to no field',
+      { rule: 'true', fieldPath: '.other' },
+      {},
+      `${rule}.fieldPath: Invalid value: ".other": must be a valid path`,
+    ],
+    [
+      'optionalOldSelf without oldSelf',
+      { rule: 'true', optionalOldSelf: true },
+      {},
+      `${rule}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
+    ],
+    [
+      'a cost without a bound',
+      { rule: 'self.tags.all(a, self.tags.all(b, a == b))' },
+      { tags: { type: 'array', items: { type: 'string' } } },
+      `${rule}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`,
+    ],
+  ];
+  it('with a mistake refuse the definition, and name the rule and the place', async () => {
+    for (const [what, broken, fields, message] of refusals) {
+      const { status, body } = await server.post(definitions, withRules([broken], fields));
+      expect([what, status, messages(body)[0]]).to.deep.equal([what, 422, message]);
+    }
+  });
+
+  it('cannot read a former item that cannot be found again', async () => {
+    const items = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
+    const { body } = await server.post(definitions, withRules([], { list: { type: 'array', maxItems: 10, items } }));
+    expect(messages(body)).to.deep.equal([
+      `${place}.properties[list].items.x-kubernetes-validations[0].rule: Invalid value: "self > oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${place}.properties[list]`,
+    ]);
+  });
+
+  it('cost at most what the limit of a definition allows', async () => {
+    const fields = Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => [
+        `t${index}`,
+        {
+          type: 'array',
+          maxItems: 1500,
+          items: { type: 'integer' },
+          'x-kubernetes-validations': [{ rule: 'self.all(a, self.all(b, a >= b || true))' }],
+        },
+      ]),
+    );
+    const { status, body } = await server.post(definitions, withRules([], fields));
+    expect(status).to.equal(422);
+    expect(messages(body).at(-1)).to.match(
+      /^spec\.validation\.openAPIV3Schema: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of [\d.]+x/,
+    );
+  });
+});

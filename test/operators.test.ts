@@ -1,0 +1,123 @@
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { issuerCertificate } from './support/issuer-certificate.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+import { WebhookServer } from './support/webhook-server.ts';
+import { establish, newWidget, widgetDefinition, widgets } from './support/widget-definition.ts';
+
+/** Debian's packages are those of its own Python, whichever comes first on the PATH. */
+const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
+
+/** Operators of the tests' own, each on a client library of its language. */
+const operators = [
+  {
+    language: 'python',
+    library: 'python3-kubernetes',
+    program: [python, 'operator.py'],
+    probe: [python, '-c', 'import kubernetes'],
+  },
+  {
+    language: 'ruby',
+    library: 'ruby-kubeclient',
+    program: ['ruby', 'operator.rb'],
+    probe: ['ruby', '-e', 'require "kubeclient"'],
+  },
+  {
+    language: 'node',
+    library: '@kubernetes/client-node',
+    program: [process.execPath, 'operator.js'],
+    probe: [process.execPath, '-v'],
+  },
+] as const;
+
+describe('operators on stock clients [slow]', () => {
+  let folder: string;
+  let ca: string;
+  let hooks: WebhookServer;
+  let server: TestServer;
+  const running = new Set<ChildProcess>();
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-operators-'));
+    const certificate = await issuerCertificate(folder);
+    ca = Buffer.from(certificate.ca).toString('base64');
+    hooks = await WebhookServer.start(certificate.pem);
+    server = await TestServer.start();
+    await establish(server, widgetDefinition());
+  });
+
+  afterEach(async () => {
+    for (const child of running) {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+    running.clear();
+    await server.delete('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations');
+  });
+
+  after(async () => {
+    await server?.stop();
+    await hooks?.stop();
+    if (folder !== undefined) await rm(folder, { recursive: true });
+  });
+
+  /** Starts an operator, and resolves when it leads. */
+  async function start([command, file]: readonly [string, string], language: string): Promise<() => string> {
+    const script = file.endsWith('.js')
+      ? fileURLToPath(new URL(`./operators/${file}`, import.meta.url))
+      : fileURLToPath(new URL(`../operators/${file}`, import.meta.url));
+    const child = spawn(command, [script, server.api.url, `${hooks.origin}/${language}`, ca]);
+    running.add(child);
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        printed += chunk.toString();
+      });
+    await eventually(() => printed.includes('leading') || child.exitCode !== null, { describe: () => printed });
+    expect(child.exitCode, printed).to.equal(null);
+    return () => printed;
+  }
+
+  for (const { language, library, program, probe } of operators) {
+    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event`, async function () {
+      try {
+        execFileSync(probe[0], probe.slice(1), { stdio: 'ignore' });
+      } catch {
+        this.skipBecause(`${library} is not installed`);
+      }
+      hooks.on(`/${language}`, ({ object }) => ({ allowed: object.spec.size < 100, status: { message: 'too large' } }));
+      const printed = await start(program, language);
+      const describe = (): string => printed();
+      const lease = await server.get(`/apis/coordination.k8s.io/v1/namespaces/default/leases/${language}-operator`);
+      expect(lease.body.spec).to.include({ holderIdentity: language, leaseDurationSeconds: 15 });
+      expectRefusal(await server.post(widgets, newWidget('huge', { size: 100 })), {
+        reason: 'BadRequest',
+        message: `admission webhook "widgets.${language}.example.com" denied the request: too large`,
+      });
+      const widget = `${widgets}/${language}-a`;
+      await server.create(widgets, newWidget(`${language}-a`, { size: 7 }));
+      await eventually(async () => (await server.get(widget)).body.status?.phase === 'Ready', { describe });
+      const { body: stored } = await server.get(widget);
+      expect(stored.metadata.finalizers).to.deep.equal([`shop.example.com/${language}`]);
+      const map = await server.get(`/api/v1/namespaces/default/configmaps/${language}-a-${language}`);
+      expect(map.body.data).to.deep.equal({ size: '7' });
+      expect(map.body.metadata.managedFields[0]).to.include({ manager: `${language}-operator`, operation: 'Apply' });
+      const events = await server.get(`/api/v1/events?fieldSelector=involvedObject.uid%3D${stored.metadata.uid}`);
+      expect(events.body.items[0]).to.include({ reason: 'Made', message: 'made' });
+      await server.delete(widget);
+      await eventually(async () => (await server.get(widget)).status === 404, { describe });
+      expect((await server.get(`/api/v1/namespaces/default/configmaps/${language}-a-${language}`)).status).to.equal(
+        404,
+      );
+    });
+  }
+});

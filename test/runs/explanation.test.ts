@@ -1,0 +1,156 @@
+import { controller } from '@homeostat/controller-runtime';
+import { conditionsSchema, defineModel, pausedAnnotation, silentLogger } from '@homeostat/controller-runtime/api';
+import type { Explanation } from '@homeostat/controller-runtime/api';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { eventually, startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+
+const Person = defineModel({
+  gvk: 'people.example.com/v1alpha1/Person',
+  plural: 'persons',
+  subresources: ['status'],
+  schema: {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: { mood: { type: 'string' } } },
+      status: { type: 'object', properties: { conditions: conditionsSchema, observedGeneration: { type: 'integer' } } },
+    },
+    required: ['spec'],
+  } as const,
+});
+
+const persons = controller(Person, {
+  retryLimit: 2,
+  async reconcile({ object, condition, status }) {
+    if (object.spec.mood === 'bad') throw new Error('in a bad mood');
+    const isReady = object.spec.mood === 'good';
+    condition('Ready', isReady ? 'True' : 'False', { reason: isReady ? 'Fine' : 'Moody', message: 'as it is' });
+    await status({});
+  },
+  cleanup({ object }) {
+    if (object.spec.mood === 'clinging') throw new Error('it does not let go');
+  },
+});
+
+describe('the explanation of an object', () => {
+  const clock = new FakeClock();
+  let server: TestServer;
+
+  before(async () => {
+    const parts = { models: [Person], controllers: [persons], logger: silentLogger };
+    server = await startTestServer({ ...parts, clock, reportRuns: true, token: 'administrators-token' });
+  });
+
+  after(() => server.stop());
+
+  const path = (name: string): string => `/apis/people.example.com/v1alpha1/persons/${name}`;
+
+  async function get(at: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
+    const all = { authorization: 'Bearer administrators-token', ...headers };
+    return (await fetch(`${server.url}${at}`, { headers: all })).json();
+  }
+
+  async function explain(name: string, headers?: Readonly<Record<string, string>>): Promise<Explanation> {
+    return (await get(`${path(name)}/explanation`, headers)) as Explanation;
+  }
+
+  /** Moves the clock until the explanation has a state: reports are written by its timers. */
+  async function explained(name: string, state: Explanation['state']): Promise<Explanation> {
+    let found: Explanation | undefined;
+    await eventually(async () => {
+      await clock.advance(1000);
+      await server.settle();
+      found = await explain(name);
+      return found.state === state && found.controllers.every(({ lastRun }) => lastRun !== undefined);
+    });
+    return found as Explanation;
+  }
+
+  async function create(name: string, mood: string): Promise<void> {
+    await server.client.create(Person, { metadata: { name }, spec: { mood } });
+  }
+
+  it('says that an object is ready, or why not', async () => {
+    await create('ada', 'good');
+    await create('bea', 'odd');
+    expect((await explained('ada', 'Ready')).summary).to.equal('Person ada is ready.');
+    const { summary, details, observedGeneration } = await explained('bea', 'NotReady');
+    expect(summary).to.equal('Person bea is not ready: Ready is False, Moody, as it is.');
+    expect(details.join('\n')).to.match(
+      /The last run of test\/person began \d+s ago, because of .*, and ended with success\./,
+    );
+    expect(observedGeneration).to.equal(1);
+  });
+
+  it('names the controller that fails, its error and attempts, and that it gave up', async () => {
+    await create('bob', 'bad');
+    const { summary } = await explained('bob', 'Failing');
+    expect(summary).to.match(
+      /^test\/person fails to reconcile Person bob for \d+s \(3 attempts\): in a bad mood; it gave up until the object changes\.$/,
+    );
+  });
+
+  it('names the finalizer that holds a deleted object, who owes it, and why it is not taken off', async () => {
+    await create('eve', 'clinging');
+    await explained('eve', 'NotReady');
+    await server.client.delete(Person, 'eve');
+    let held = await explained('eve', 'Deleting');
+    await eventually(async () => {
+      await clock.advance(1000);
+      held = await explain('eve');
+      return held.finalizers[0]?.message.includes('does not let go') === true;
+    });
+    expect(held.summary).to.match(/^Person eve was deleted \d+s ago, and a finalizer holds it\.$/);
+    expect(held.finalizers[0]).to.include({ name: 'people.example.com/person', controller: 'test/person' });
+  });
+
+  it('says that an object is paused', async () => {
+    await create('fay', 'good');
+    await explained('fay', 'Ready');
+    const annotations = { [pausedAnnotation]: 'person' };
+    await server.client.patch(Person, 'fay', { type: 'merge', patch: { metadata: { annotations } } });
+    const { summary } = await explained('fay', 'Paused');
+    expect(summary).to.equal('Person fay is paused: test/person does not reconcile it.');
+  });
+
+  it('leaves out what its user may not read', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'reader' } };
+    const rules = [{ apiGroups: ['people.example.com'], resources: ['persons'], verbs: ['get'] }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
+    const subjects = [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }];
+    for (const [plural, body] of [
+      ['clusterroles', { ...role, rules }],
+      ['clusterrolebindings', { ...role, kind: 'ClusterRoleBinding', roleRef, subjects }],
+    ] as const) {
+      await fetch(`${server.url}/apis/rbac.authorization.k8s.io/v1/${plural}`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer administrators-token', 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    }
+    const { controllers, details, finalizers } = await explain('bob', { 'Impersonate-User': 'rita' });
+    expect(controllers).to.deep.equal([]);
+    expect(details).to.deep.equal([
+      'You may not read controllers, so their queues are not explained.',
+      'You may not read runs, so they are not explained.',
+    ]);
+    expect(finalizers[0]).not.to.have.property('controller');
+  });
+
+  it('has an overview of objects that are stuck, the oldest problem first', async () => {
+    await clock.advance(61_000);
+    const { items } = (await get('/debug/stuck')) as {
+      readonly items: readonly {
+        readonly object: { readonly name: string };
+        readonly problem: string;
+        readonly message: string;
+      }[];
+    };
+    expect(items.map(({ object, problem }) => `${object.name} ${problem}`)).to.have.members([
+      'bob Parked',
+      'eve Deleting',
+    ]);
+    expect(items.find(({ problem }) => problem === 'Deleting')?.message).to.contain('it does not let go');
+  });
+});

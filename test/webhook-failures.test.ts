@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { freePort } from './support/free-port.ts';
+import { issuerCertificate } from './support/issuer-certificate.ts';
+import { person, persons } from './support/models.ts';
+import { expectRefusal } from './support/refusal.ts';
+import { TestServer } from './support/test-server.ts';
+import { patched, webhookConfiguration, WebhookServer } from './support/webhook-server.ts';
+import type { Webhook } from './support/webhook-server.ts';
+
+const group = '/apis/admissionregistration.k8s.io/v1';
+const kinds = {
+  mutating: ['MutatingWebhookConfiguration', `${group}/mutatingwebhookconfigurations`],
+  validating: ['ValidatingWebhookConfiguration', `${group}/validatingwebhookconfigurations`],
+} as const;
+
+/** Useless answers of webhooks, and the reason that clients read. */
+const useless: readonly (readonly [what: string, webhook: Webhook, message: RegExp])[] = [
+  ['an absent path', undefined as unknown as Webhook, /the server could not find the requested resource/],
+  ['an empty body', (_request, response) => void response.end(), /received invalid webhook response|cannot be read/],
+  ['no JSON', (_request, response) => void response.end('<html>'), /the response cannot be read/],
+  ['no response', (_request, response) => void response.end('{}'), /webhook response was absent/],
+  ['another uid', () => ({ allowed: true, uid: 'mine' }), /expected response\.uid="[-0-9a-f]{36}", got "mine"/],
+  ['no decision', () => ({}), /response\.allowed is no boolean/],
+  [
+    'another kind',
+    ({ uid }, response) =>
+      void response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', response: { uid, allowed: true } })),
+    /expected webhook response of admission\.k8s\.io\/v1, Kind=AdmissionReview, got v1, Kind=Pod/,
+  ],
+  [
+    'a server error',
+    (_request, response) => void response.writeHead(500).end('boom'),
+    /an error on the server \("boom"\) has prevented the request from succeeding/,
+  ],
+  [
+    'a redirect',
+    (_request, response) => void response.writeHead(307, { location: 'https://example.com/' }).end(),
+    /redirects to "https:\/\/example\.com\/", and redirects are not followed/,
+  ],
+  [
+    'a response of 5 MB',
+    (_request, response) => void response.end(Buffer.alloc(5_000_000, 'x')),
+    /the response is larger than 4194304 bytes/,
+  ],
+  ['a connection that ends', (_request, response) => void response.destroy(), /: EOF$/],
+  ['a patch of a validating webhook', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
+];
+
+describe('webhooks that fail [compat webhooks]', () => {
+  let folder: string;
+  let ca: string;
+  let hooks: WebhookServer;
+  let server: TestServer;
+  let clock: FakeClock;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-webhooks-'));
+    const certificate = await issuerCertificate(folder);
+    ca = Buffer.from(certificate.ca).toString('base64');
+    hooks = await WebhookServer.start(certificate.pem);
+    clock = new FakeClock(Date.now());
+    server = await TestServer.start({ clock });
+  });
+
+  after(async () => {
+    await server.stop();
+    await hooks.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  afterEach(async () => {
+    for (const [, path] of Object.values(kinds)) await server.delete(path);
+    hooks.reset();
+    await server.delete(persons);
+  });
+
+  async function configure(of: keyof typeof kinds, fields: object = {}): Promise<void> {
+    const [kind, path] = kinds[of];
+    const clientConfig = { url: `${hooks.origin}/bad`, caBundle: ca };
+    const webhooks = [{ name: 'bad.example.com', clientConfig, ...fields }];
+    await server.create(path, webhookConfiguration(kind, 'bad', webhooks));
+  }
+
+  for (const [what, webhook, message] of useless) {
+    it(`${what} refuses the write with the name of the webhook, and with failurePolicy Ignore it does not`, async () => {
+      if (webhook !== undefined) hooks.on('/bad', webhook);
+      await configure('validating');
+      const answer = await server.post(persons, person('ann'));
+      expectRefusal(answer, { reason: 'InternalError', message });
+      expect(answer.body.message).to.match(/^Internal error occurred: failed calling webhook "bad\.example\.com": /);
+      await server.patch(
+        `${kinds.validating[1]}/bad`,
+        [{ op: 'add', path: '/webhooks/0/failurePolicy', value: 'Ignore' }],
+        {
+          type: 'application/json-patch+json',
+        },
+      );
+      await server.create(persons, person('ann'));
+    });
+  }
+
+  it('a late answer is not waited for beyond timeoutSeconds', async () => {
+    hooks.on('/bad', () => new Promise(() => undefined));
+    await configure('validating', { timeoutSeconds: 3 });
+    const asked = server.post(persons, person('ann'));
+    await eventually(() => hooks.asked.length === 1);
+    await clock.advance(3000);
+    expectRefusal(await asked, {
+      reason: 'InternalError',
+      message: `failed calling webhook "bad.example.com": failed to call webhook: Post "${hooks.origin}/bad?timeout=3s": context deadline exceeded`,
+    });
+  });
+
+  it('a dead webhook, one without TLS, and one with the certificate of another authority are refused', async () => {
+    const dead = await freePort();
+    await configure('validating', { clientConfig: { url: `https://127.0.0.1:${dead}/x`, caBundle: ca } });
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message: `dial tcp 127.0.0.1:${dead}: connect: connection refused`,
+    });
+    await server.delete(kinds.validating[1]);
+    const plain = createHttpServer().listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    const address = plain.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    await configure('validating', { clientConfig: { url: `https://127.0.0.1:${port}/x`, caBundle: ca } });
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message: /does not speak TLS/,
+    });
+    plain.close();
+    await server.delete(kinds.validating[1]);
+    await configure('validating', { clientConfig: { url: `${hooks.origin}/bad` } });
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message: /tls: failed to verify certificate: x509: certificate signed by unknown authority/,
+    });
+    await server.delete(kinds.validating[1]);
+    await configure('validating', { clientConfig: { url: `${hooks.origin}/bad`, caBundle: 'bm8gUEVN' } });
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message: /unable to load root certificates: unable to parse bytes as PEM block/,
+    });
+  });
+
+  it('link-local and metadata addresses are never called, in whatever form they are written', async () => {
+    const urls = [
+      'https://169.254.169.254/x',
+      'https://[::ffff:169.254.169.254]/x',
+      'https://0xa9fea9fe/x',
+      'https://[fe80::1]/x',
+      'https://[fd00:ec2::254]/x',
+    ];
+    for (const url of urls) {
+      await configure('validating', { clientConfig: { url } });
+      const answer = await server.post(persons, person('ann'));
+      expectRefusal(answer, {
+        reason: 'InternalError',
+        message: /is a link-local or metadata address, which is never called/,
+      });
+      await server.delete(kinds.validating[1]);
+    }
+  });
+
+  it('a patch that does not fit, or takes the name away, is refused with the name of the webhook', async () => {
+    await configure('mutating');
+    for (const patch of [
+      [{ op: 'remove', path: '/nothing/here' }],
+      [{ op: 'replace', path: '/metadata/name', value: 'bob' }],
+      [{ op: 'replace', path: '', value: 7 }],
+      [{ op: 'remove', path: '/metadata' }],
+    ]) {
+      hooks.on('/bad', () => patched(...patch));
+      expectRefusal(await server.post(persons, person('ann')), {
+        reason: 'InternalError',
+        message: /admission webhook "bad\.example\.com": the patch cannot be applied: /,
+      });
+    }
+    hooks.on('/bad', () => ({ allowed: true, patchType: 'JSONPatch', patch: '!!' }));
+    expectRefusal(await server.post(persons, person('ann')), { reason: 'InternalError', message: /undecodable patch/ });
+    hooks.on('/bad', () => ({ allowed: true, patch: 'W10=' }));
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message: /webhook returned response\.patch but not response\.patchType/,
+    });
+  });
+
+  it('two webhooks that change each other’s field end after one more round', async () => {
+    for (const name of ['a', 'b']) hooks.on(`/${name}`, () => patched({ op: 'add', path: '/spec/nick', value: name }));
+    const webhooks = ['a', 'b'].map((name) => ({
+      name: `${name}.example.com`,
+      clientConfig: { url: `${hooks.origin}/${name}`, caBundle: ca },
+      reinvocationPolicy: 'IfNeeded',
+    }));
+    await server.create(kinds.mutating[1], webhookConfiguration('MutatingWebhookConfiguration', 'circle', webhooks));
+    expect((await server.create(persons, person('ann'))).spec.nick).to.equal('a');
+    expect(hooks.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/a']);
+  });
+
+  it('a webhook of a host that --webhook-allow leaves out is not called', async () => {
+    const strict = await TestServer.start({ webhookHosts: ['hooks.example.com'] });
+    try {
+      const webhooks = [{ name: 'bad.example.com', clientConfig: { url: `${hooks.origin}/bad`, caBundle: ca } }];
+      await strict.create(kinds.validating[1], webhookConfiguration('ValidatingWebhookConfiguration', 'bad', webhooks));
+      expectRefusal(await strict.post(persons, person('ann')), {
+        reason: 'InternalError',
+        message: /the host 127\.0\.0\.1:\d+ is not among the hosts of --webhook-allow/,
+      });
+      expect(hooks.asked).to.be.empty;
+    } finally {
+      await strict.stop();
+    }
+  });
+});
