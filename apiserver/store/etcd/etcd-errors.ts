@@ -49,7 +49,8 @@ export function isCompacted(error: unknown): boolean {
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));
-  return new StoreError(codeOf(error), `${doing}: ${message}${cureOf(message)}`, { cause: error });
+  const text = `${doing}: ${message}`;
+  return new StoreError(codeOf(error), `${text}${cureOf(text)}`, { cause: error });
 }
 
 /** The library's error, with the reason alone of a connection that failed. */
@@ -86,11 +87,15 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
   [unknownAuthority, ": the member's certificate is from an authority that is not known; name its file with ?ca="],
   [badCertificate, ': the cluster wants a client certificate; name it with ?cert=…&key=…'],
   [
-    /ECONNRESET|hang up|[Cc]onnection dropped|^Failed to connect$/,
+    /with TLS: .*(ECONNRESET|hang up|[Cc]onnection dropped|Failed to connect$)/,
+    ': if the member does not use TLS, leave ca, cert, key and tls out of the URL',
+  ],
+  [
+    /ECONNRESET|hang up|[Cc]onnection dropped|: Failed to connect$/,
     ': if the member uses TLS, name its authority with ?ca=',
   ],
 ];
 
-function cureOf(message: string): string {
-  return cures.find(([part]) => part.test(message))?.[1] ?? '';
+function cureOf(text: string): string {
+  return cures.find(([part]) => part.test(text))?.[1] ?? '';
 }

@@ -80,7 +80,7 @@ export class EtcdLink {
   }
 
   async #connect(): Promise<EtcdConnection> {
-    const { endpoints } = this.#parts.database;
+    const { endpoints, tls } = this.#parts.database;
     let failure: StoreError | undefined;
     for (let tried = 0; tried < endpoints.length; tried += 1) {
       const endpoint = endpoints[this.#first] ?? '';
@@ -89,7 +89,7 @@ export class EtcdLink {
       try {
         return await this.#connectTo(endpoint);
       } catch (error) {
-        failure = storeErrorFrom(error, `cannot use ${this.name} at ${endpoint}`);
+        failure = storeErrorFrom(error, `cannot use ${this.name} at ${endpoint}${tls ? ' with TLS' : ''}`);
         if (failure.code !== 'io') throw failure;
       }
     }
