@@ -16,7 +16,8 @@ export async function sqliteSchema(path: string): Promise<SchemaVersions> {
   const database = await openDatabase(path);
   try {
     const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(sql.countTables));
-    if (found.tables > 0 && found.meta === 0) throw new StoreError('corrupt', `${path} is a database of another program`);
+    if (found.tables > 0 && found.meta === 0)
+      throw new StoreError('corrupt', `${path} is a database of another program`);
     const row = found.meta === 0 ? undefined : database.prepare<{ readonly value: number }>(sql.getMeta).get('schema');
     const { quick_check: health } = rowOf(database.prepare<{ readonly quick_check: string }>(sql.findDamage));
     if (health !== 'ok') throw new StoreError('corrupt', `${path} is damaged: ${health}`);
