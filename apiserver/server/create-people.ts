@@ -18,10 +18,7 @@ interface PeopleSources {
 }
 
 /** The people who log in. */
-export function createPeople(
-  { serviceDomain, clock, logger }: Settings,
-  { table, ...sources }: PeopleSources,
-): People {
+export function createPeople({ serviceDomain, clock, logger }: Settings, { table, ...sources }: PeopleSources): People {
   return new People({ users: table.getterOf(userKind(serviceDomain)), clock, logger, ...sources });
 }
 
