@@ -6,7 +6,14 @@ import type { TestServer } from 'homeostat/testing';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { brokenPlugin } from './broken-plugin.fixture.ts';
-import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  consoleFolder,
+  expectAccessible,
+  takePicture,
+  visit,
+} from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 const taskFolder = fileURLToPath(new URL('../../../examples/11-console-panel', import.meta.url));
@@ -243,12 +250,3 @@ describe('objects in the console', function () {
     });
   }
 });
-
-/** Renews a picture of docs/console.md, when the variable asks for it. */
-async function takePicture(page: Page, name: string): Promise<void> {
-  if (process.env['CONSOLE_PICTURES'] !== '1') return;
-  await page.setViewportSize({ width: 1120, height: 680 });
-  // Data that the page reads after its first rendering.
-  await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
-  await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
-}
