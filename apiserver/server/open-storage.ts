@@ -2,6 +2,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { Compactor } from '../registry/history/compactor.ts';
+import type { MemoryLimit } from '../limits/memory-limit.ts';
 import type { Retention } from '../registry/history/compactor.ts';
 import { Follower } from '../registry/follow/follower.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
@@ -20,6 +21,7 @@ export interface StorageParts {
   readonly retention: Retention;
   readonly health: DatabaseHealth;
   readonly metrics: Metrics;
+  readonly memory: Pick<MemoryLimit, 'isFull'>;
   /** The kinds; undefined before the table exists. */
   readonly table: () => ResourceTable | undefined;
 }
@@ -63,7 +65,15 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
     log.trim(upTo);
     for (const resource of parts.table()?.served() ?? []) resource.trim(upTo);
   };
-  const compactor = new Compactor({ store, clock, logger, retention, floor, trim });
+  const compactor = new Compactor({
+    store,
+    clock,
+    logger,
+    retention,
+    floor,
+    trim,
+    isMemoryShort: () => parts.memory.isFull,
+  });
   await log.read(store, (change) => {
     if (change.kind === vault.kindNumber) vault.apply(change);
     compactor.record(change.revision, change.data.length);
