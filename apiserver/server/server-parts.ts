@@ -4,8 +4,7 @@ import { AssetTable } from '../assets/asset-table.ts';
 import { openAuditTrail } from '../audit/audit-trail.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { RoleKeeper } from '../authorization/rbac/role-keeper.ts';
-import { MemoryLimit } from '../limits/memory-limit.ts';
-import { processMemory } from '../limits/process-memory.ts';
+import type { MemoryLimit } from '../limits/memory-limit.ts';
 import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderRules } from '../builtin/lease-kind.ts';
 import type { UserInfo } from '../identity/user-info.ts';
@@ -136,14 +135,8 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const health = new DatabaseHealth(clock);
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
-  const memory = new MemoryLimit({
-    meter: processMemory(),
-    clock,
-    logger,
-    onFull: () => void storage.compactor.compact(),
-  });
-  const storage = await openStorage({ ...settings, store, health, metrics, memory, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, epoch, vault } = storage;
+  const storage = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
+  const { log, revisions, commits, follower, compactor, memory, epoch, vault } = storage;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
   const definitions = definitionJudge(serviceDomain);
@@ -205,8 +198,8 @@ function addedParts(
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'memory'> &
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
+    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
   const { store, table, authorizer, memory, admissions, webhooks, commits, revisions, onChange, vault, writers } =

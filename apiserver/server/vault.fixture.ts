@@ -37,7 +37,7 @@ export class VaultUnderTest {
     const store = new EncryptedStore(inner, encryption);
     const parts = { clock: systemClock, logger: silentLogger, retention: defaultRetention, metrics: new Metrics() };
     const health = new DatabaseHealth(systemClock);
-    const storage = await openStorage({ ...parts, store, health, memory: { isFull: false }, table: () => undefined });
+    const storage = await openStorage({ ...parts, store, health, table: () => undefined });
     storage.follower?.start();
     return new VaultUnderTest(store, storage);
   }
