@@ -108,12 +108,16 @@ export class Registry {
     const propose: RequestedChange['propose'] = (stored, request) =>
       proposeApply(rules, stored, body, { force, onContested, ...request });
     for (let race = 0; race < maxRaces; race += 1) {
-      try {
-        return await this.#change(resource, { key, options, isLarge, propose });
-      } catch (error) {
-        if (!isNotFound(error) || options.subresource !== undefined) throw error;
+      if (!this.#isSurelyAbsent(resource, key) || options.subresource !== undefined) {
+        try {
+          return await this.#change(resource, { key, options, isLarge, propose });
+        } catch (error) {
+          if (!isNotFound(error) || options.subresource !== undefined) throw error;
+        }
       }
       options.checkCreate?.();
+      const ready = resource.whenWritable();
+      if (ready !== undefined) await ready;
       const request = this.#planner.createRequest(options, isLarge, key);
       const proposal = await runSteps(proposeApplied(rules, body, request), isLarge);
       try {
@@ -123,6 +127,13 @@ export class Registry {
       }
     }
     throw conflict(resource.model, key.name);
+  }
+
+  /** False while memory may lag behind, or a write is under way: a permission to create must not be asked for in vain. */
+  #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
+    if (this.#options.revisions.mayLag) return false;
+    const at = formatKey(key);
+    return cache.get(at) === undefined && !cache.broken.has(at) && !this.#locks.isHeld(keyPrefix + at);
   }
 
   /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */
