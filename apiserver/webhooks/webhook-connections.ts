@@ -12,7 +12,7 @@ const maxAgents = 100;
 /** Connections to one webhook. */
 const maxConnections = 100;
 
-/** The time after which a connection that nobody uses is closed; that of kube-apiserver. */
+/** The time after which an idle connection is closed; that of kube-apiserver. */
 const idleMs = 90_000;
 
 /** The largest response: that of the largest object, as base64 in a patch. */
