@@ -157,7 +157,7 @@ export class EtcdWriter {
         compare: [isEqual(layout.head, from.bytes), lock.condition],
         success: [
           put(layout.head, to.bytes),
-          ...asking.map((id) => drop(layout.turn(id))),
+          ...asking.map((each) => drop(layout.turn(each))),
           ...nested(write.operations),
         ],
         failure: [

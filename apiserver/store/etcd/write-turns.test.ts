@@ -33,7 +33,7 @@ describe('WriteTurns', () => {
     };
   };
 
-  it('lets a store write at once that has not lost, whoever wrote before', async () => {
+  it('lets a store write at once that has not lost against another one', async () => {
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
