@@ -167,8 +167,9 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches, memory });
-  const controllers = createControllers(settings, { ...access, ...storage, store, schemes, table, registry, webhooks });
   const reader = new ObjectReader();
+  const working = { store, schemes, table, registry, webhooks, reader };
+  const controllers = createControllers(settings, { ...access, ...storage, ...working });
   const awaited = [settings.awaitedKind, (kind: StoredKind) => controllers.definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const added = addedParts(settings, { health, table });
@@ -228,14 +229,15 @@ function createControllers(
   settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'vault'> &
     Pick<Parts, 'schemes' | 'table' | 'registry' | 'webhooks'> &
-    Pick<Access, 'authorizer'> & { readonly store: Store },
+    Pick<Access, 'authorizer'> & { readonly store: Store; readonly reader: ObjectReader },
 ): Controllers {
   const { clock, logger } = settings;
-  const { store, log, vault, registry, table } = parts;
+  const { store, log, vault, registry, table, reader } = parts;
+  const parsed = reader.parsed.bind(reader);
   const working = { ...parts, clock, logger };
   const unserved = new UnservedDependents({ store, table, log, hidden: vault.kindNumber });
   return {
-    collector: new GarbageCollector({ ...working, unserved }),
+    collector: new GarbageCollector({ ...working, unserved, parsed }),
     namespaces: new NamespaceController(working),
     events: new EventExpiry({ ...settings, registry, table }),
     runs: new RunExpiry({ clock, logger, registry, table }),

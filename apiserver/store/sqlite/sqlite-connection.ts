@@ -115,7 +115,8 @@ function migrate(database: SqlDatabase, path: string): void {
   database.prepare(sql.setMeta).run('schema', sql.migrations.length);
 }
 
-function explained(error: StoreError, path: string): StoreError {
+/** Returns an error of opening a file in words that name the file. */
+export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
     return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {
       cause: error,

@@ -48,6 +48,9 @@ export const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KE
 export const countTables = `SELECT count(*) AS tables, coalesce(sum(name = 'meta'), 0) AS meta
   FROM sqlite_master WHERE type = 'table'`;
 
+/** Returns the first damage that SQLite finds in the file as `quick_check`; `ok` when there is none. */
+export const findDamage = 'PRAGMA quick_check(1)';
+
 export const getMeta = 'SELECT value FROM meta WHERE name = ?';
 export const setMeta = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
 export const setEpoch: string = `UPDATE meta SET value = ${randomUuid} WHERE name = 'epoch'`;
