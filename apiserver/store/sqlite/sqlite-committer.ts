@@ -14,7 +14,7 @@ import {
   type UniqueConflict,
   unpackClaims,
 } from './sqlite-protocol.ts';
-import * as schema from './sqlite-schema.ts';
+import * as tables from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
 import { StoreError } from '../store-error.ts';
@@ -260,7 +260,7 @@ const statementTexts = {
   changedAfter: sql.changedAfter,
   getMeta: sql.getMeta,
   setMeta: sql.setMeta,
-  setEpoch: schema.setEpoch,
+  setEpoch: tables.setEpoch,
   dropHistory: sql.dropHistory,
 };
 

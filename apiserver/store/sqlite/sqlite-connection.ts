@@ -2,7 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { openDatabase, rowOf, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
-import { countTables, createMeta, migrations } from './sqlite-schema.ts';
+import { countTables, createMeta, migrations } from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
@@ -116,7 +116,8 @@ function migrate(database: SqlDatabase, path: string): void {
   database.prepare(sql.setMeta).run('schema', migrations.length);
 }
 
-function explained(error: StoreError, path: string): StoreError {
+/** Returns an error of opening a file in words that name the file. */
+export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
     return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {
       cause: error,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 
 import { openDatabase } from './sqlite-binding.ts';
-import { createMeta, migrations } from './sqlite-schema.ts';
+import { createMeta, migrations } from './sqlite-tables.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { versionOneFile } from './version-one.fixture.ts';
 import { committed, readable, rejectionOf, scanned, text } from '../store-operations.fixture.ts';

@@ -1,6 +1,9 @@
 export const getMeta = 'SELECT value FROM meta WHERE name = ?';
 export const setMeta = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
 
+/** Returns the first damage that SQLite finds in the file as `quick_check`; `ok` when there is none. */
+export const findDamage = 'PRAGMA quick_check(1)';
+
 export const lastRevision = 'SELECT coalesce(max(revision), 0) AS revision FROM history';
 export const addChange = 'INSERT INTO history (revision, op, kind, previous, key, data) VALUES (?, ?, ?, ?, ?, ?)';
 export const getKey = 'SELECT key FROM history WHERE revision = ?';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 
 import { openDatabase } from './sqlite-binding.ts';
-import { migrations } from './sqlite-schema.ts';
+import { migrations } from './sqlite-tables.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 import { bytes, create, key, written } from '../store-operations.fixture.ts';
 import type { Operation, Store } from '../store.ts';
