@@ -96,7 +96,9 @@ describe('a stored object that cannot be read', () => {
     await server.stop();
     const database = await openDatabase(file());
     for (const [key, change] of Object.entries(changes)) {
-      const { data } = database.prepare('SELECT data FROM history WHERE key = ? ORDER BY revision DESC').get(key) as { readonly data: Uint8Array };
+      const { data } = database.prepare('SELECT data FROM history WHERE key = ? ORDER BY revision DESC').get(key) as {
+        readonly data: Uint8Array;
+      };
       const next = change(Buffer.from(data).toString());
       database.prepare('UPDATE history SET data = ? WHERE key = ?').run(Buffer.from(next), key);
     }
