@@ -11,7 +11,7 @@ import type { Theme } from './console.fixture.ts';
 
 const token = 'the-token-of-the-administrator';
 const reader = 'the-token-of-a-reader';
-// A user's name in the audit log comes from whoever tries to log in.
+// A client that tries to log in chooses the name in the audit log.
 const hostile = '<img src=x onerror=alert(1)>\u202e';
 
 const manifest = (version: string): string => `name: stamps\nversion: ${version}\ndescription: Stamps <b>letters</b>\n`;
@@ -41,11 +41,9 @@ describe('an administrator in the console', function () {
     mkdirSync(join(folder, 'plugins'));
     const sha256 = execFileSync('sha256sum', { input: reader }).toString().slice(0, 64);
     writeFileSync(join(folder, 'tokens.yaml'), `tokens:\n  - user: rita\n    sha256: ${sha256}\n`, { mode: 0o600 });
-    served = await serve(
-      ...['--auth', 'required', '--token', token, '--database', `sqlite:${folder}/console.db`],
-      ...['--plugins-dir', join(folder, 'plugins'), '--audit-log', join(folder, 'audit.log')],
-      ...['--token-file', join(folder, 'tokens.yaml')],
-    );
+    const access = ['--auth', 'required', '--token', token, '--token-file', join(folder, 'tokens.yaml')];
+    const files = ['--plugins-dir', join(folder, 'plugins'), '--audit-log', join(folder, 'audit.log')];
+    served = await serve(...access, ...files, '--database', `sqlite:${folder}/console.db`);
     page = await logIn(token);
   });
 

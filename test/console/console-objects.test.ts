@@ -80,6 +80,41 @@ describe('objects in the console', function () {
     await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
   });
 
+  it('shows what the server refuses while it is typed, in the form and in the text, as YAML or JSON', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'typed' }, spec: { title: 'typed', priority: 3 } });
+    await visit(page, placeOf('typed', 'edit'));
+    await page.getByLabel('priority').fill('9');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    expect(await page.getByLabel('priority').getAttribute('aria-invalid')).to.equal('true');
+    await page.getByLabel('priority').fill('2');
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
+    await page.getByLabel('Format of the text').selectOption('JSON');
+    await page.locator('.cm-line', { hasText: '"priority": 2' }).waitFor();
+    await page.getByLabel('Format of the text').selectOption('YAML');
+    await page.locator('.cm-line', { hasText: /^ {2}priority: 2$/ }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('\nstate: o');
+    await page.locator('.cm-tooltip-autocomplete [role=option]', { hasText: /^open$/ }).waitFor();
+    await expectAccessible(page);
+    await eventually(async () => {
+      await page.keyboard.press('Enter');
+      return (await page.getByLabel('state').inputValue()) === 'open';
+    });
+    await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
+  it('suggests values of an indexed field, and filters by one', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'red' }, spec: { title: 'Red <b>ink</b>' } });
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByLabel('Field', { exact: true }).fill('spec.title=R');
+    const option = page.locator('datalist option[value="spec.title=Red <b>ink</b>"]');
+    await option.waitFor({ state: 'attached' });
+    await page.getByLabel('Field', { exact: true }).fill('spec.title=Red <b>ink</b>');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 object', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'red', exact: true }).waitFor();
+  });
+
   it('says who applies a changed field, and takes their value back', async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
