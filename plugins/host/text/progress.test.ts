@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { Progress } from './progress.ts';
+
+describe('Progress', () => {
+  let nowMs: number;
+  let text: string;
+  const progress = (isTTY: boolean): Progress => {
+    [nowMs, text] = [1_000_000, ''];
+    const stream = { isTTY, write: (piece: string | Uint8Array) => ((text += String(piece)), true) };
+    return new Progress({ stream, what: 'importing', unit: 'objects', nowMs: () => nowMs });
+  };
+
+  it('shows a bar once the work takes over a second, at most ten times a second, and clears it', () => {
+    const shown = progress(true);
+    shown.show(1, 100);
+    expect(text).to.equal('');
+    nowMs += 1000;
+    shown.show(50, 100);
+    nowMs += 99;
+    shown.show(51, 100);
+    expect(text).to.equal('\r\u001B[Kimporting [############            ] 50 of 100 objects');
+    nowMs += 1;
+    shown.show(52);
+    expect(text).to.match(/\rX?.*importing 52 objects$/);
+    shown.end();
+    expect(text).to.match(/\r\u001B\[K$/);
+  });
+
+  it('writes nothing where there is no terminal, and nothing for short work', () => {
+    const hidden = progress(false);
+    nowMs += 5000;
+    hidden.show(1);
+    hidden.end();
+    expect(text).to.equal('');
+    progress(true).end();
+    expect(text).to.equal('');
+  });
+});
