@@ -13,12 +13,14 @@ import { LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { PasswordSession, Session } from './sessions.ts';
+import type { PasswordSession, Session, TokenSession } from './sessions.ts';
+import { TokenLogins } from './token-logins.ts';
+import type { TokenLoginsParts } from './token-logins.ts';
 
 /** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
-export interface PeopleParts {
+export interface PeopleParts extends Pick<TokenLoginsParts, 'ofToken'> {
   /** The kind of users; undefined while it is not served. */
   readonly users: () => Resource | undefined;
   readonly vault: Vault;
@@ -42,7 +44,7 @@ interface Person extends PasswordOwner {
   readonly info: UserInfo;
 }
 
-/** The people who log in by a password: kind User, with their passwords and sessions in the vault. */
+/** The people who log in, with their passwords and sessions in the vault. Those with a password are objects of kind User. */
 export class People {
   readonly #parts: PeopleParts;
   readonly #passwords: Passwords;
@@ -50,6 +52,8 @@ export class People {
   readonly #throttle: LoginThrottle;
   /** Logins at foreign issuers, whose users are no objects here. */
   readonly issuers: IssuerLogins;
+  /** Logins with bearer tokens. */
+  readonly tokens: TokenLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
   /** Owners of passwords whose users were absent at the last sweep. */
@@ -60,7 +64,9 @@ export class People {
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
     this.#throttle = new LoginThrottle(parts.clock);
-    this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
+    const logins = { ...parts, sessions: this.#sessions, throttle: this.#throttle };
+    this.issuers = new IssuerLogins(logins);
+    this.tokens = new TokenLogins(logins);
     this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
@@ -107,14 +113,21 @@ export class People {
     await this.#sweeps.stop();
   }
 
-  #userOf(secret: string, session: Session): UserInfo | undefined {
+  #userOf(secret: string, session: Session): UserInfo | undefined | Promise<UserInfo | undefined> {
+    if ('sealedToken' in session) return this.#ofTokenSession(secret, session);
     const info = this.#infoOf(session);
     if (info === undefined) return undefined;
     const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#infoOf(session) === info;
     return { ...info, isValid };
   }
 
-  #infoOf(session: Session): UserInfo | undefined {
+  async #ofTokenSession(secret: string, session: TokenSession): Promise<UserInfo | undefined> {
+    const info = await this.tokens.userOf(secret, session);
+    if (info === undefined) return undefined;
+    return { ...info, isValid: () => this.#sessions.isOpen(secret) && info.isValid?.() !== false };
+  }
+
+  #infoOf(session: Exclude<Session, TokenSession>): UserInfo | undefined {
     if (!('settingsId' in session)) return this.#ownerOf(session)?.info;
     return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
@@ -139,7 +152,7 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
-        await this.#sessions.sweep((session) => this.#infoOf(session) === undefined);
+        await this.#sessions.sweep((session) => !('sealedToken' in session) && this.#infoOf(session) === undefined);
         await this.issuers.sweep();
         await this.#deleteOrphans();
       }

@@ -26,7 +26,7 @@ const maxPerUser = 50;
 const secretForm = /^[\w-]{43}$/;
 
 /** The credential that began a session, with its owner. */
-export type SessionOwner = OwnerByPassword | OwnerByIssuer;
+export type SessionOwner = OwnerByPassword | OwnerByIssuer | OwnerByToken;
 
 interface OwnerByPassword {
   readonly user: string;
@@ -45,10 +45,18 @@ interface OwnerByIssuer {
   readonly info: UserInfo;
 }
 
+interface OwnerByToken {
+  readonly user: string;
+  /** The token that began it, encrypted. */
+  readonly sealedToken: string;
+}
+
 /** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
-export type Session = PasswordSession | (OwnerByIssuer & Started);
+export type Session = PasswordSession | TokenSession | (OwnerByIssuer & Started);
 
 export type PasswordSession = OwnerByPassword & Started;
+
+export type TokenSession = OwnerByToken & Started;
 
 interface Started {
   readonly startedMs: number;
@@ -70,10 +78,9 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** Begins a session, and resolves with its secret: 256 random bits, which are not stored. */
-  async begin(session: SessionOwner): Promise<string> {
+  /** Begins a session, and resolves with its secret, which is not stored. */
+  async begin(session: SessionOwner, secret: string = newSecret()): Promise<string> {
     const { vault, clock } = this.#parts;
-    const secret = randomBytes(32).toString('base64url');
     const begun: Session = { ...session, startedMs: clock.now() };
     const own = this.#all().filter(({ session: { user } }) => user === session.user);
     own.sort((a, b) => a.session.startedMs - b.session.startedMs);
@@ -161,6 +168,11 @@ export class Sessions {
     await this.#parts.vault.delete(prefix + hash);
     await this.#parts.vault.delete(usedPrefix + hash);
   }
+}
+
+/** Returns 256 random bits. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 function hashOf(secret: string): string {
