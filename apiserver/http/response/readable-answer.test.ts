@@ -1,6 +1,5 @@
 import { request } from 'node:http';
-import { defineModel } from '@homeostat/controller-runtime/api';
-import { silentLogger } from '@homeostat/controller-runtime/api';
+import { defineModel, silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { startApiServer } from '../../server/api-server.ts';
 import type { ApiServer } from '../../server/api-server.ts';
@@ -17,7 +16,7 @@ describe('Responses for people', () => {
 
   before(async () => {
     server = await startApiServer({ database: 'memory:', port: 0, logger: silentLogger });
-    await server.schemeManager.register(Note);
+    server.schemeManager.register(Note);
     await server.client.create(Note, { metadata: { name: 'a' }, spec: { text: 'x' } });
     await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x'.repeat(200_000) } });
   });

@@ -32,10 +32,10 @@ export function makeReadable(context: Context): void {
   context.body = Buffer.from(isPretty ? `${JSON.stringify(shown, undefined, 2)}\n` : JSON.stringify(shown));
 }
 
-/** Of an object, or of the items of a list. */
 function withoutManagedFields(value: JsonObject): JsonObject {
   const { items } = value;
-  if (Array.isArray(items)) return { ...value, items: items.map((item) => (isJsonObject(item) ? bare(item) : item)) };
+  if (Array.isArray(items))
+    return { ...value, items: items.map((item: unknown) => (isJsonObject(item) ? bare(item) : item)) };
   return bare(value);
 }
 

@@ -2,6 +2,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { bannerOf } from './banner.ts';
 import { readConfig } from './config.ts';
@@ -112,7 +113,7 @@ describe('homeostat serve at a terminal [slow]', () => {
       child.kill();
       await ended;
     }
-    const plain = output.replaceAll(/\u001B\[\d+m/g, '').replaceAll('\r', '');
+    const plain = stripVTControlCharacters(output).replaceAll('\r', '');
     expect(output).to.include('\u001B[31merror');
     expect(plain).to.match(
       /error broken: no luck: plugin failed.*\n +at Object\.start .*index\.js:1:\d+\)\nHomeostat \S+, database memory:\n {2}API {6}http/,

@@ -6,7 +6,11 @@ describe('Progress', () => {
   let text: string;
   const progress = (isTTY: boolean): Progress => {
     [nowMs, text] = [1_000_000, ''];
-    const stream = { isTTY, write: (piece: string | Uint8Array) => ((text += String(piece)), true) };
+    const write = (piece: string | Uint8Array): boolean => {
+      text += String(piece);
+      return true;
+    };
+    const stream = { isTTY, write };
     return new Progress({ stream, what: 'importing', unit: 'objects', nowMs: () => nowMs });
   };
 
@@ -21,9 +25,9 @@ describe('Progress', () => {
     expect(text).to.equal('\r\u001B[Kimporting [############            ] 50 of 100 objects');
     nowMs += 1;
     shown.show(52);
-    expect(text).to.match(/\rX?.*importing 52 objects$/);
+    expect(text.endsWith('\r\u001B[Kimporting 52 objects')).to.equal(true);
     shown.end();
-    expect(text).to.match(/\r\u001B\[K$/);
+    expect(text.endsWith('objects\r\u001B[K')).to.equal(true);
   });
 
   it('writes nothing where there is no terminal, and nothing for short work', () => {
