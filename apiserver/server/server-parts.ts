@@ -145,7 +145,7 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
   const webhooks = createWebhooks(settings);
   const writers = new RecentWriters();
-  const registry = createRegistry(settings, { ...memory, ...access, writers, store, table, admissions, webhooks });
+  const registry = createRegistry(settings, { ...memory, ...access, writers, store, table, admissions, webhooks, metrics });
   const lister = new Lister({ revisions, epoch });
   const permissions = new RequestPermissions({ ...access, clock });
   const history = new ObjectHistory({ revisions, writers });
@@ -187,16 +187,16 @@ function addedParts(
 function createRegistry(
   settings: Settings,
   parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
+    Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'metrics'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, admissions, webhooks, commits, revisions, onChange, vault, writers } = parts;
+  const { store, table, authorizer, admissions, commits, revisions, onChange, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
     leaders: leaderRules(table),
     hooks: admissions,
-    review: reviews(settings, { table, webhooks, authorizer }),
+    review: reviews(settings, parts),
     reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),
     commits,
     revisions,
