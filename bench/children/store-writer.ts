@@ -33,6 +33,8 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
+  // As each replica does, to follow the others.
+  store.subscribe(() => undefined);
   // A replica that is never behind, because there is no other replica.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
