@@ -148,9 +148,6 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
   const webhooks = createWebhooks(settings);
   const writers = new RecentWriters();
-<<<<<<< HEAD
-  const registry = createRegistry(settings, { ...memory, ...access, writers, store, table, admissions, webhooks, metrics });
-=======
   const registry = createRegistry(settings, {
     ...storage,
     ...access,
@@ -160,8 +157,8 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
     table,
     admissions,
     webhooks,
+    metrics,
   });
->>>>>>> main
   const lister = new Lister({ revisions, epoch });
   const permissions = new RequestPermissions({ ...access, clock });
   const history = new ObjectHistory({ revisions, writers });
@@ -203,20 +200,11 @@ function addedParts(
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
-<<<<<<< HEAD
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
     Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'metrics'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, admissions, commits, revisions, onChange, vault, writers } = parts;
-=======
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
-    Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
-): Registry {
-  const { store, table, authorizer, memory, admissions, webhooks, commits, revisions, onChange, vault, writers } =
-    parts;
->>>>>>> main
+  const { store, table, authorizer, memory, admissions, commits, revisions, onChange, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
