@@ -8,20 +8,35 @@ import { alternate } from '../rounds.ts';
 /** Objects that reconcile once a second. */
 const keys = 1_000;
 
-/** 3% of a core. */
+/** 3% of a core, for a thousand runs. */
 const mostMs = 30;
+const mostPercent = 3;
 
 /** What does it cost to record runs? Processor time of all threads, by turns. */
 export async function runs({ settings, folder }: CaseContext): Promise<readonly Row[]> {
-  const { rounds, seconds } = settings;
   await using child = new Child('reconciler');
   await child.call('serve', `sqlite:${join(folder, 'runs.db')}`);
   await child.call('fill', keys);
-  const measured = (isReported: boolean) => (): Promise<Figures> =>
-    child.call<Figures>('runPaced', { seconds: seconds * 2, isReported });
-  const found = await alternate(rounds, { ours: measured(true), limit: measured(false) });
-  const moreMs = found.ours.p50Ms - found.limit.p50Ms;
+  const measure = async (after: '1s' | 0): ReturnType<typeof alternate<'ours' | 'limit'>> => {
+    const measured = (isReported: boolean) => (): Promise<Figures> =>
+      child.call<Figures>('runRecorded', { seconds: settings.seconds * 2, isReported, after });
+    return alternate(settings.rounds, { ours: measured(true), limit: measured(false) });
+  };
+  return [paced(await measure('1s')), fullRate(await measure(0))];
+}
+
+type Measured = Readonly<Record<'ours' | 'limit', Figures>>;
+
+function paced(found: Measured): Row {
+  const moreMs = (found.ours.p50Ms - found.limit.p50Ms) * keys;
   const target = { text: `at most ${mostMs.toString()} ms/s more`, isMet: moreMs <= mostMs };
-  const note = `p50 is the processor time of a second in ms: ${moreMs.toFixed(1)} ms more to record runs`;
-  return [{ name: 'recorded runs', ...found, target, note }];
+  const note = `p50 is the processor time of a run in ms: ${moreMs.toFixed(1)} ms a second more to record runs`;
+  return { name: 'recorded runs', ...found, target, note };
+}
+
+function fullRate(found: Measured): Row {
+  const more = (found.ours.p50Ms / found.limit.p50Ms - 1) * 100;
+  const target = { text: `at most ${mostPercent.toString()}% more`, isMet: more <= mostPercent };
+  const note = `p50 is the processor time of a run in ms: ${more.toFixed(1)}% more to record runs`;
+  return { name: 'recorded runs, full rate', ...found, target, note };
 }

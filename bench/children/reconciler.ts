@@ -71,6 +71,8 @@ interface Recording {
   readonly seconds: number;
   /** True: runs are recorded, as `homeostat serve` does. */
   readonly isReported: boolean;
+  /** Each object runs again after this time. */
+  readonly after: '1s' | 0;
 }
 
 /** The first seconds have the records of a pause. */
@@ -79,8 +81,8 @@ const warmMs = 3000;
 /** One of this many runs writes its object. */
 const runsPerWrite = 10;
 
-/** Each object runs again after a second; the figures are runs a second, and the processor time of all threads a second. */
-async function runPaced({ seconds, isReported }: Recording): Promise<Figures> {
+/** Runs of which some write; the figures are runs a second, and the processor time of all threads for each run. */
+async function runRecorded({ seconds, isReported, after }: Recording): Promise<Figures> {
   let runs = 0;
   let isEnding = false;
   const aborting = new AbortController();
@@ -91,7 +93,7 @@ async function runPaced({ seconds, isReported }: Recording): Promise<Figures> {
       if (isEnding) return undefined;
       const patch = { metadata: { annotations: { run: runs.toString() } } };
       if (runs % runsPerWrite === 0) await own.patch(model, name, { type: 'merge', patch });
-      return { after: '1s' };
+      return { after };
     },
   });
   const report = isReported ? { report: { name: 'bench' } } : {};
@@ -105,7 +107,7 @@ async function runPaced({ seconds, isReported }: Recording): Promise<Figures> {
   isEnding = true;
   aborting.abort();
   await running;
-  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / elapsedMs };
+  return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
 }
 
 /** The same function, called for the same objects of the same cache, without a controller. */
@@ -224,7 +226,7 @@ answerCalls({
   },
   fill,
   run,
-  runPaced,
+  runRecorded,
   callOnly,
   writeAndWait,
   writeDuringStart,

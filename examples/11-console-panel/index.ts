@@ -23,6 +23,11 @@ export const Task = defineModel({
 /** What the console offers; its modules are static files of this plugin. */
 const pages = defineExtensionPoint<object>('console/pages');
 const panels = defineExtensionPoint<object>('console/panels');
+const columns = defineExtensionPoint<object>('console/columns');
+const actions = defineExtensionPoint<object>('console/actions');
+
+/** The kind to which the panel, the column and the button belong. */
+const kind = 'tasks.tasks.example.com';
 
 export default definePlugin({
   models: [Task],
@@ -32,7 +37,9 @@ export default definePlugin({
       name: 'progress',
       title: 'Progress',
       module: 'progress.js',
-      kind: 'tasks.tasks.example.com',
+      kind,
     });
+    extensions.contribute(columns, { name: 'team', title: 'Team', path: 'metadata.labels[example.com/team]', kind });
+    extensions.contribute(actions, { name: 'finish', title: 'Finish', module: 'finish.js', kind });
   },
 });

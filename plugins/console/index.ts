@@ -19,6 +19,18 @@ export interface ConsolePanel extends ConsoleContribution {
   readonly kind: string;
 }
 
+/** A column in the list of a kind. */
+export interface ConsoleColumn extends Omit<ConsolePanel, 'module'> {
+  /** The field that the column shows, such as `spec.size` or `metadata.labels[example.com/team]`. */
+  readonly path: string;
+}
+
+/** A button on the page of each object of a kind. Its module exports `run(context)`, which may return a text to show. */
+export interface ConsoleAction extends ConsolePanel {
+  /** The verb on the object without which the button is not there. Default `patch`. */
+  readonly verb?: string;
+}
+
 interface Listed {
   list(): readonly { readonly plugin: string; readonly value: object }[];
 }
@@ -35,9 +47,22 @@ const properties = {
   title: text,
   module: { type: 'string', maxLength: 200, pattern: '^[A-Za-z0-9_-][A-Za-z0-9_./-]*\\.js$' },
 };
+const fieldPath = {
+  type: 'string',
+  maxLength: 200,
+  pattern: '^[A-Za-z_][\\w-]*(\\.[A-Za-z_][\\w-]*|\\[[\\w./-]+\\])*$',
+};
 const required = ['name', 'title', 'module'];
 const page = { type: 'object', required, properties };
 const panel = { type: 'object', required: [...required, 'kind'], properties: { ...properties, kind: text } };
+
+const column = {
+  type: 'object',
+  required: ['name', 'title', 'kind', 'path'],
+  properties: { name: properties.name, title: text, kind: text, path: fieldPath },
+};
+const verb = { type: 'string', pattern: '^[a-z]{1,30}$' };
+const action = { type: 'object', required: panel.required, properties: { ...panel.properties, verb } };
 
 /** Serves what plugins add to the console; the console itself is the plugin's static files. */
 const consolePlugin = {
@@ -45,6 +70,8 @@ const consolePlugin = {
     const points = {
       pages: extensions.declare({ name: 'console/pages', schema: page }),
       panels: extensions.declare({ name: 'console/panels', schema: panel }),
+      columns: extensions.declare({ name: 'console/columns', schema: column }),
+      actions: extensions.declare({ name: 'console/actions', schema: action }),
     };
     const list = (): readonly object[] =>
       Object.entries(points).flatMap(([point, each]) =>

@@ -207,6 +207,28 @@ describe('objects in the console', function () {
     await other.close();
   });
 
+  it("shows a plugin's column, live, and its button, which changes the object", async () => {
+    const tasks = `${server.url}/apis/tasks.example.com/v1/tasks`;
+    const write = async (method: string, at: string, body: object, type = 'application/json'): Promise<void> => {
+      const response = await fetch(at, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+      expect(response.ok, await response.text()).to.equal(true);
+    };
+    const metadata = { name: 'shared', labels: { 'example.com/team': 'red' } };
+    const spec = { title: 'for the team', done: 10 };
+    await write('POST', tasks, { apiVersion: 'tasks.example.com/v1', kind: 'Task', metadata, spec });
+    await visit(page, '#/kinds/tasks.tasks.example.com');
+    await page.getByRole('columnheader', { name: 'Team' }).waitFor();
+    await page.getByRole('row', { name: /shared .* red$/ }).waitFor();
+    const patch = { metadata: { labels: { 'example.com/team': 'blue' } } };
+    await write('PATCH', `${tasks}/shared`, patch, 'application/merge-patch+json');
+    await page.getByRole('row', { name: /shared .* blue$/ }).waitFor();
+    await expectAccessible(page);
+    await visit(page, '#/objects/tasks.tasks.example.com/-/shared');
+    await page.getByRole('button', { name: 'Finish' }).press('Enter');
+    await page.getByText('shared is finished').waitFor();
+    await page.getByText('100 % of “for the team” is done.').waitFor();
+  });
+
   it('enables and disables a plugin', async () => {
     await visit(page, '#/plugins');
     const card = page.getByRole('region', { name: 'task', exact: true });

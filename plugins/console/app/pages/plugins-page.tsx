@@ -151,7 +151,7 @@ function Added({ name }: { readonly name: string }) {
           </a>
         ) : (
           <span key={each.name}>
-            the panel “{each.title}” of {each.kind}{' '}
+            the {each.point.slice(0, -1)} “{each.title}” of {each.kind}{' '}
           </span>
         ),
       )}

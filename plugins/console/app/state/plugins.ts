@@ -31,18 +31,27 @@ export function objectsOf(list: unknown): readonly ApiObject[] {
 /** What a plugin adds to the console. */
 export interface Contribution {
   readonly plugin: string;
-  readonly point: 'pages' | 'panels';
+  readonly point: 'pages' | 'panels' | 'columns' | 'actions';
   readonly name: string;
   readonly title: string;
   /** The path of the ES module below the plugin's assets. */
   readonly module: string;
-  /** The kind of a panel, as `<plural>.<group>`. */
+  /** The kind of all but a page, as `<plural>.<group>`. */
   readonly kind: string;
+  /** The field of a column. */
+  readonly path: string;
+  /** The verb that an action needs. */
+  readonly verb: string;
 }
 
 export const contributions = signal<readonly Contribution[]>([]);
 
-const points: readonly Contribution['point'][] = ['pages', 'panels'];
+const points: readonly Contribution['point'][] = ['pages', 'panels', 'columns', 'actions'];
+
+/** What plugins add at one point for a kind. */
+export function addedTo(kind: string, wanted: Contribution['point']): readonly Contribution[] {
+  return contributions.value.filter((each) => each.point === wanted && each.kind === kind);
+}
 
 /** Reads what plugins contribute. Without the permission, or the plugin's endpoint, there is nothing. */
 export async function loadContributions(): Promise<void> {
@@ -56,6 +65,8 @@ export async function loadContributions(): Promise<void> {
       title: textOf(each.title),
       module: textOf(each.module),
       kind: textOf(each.kind),
+      path: textOf(each.path),
+      verb: textOf(each.verb) || 'patch',
     }));
   } catch {
     contributions.value = [];

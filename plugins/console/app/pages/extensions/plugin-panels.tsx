@@ -4,7 +4,7 @@ import type { ApiObject } from '../../base/object.ts';
 import { keyOf } from '../../api/resources.ts';
 import { Card, PageHead } from '../../parts/basics.tsx';
 import type { Contribution } from '../../state/plugins.ts';
-import { contributions } from '../../state/plugins.ts';
+import { addedTo, contributions } from '../../state/plugins.ts';
 import { route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import type { Place } from '../../state/place.ts';
@@ -29,8 +29,7 @@ function isPanelModule(module: unknown): module is PanelModule {
 
 /** The panels of plugins for objects of this kind. */
 export function PluginPanels({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
-  const key = keyOf(place.resource);
-  const panels = contributions.value.filter(({ point, kind }) => point === 'panels' && kind === key);
+  const panels = addedTo(keyOf(place.resource), 'panels');
   return (
     <>
       {panels.map((panel) => (

@@ -1,5 +1,5 @@
-import { isArray, isObject, shownAs, textOf } from '../../base/json.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import { isArray, isObject, shownAs, textOf, valueAt } from '../../base/json.ts';
+import type { Json, JsonObject, Path } from '../../base/json.ts';
 import type { Change } from '../../api/watch-client.ts';
 
 export interface Column {
@@ -49,8 +49,8 @@ export function columnsOf(table: JsonObject): readonly Column[] {
   }));
 }
 
-/** The rows of a table. */
-export function rowsOf(table: JsonObject): readonly Row[] {
+/** The rows of a table. The fields at the paths follow the cells. */
+export function rowsOf(table: JsonObject, paths: readonly Path[] = []): readonly Row[] {
   return (isArray(table.rows) ? table.rows.filter(isObject) : []).flatMap((row) => {
     const object = isObject(row.object) ? row.object : {};
     const metadata = isObject(object.metadata) ? object.metadata : {};
@@ -64,7 +64,7 @@ export function rowsOf(table: JsonObject): readonly Row[] {
       uid: textOf(metadata.uid),
       created: textOf(metadata.creationTimestamp),
       isDeleting: metadata.deletionTimestamp !== undefined,
-      cells: isArray(row.cells) ? row.cells : [],
+      cells: [...(isArray(row.cells) ? row.cells : []), ...paths.map((path) => valueAt(object, path) ?? null)],
       mark: undefined,
       markedMs: 0,
     };
@@ -100,12 +100,18 @@ export function compareBy(order: Order, columns: readonly Column[]): Compare | u
 
 /** The rows of a list that a watch keeps up to date, in order. */
 export class RowTable {
+  /** The fields that columns of plugins show. */
+  readonly #paths: readonly Path[];
   readonly #rows = new Map<string, Row>();
   #order: Row[] = [];
   #compare: Compare | undefined;
   /** False while the server has more rows: then those beyond the last loaded one are only counted. */
   isComplete = true;
   total = 0;
+
+  constructor(paths: readonly Path[] = []) {
+    this.#paths = paths;
+  }
 
   get rows(): readonly Row[] {
     return this.#order;
@@ -114,6 +120,11 @@ export class RowTable {
   setCompare(compare: Compare | undefined): void {
     this.#compare = compare;
     if (compare !== undefined && this.isComplete) this.#order.sort(compare);
+  }
+
+  /** The rows of a part of the list. */
+  read(list: JsonObject): readonly Row[] {
+    return rowsOf(list, this.#paths);
   }
 
   replace(rows: readonly Row[]): void {
@@ -136,7 +147,7 @@ export class RowTable {
   apply(changes: readonly Change[], nowMs: number): void {
     for (const { type, object } of changes) {
       if (type === 'BOOKMARK') continue;
-      for (const row of rowsOf(object)) this.#applyRow(type === 'DELETED', row, nowMs);
+      for (const row of rowsOf(object, this.#paths)) this.#applyRow(type === 'DELETED', row, nowMs);
     }
   }
 

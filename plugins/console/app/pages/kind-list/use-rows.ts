@@ -1,20 +1,23 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { isObject, textOf } from '../../base/json.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { parseField } from '../../base/field-path.ts';
+import type { JsonObject, Path } from '../../base/json.ts';
 import { browserClock } from '../../base/time.ts';
 import { tableType } from '../../api/api.ts';
 import type { Query } from '../../api/api.ts';
 import type { ApiFailure } from '../../api/failure.ts';
 import { toFailure } from '../../api/failure.ts';
-import { pathOf } from '../../api/resources.ts';
+import { keyOf, pathOf } from '../../api/resources.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { WatchState } from '../../api/watch-client.ts';
 import { useFollow } from '../../state/follow-kind.ts';
 import { now } from '../../state/page-state.ts';
+import { addedTo } from '../../state/plugins.ts';
+import type { Contribution } from '../../state/plugins.ts';
 import { api } from '../../state/session.ts';
 import { defaultSort, isServerOrder, sortOf } from './list-view.ts';
 import type { ListView } from './list-view.ts';
-import { columnsOf, compareBy, RowTable, rowsOf } from './row-table.ts';
+import { columnsOf, compareBy, RowTable } from './row-table.ts';
 import type { Column } from './row-table.ts';
 
 /** Objects in a chunk. */
@@ -56,9 +59,16 @@ export function useRows(resource: Resource, view: ListView): Rows {
   const [attempt, setAttempt] = useState(0);
   const path = pathOf(resource, view.namespace);
   const sort = isServerOrder(view.order) ? sortOf(view.order) : defaultSort;
-  const query = { labelSelector: view.labels, fieldSelector: view.fields };
-  const key = [path, view.labels, view.fields, sort, part.token, attempt].join(' ');
-  const chunks = useMemo(() => new Chunks(path, query, part.offset), [key]);
+  const added = addedTo(keyOf(resource), 'columns');
+  const paths = added.map((each) => each.path).join(' ');
+  // The rows have only metadata, unless a plugin shows another field.
+  const includeObject = added.length === 0 ? undefined : 'Object';
+  const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
+  const key = [path, view.labels, view.fields, sort, part.token, attempt, paths].join(' ');
+  const chunks = useMemo(
+    () => new Chunks(path, query, { offset: part.offset, paths: added.map((each) => parseField(each.path)) }),
+    [key],
+  );
   const { table } = chunks;
   const changed = (): void => render((count) => count + 1);
   useFollow(key, {
@@ -67,7 +77,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
     listQuery: { limit: chunkSize, sort: part.token === '' ? sort : undefined, continue: part.token },
     accept: tableType,
     onList: (list, isRelisted) => {
-      const columns = columnsOf(list);
+      const columns = [...columnsOf(list), ...added.map(columnOf)];
       chunks.begin(list);
       table.setCompare(compareBy(view.order, columns));
       setShown((old) => ({ ...old, columns, isRelisted, failure: undefined }));
@@ -99,9 +109,17 @@ export function useRows(resource: Resource, view: ListView): Rows {
   };
 }
 
+/** The column that a plugin adds. */
+const columnOf = ({ title, path, plugin }: Contribution): Column => ({
+  name: title,
+  type: '',
+  description: `${path}, from the plugin ${plugin}`,
+  priority: 0,
+});
+
 /** The rows of a list that is read chunk by chunk. */
 class Chunks {
-  readonly table = new RowTable();
+  readonly table: RowTable;
   /** Where the next chunk begins; empty after the last one. */
   token = '';
   #isLoading = false;
@@ -109,14 +127,19 @@ class Chunks {
   readonly #query: Query;
   readonly #offset: number;
 
-  constructor(path: string, query: Query, offset: number) {
+  constructor(
+    path: string,
+    query: Query,
+    { offset, paths }: { readonly offset: number; readonly paths: readonly Path[] },
+  ) {
+    this.table = new RowTable(paths);
     this.#path = path;
     this.#query = query;
     this.#offset = offset;
   }
 
   begin(list: JsonObject): void {
-    this.table.replace(rowsOf(list));
+    this.table.replace(this.table.read(list));
     this.#read(list);
   }
 
@@ -128,7 +151,7 @@ class Chunks {
       const query = { ...this.#query, limit: chunkSize, continue: this.token };
       const { body } = await api.call(this.#path, { query, accept: tableType });
       if (!isObject(body)) return;
-      this.table.append(rowsOf(body));
+      this.table.append(this.table.read(body));
       this.#read(body);
     } finally {
       this.#isLoading = false;

@@ -8,6 +8,7 @@ import { Age, Badge, Empty, Failure, HealthBadge, Loading, PageHead } from '../.
 import { textOf } from '../../base/json.ts';
 import { createHref, kindHref, objectHref, route } from '../../state/route.ts';
 import { may } from '../../state/session.ts';
+import { PluginActions } from '../extensions/plugin-actions.tsx';
 import { EditTab } from '../edit/edit-tab.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { EventsTab } from './events-tab.tsx';
@@ -74,6 +75,7 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
           created <Age time={textOf(object.metadata.creationTimestamp)} /> ago
         </span>
         {isGone ? <Badge tone="quiet">Deleted</Badge> : <HealthBadge health={healthOf(object)} />}
+        {isGone ? null : <PluginActions place={place} object={object} />}
         {isGone || !may('delete', resource, name) ? null : (
           <button type="button" class="button button-danger" onClick={() => setDeleting(true)}>
             Delete…

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, visit } from './console.fixture.ts';
+
+const maxFirstLoadBytes = 150 * 1024;
+
+describe('kinds of all sorts in the console', function () {
+  this.timeout(browserTimeoutMs);
+  let browser: ConsoleBrowser;
+  let server: TestServer;
+  let page: Page;
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    server = await startTestServer({ plugins: [consoleFolder] });
+    page = await browser.open(`${server.url}/console/`);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  it('loads at most 150 KB, packed, before the first page is shown', () => {
+    const folder = join(consoleFolder, 'resources/static');
+    const html = readFileSync(join(folder, 'index.html'), 'utf8');
+    const files = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file = '']) => file);
+    expect(files.map((file) => dirname(file))).to.include('assets');
+    const texts = [html, ...files.map((file) => readFileSync(join(folder, file)))];
+    const bytes = texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
+    expect(bytes).to.be.greaterThan(10_000).and.lessThan(maxFirstLoadBytes);
+  });
+
+  it('creates an object in a namespace, and finds it by the namespace', async () => {
+    await visit(page, '#/create/configmaps');
+    await page.getByLabel('name required', { exact: true }).fill('colours');
+    await page.getByRole('button', { name: 'Review and create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'colours', level: 1 }).waitFor();
+    expect(page.url()).to.include('/objects/configmaps/default/colours');
+    await visit(page, '#/kinds/configmaps?ns=default');
+    await page.getByRole('columnheader', { name: 'Namespace' }).waitFor();
+    await page.getByRole('row', { name: /default colours/ }).waitFor();
+    await page.getByLabel('Namespace', { exact: true }).fill('other');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing matches the filters').waitFor();
+  });
+});
