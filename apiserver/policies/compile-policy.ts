@@ -32,7 +32,7 @@ export interface CompiledPolicy {
 }
 
 /** What is wrong with an expression. */
-export interface ExpressionMistake {
+interface ExpressionMistake {
   readonly field: string;
   readonly problem: string;
 }
