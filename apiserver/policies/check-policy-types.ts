@@ -17,7 +17,7 @@ export interface ExpressionWarning {
 }
 
 interface CheckedKind {
-  /** As messages name it, such as `apps/v1, Kind=Deployment`. */
+  /** The name in messages, such as `apps/v1, Kind=Deployment`. */
   readonly text: string;
   readonly schema: JsonSchema;
   readonly components: Readonly<Record<string, JsonSchema>>;
@@ -50,16 +50,14 @@ function kindsOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable):
   const models = table.served().flatMap((served) => served.served().map(({ model }) => model));
   for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints?.resourceRules ?? []) {
     if ([...apiGroups, ...apiVersions, ...resources].some((each) => each.includes('*'))) continue;
-    for (const resource of resources) {
-      for (const { group, version, kind, plural, schemaName, components } of models) {
-        if (plural !== resource || !apiGroups.includes(group) || !apiVersions.includes(version)) continue;
-        const text = `${group}/${version}, Kind=${kind}`;
-        found.set(text, { text, schema: components[schemaName] ?? {}, components });
-        if (found.size === maxKinds) return [...found.values()];
-      }
+    const named = models.filter(({ group, version }) => apiGroups.includes(group) && apiVersions.includes(version));
+    const inOrder = resources.flatMap((resource) => named.filter(({ plural }) => plural === resource));
+    for (const { group, version, kind, schemaName, components } of inOrder) {
+      const text = `${group}/${version}, Kind=${kind}`;
+      found.set(text, { text, schema: components[schemaName] ?? {}, components });
     }
   }
-  return [...found.values()];
+  return [...found.values()].slice(0, maxKinds);
 }
 
 const text: JsonSchema = { type: 'string' };
