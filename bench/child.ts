@@ -41,9 +41,12 @@ export class Child implements AsyncDisposable {
 
   /** Processor time of all its threads so far. Linux only. @throws Error elsewhere */
   cpuMs(): number {
-    const tasks = `/proc/${String(this.#process.pid)}/task`;
-    const ofThread = (id: string): number => Number(readFileSync(`${tasks}/${id}/schedstat`, 'utf8').split(' ')[0]);
-    return readdirSync(tasks).reduce((sum, id) => sum + ofThread(id), 0) / 1e6;
+    return readdirSync(this.#tasks).reduce((sum, id) => sum + this.#cpuMsOf(id), 0);
+  }
+
+  /** Processor time of its main thread so far. Linux only. @throws Error elsewhere */
+  mainCpuMs(): number {
+    return this.#cpuMsOf(String(this.#process.pid));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -53,6 +56,14 @@ export class Child implements AsyncDisposable {
     if (this.#process.connected) this.#process.disconnect();
     await exited;
     clearTimeout(timer);
+  }
+
+  get #tasks(): string {
+    return `/proc/${String(this.#process.pid)}/task`;
+  }
+
+  #cpuMsOf(thread: string): number {
+    return Number(readFileSync(`${this.#tasks}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
   }
 
   #settle({ id, value, error }: Reply): void {

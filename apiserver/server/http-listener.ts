@@ -101,7 +101,6 @@ export class HttpListener {
       if (!this.#connections.hear(response)) return refuseUnknown(response);
       const { url = '' } = request;
       if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
-      response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket, the response is queued behind another one of the connection.
       if (response.socket !== null) return begin(request, response);
       return turns.wait(response, () => begin(request, response));
