@@ -20,6 +20,8 @@ export { rotatedFiles } from './audit/log-file.ts';
 export type { ApiServerOptions, AuthMode } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';
 export type { ExportDatabaseOptions, ImportDatabaseOptions } from './server/database-copy.ts';
+export { inspectDatabase } from './inspect/inspect-database.ts';
+export type { DatabaseInspection, InspectDatabaseOptions } from './inspect/inspect-database.ts';
 export { EncryptionConfigError } from './encryption/encryption-config.ts';
 export { ExportFileError } from './backup/export-format.ts';
 export type { ExportManifest, ExportSummary } from './backup/export-format.ts';

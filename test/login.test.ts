@@ -204,6 +204,30 @@ describe('People who log in', () => {
     await start();
   });
 
+  it('wait after a restart as well, whether there is such a user or not [slow]', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
+    const clock = new FakeClock();
+    const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
+    await start(options);
+    await addUser('ada');
+    for (const failures of [5, 1]) {
+      for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
+        expect((await logIn(user, 'wrong')).status).to.equal(401);
+      await clock.advance(1000);
+    }
+    await server.stop();
+    await start(options);
+    for (const user of ['ada', 'nobody']) {
+      const refused = await logIn(user);
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '1']);
+    }
+    await clock.advance(1000);
+    expect((await logIn('ada')).status).to.equal(204);
+    await server.stop();
+    await rm(folder, { recursive: true });
+    await start();
+  });
+
   it('wait longer after failures from an address as well, whichever names they try [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
@@ -287,6 +311,56 @@ describe('People who log in', () => {
     expect(await write('PUT', `${users}/bob/password`, { password })).to.match(/^204/);
   });
 
+  describe('with a token', () => {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+
+    const logInWith = async (sent: string): Promise<Response> =>
+      fetch(`${server.url}/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token: sent }),
+      });
+
+    async function tokenOfRobot(): Promise<string> {
+      const meta = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot' } };
+      expect((await admin('POST', accounts, meta)).status).to.equal(201);
+      const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+      const issued = await admin('POST', `${accounts}/robot/token`, request);
+      return ((await issued.json()) as { status: { token: string } }).status.token;
+    }
+
+    it('are the user of the token, until they log out', async () => {
+      await start();
+      const response = await logInWith(` ${token}\n`);
+      expect(response.status).to.equal(204);
+      const header = response.headers.get('set-cookie') ?? '';
+      expect(header).to.match(/^homeostat-session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/);
+      const cookie = header.split(';')[0] ?? '';
+      const body = '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}';
+      const headers = { cookie, origin: server.url, 'content-type': 'application/json' };
+      const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+      const review = await fetch(`${server.url}${path}`, { method: 'POST', headers, body });
+      expect(await review.json()).to.have.nested.property('status.userInfo.username', 'admin');
+      expect((await fetch(`${server.url}/logout`, { method: 'POST', headers: { cookie } })).status).to.equal(204);
+      expect(await statusOf(cookie)).to.equal(401);
+    });
+
+    it('are out once the token is void', async () => {
+      await start();
+      const response = await logInWith(await tokenOfRobot());
+      const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+      expect(await statusOf(cookie)).to.equal(200);
+      expect((await admin('DELETE', `${accounts}/robot`)).status).to.equal(200);
+      expect(await statusOf(cookie)).to.equal(401);
+    });
+
+    it('get 401 for a wrong token, and wait after many of them', async () => {
+      await start({ clock: new FakeClock() });
+      for (let tries = 0; tries < 20; tries += 1) expect((await logInWith(`wrong${tries}`)).status).to.equal(401);
+      expect((await logInWith(token)).status).to.equal(429);
+    });
+  });
+
   describe('with a browser', () => {
     const form = async (fields: Record<string, string>): Promise<Response> =>
       fetch(`${server.url}/login`, {
@@ -315,7 +389,7 @@ describe('People who log in', () => {
       expect(wrong.status).to.equal(401);
       expect(await wrong.text()).to.include('User or password is wrong.');
       const right = await form({ user: 'ada', password, next: '/docs?a=1#/x' });
-      expect([right.status, right.headers.get('location')]).to.deep.equal([303, '/docs?a=1#/x']);
+      expect([right.status, right.headers.get('location')]).to.deep.equal([303, './docs?a=1#/x']);
       const cookie = (right.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
       expect((await fetch(`${server.url}/docs`, { headers: { cookie } })).status).to.equal(200);
     });
@@ -331,7 +405,7 @@ describe('People who log in', () => {
         'x',
         '',
       ])
-        expect((await form({ user: 'ada', password, next })).headers.get('location'), next).to.equal('/docs');
+        expect((await form({ user: 'ada', password, next })).headers.get('location'), next).to.equal('./docs');
     });
 
     it('are logged in by no page of another site', async () => {
@@ -353,6 +427,8 @@ describe('People who log in', () => {
     [{ 'content-type': 'application/json' }, '{"user":"ada"', 400],
     [{ 'content-type': 'application/json' }, '{"user":["ada"],"password":"x"}', 400],
     [{ 'content-type': 'application/json' }, '{"user":"ada","password":"x","role":"master"}', 400],
+    [{ 'content-type': 'application/json' }, '{"token":12}', 400],
+    [{ 'content-type': 'application/json' }, '{"token":"x","user":"ada","password":"x"}', 400],
     [{ 'content-type': 'text/plain' }, 'user=ada', 415],
     [{ 'content-type': 'application/json' }, `{"user":"${'x'.repeat(9000)}"}`, 413],
   ] as const) {

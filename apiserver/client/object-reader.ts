@@ -32,8 +32,12 @@ export class ObjectReader {
    * copy them.
    */
   readOnce<T extends ApiObject>(entry: Entry): T {
-    const known = this.#parsed.peek(entry);
-    return known === undefined ? parseEntry<T>(entry) : (known as T);
+    return (this.parsed(entry) as T | undefined) ?? parseEntry<T>(entry);
+  }
+
+  /** Returns the object of an entry if it is kept; undefined when it would have to be parsed. */
+  parsed(entry: Entry): ApiObject | undefined {
+    return this.#parsed.peek(entry);
   }
 
   /** Returns the JSON that an object was read from; the object is frozen, so it cannot differ from it. */

@@ -24,6 +24,8 @@ export interface GarbageCollectorOptions {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly unserved: UnservedDependents;
+  /** Returns the object of an entry if it is parsed already. */
+  readonly parsed: (entry: Entry) => ApiObject | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -223,7 +225,9 @@ export class GarbageCollector {
     if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
-    if (deletion === undefined && owners !== undefined) return this.#judge(node, decodeObject(entry.bytes));
+    // Informers have parsed most objects that controllers create.
+    if (deletion === undefined && owners !== undefined)
+      return this.#judge(node, this.#options.parsed(entry) ?? decodeObject(entry.bytes));
   }
 
   #judge(node: Node, object: ApiObject): Promise<void> | void {

@@ -77,6 +77,20 @@ const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
 ]);
 
+/**
+ * Finds the keys as a server does, and neither makes nor notes one. Without `encryption.key`, encrypted objects have a problem.
+ */
+export function readingEncryption(database: string, config: string | undefined): OpenEncryption {
+  const path = config ?? defaultKeyFile(database);
+  return async () => {
+    if (path === undefined) return withoutKeys;
+    return readConfig(path, process.env).catch((error: unknown) => {
+      if (isMissing(error) && config === undefined) return withoutKeys;
+      throw error;
+    });
+  };
+}
+
 let keyOfProcess: Encryption | undefined;
 
 /** The key of this process, for databases that live no longer than it. */

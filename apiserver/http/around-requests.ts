@@ -1,6 +1,5 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
-import type { Context } from 'koa';
 import { answerError } from './error-responses.ts';
 import type { RequestAuditor } from './guards/audit-requests.ts';
 import type { EndpointParts } from './pages/endpoint-routes.ts';
@@ -9,6 +8,7 @@ import { BodyRelease } from './request/release-bodies.ts';
 import type { TrustedProxies } from './request/trusted-proxies.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
 import type { Handle } from './response/lean-koa.ts';
+import { makeReadable } from './response/readable-answer.ts';
 import { sendLargeAnswer } from './response/large-answers.ts';
 
 export interface AroundParts {
@@ -32,12 +32,17 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
   const turnEnd = new TurnEnd();
 
   return async function answerRequest(context): Promise<void> {
-    identify(context, parts.uuid);
+    // The id links a response to the log: the client's when it is well formed, otherwise a new one.
+    const given = context.headers['audit-id'];
+    const id = typeof given === 'string' && requestIdForm.test(given) ? given : parts.uuid();
+    context.state.id = id;
+    context.set('Audit-Id', id);
     const end = context.method === 'GET' ? turnEnd.ofThis() : undefined;
     const observed = observer.begin(context);
     let failure = await handleInSpan(context, async () => {
       auditor?.begin(context);
       await bodies.around(context, handle);
+      if (context.method === 'GET') makeReadable(context);
       const large = sendLargeAnswer(context, parts.memory);
       if (large !== undefined) await large;
     });
@@ -74,14 +79,3 @@ class TurnEnd {
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
-
-/**
- * Gives every request an id: the client's Audit-Id when it is well formed, otherwise a new one. It links a response to
- * the log.
- */
-function identify(context: Context, makeId: () => string): void {
-  const given = context.headers['audit-id'];
-  const id = typeof given === 'string' && requestIdForm.test(given) ? given : makeId();
-  context.state.id = id;
-  context.set('Audit-Id', id);
-}

@@ -9,16 +9,19 @@ import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { IssuerLogins } from './issuer-logins.ts';
-import { LoginThrottle } from './login-throttle.ts';
+import { forgetMs, LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { PasswordSession, Session } from './sessions.ts';
+import type { Home, PasswordSession, Session, TokenSession } from './sessions.ts';
+import { SharedFailures } from './shared-failures.ts';
+import { TokenLogins } from './token-logins.ts';
+import type { TokenLoginsParts } from './token-logins.ts';
 
 /** The interval at which ended sessions, and passwords of deleted users, are deleted. */
 const sweepMs = 60_000;
 
-export interface PeopleParts {
+export interface PeopleParts extends Pick<TokenLoginsParts, 'ofToken'> {
   /** The kind of users; undefined while it is not served. */
   readonly users: () => Resource | undefined;
   readonly vault: Vault;
@@ -42,16 +45,20 @@ interface Person extends PasswordOwner {
   readonly info: UserInfo;
 }
 
-/** The people who log in by a password: kind User, with their passwords and sessions in the vault. */
+/** The people who log in, with their passwords and sessions in the vault. Those with a password are objects of kind User. */
 export class People {
   readonly #parts: PeopleParts;
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
+  readonly #failures: SharedFailures;
   readonly #throttle: LoginThrottle;
   /** Logins at foreign issuers, whose users are no objects here. */
   readonly issuers: IssuerLogins;
+  /** Logins with bearer tokens. */
+  readonly tokens: TokenLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
+  #unfollow = (): void => undefined;
   /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
 
@@ -59,8 +66,11 @@ export class People {
     this.#parts = parts;
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
-    this.#throttle = new LoginThrottle(parts.clock);
-    this.issuers = new IssuerLogins({ ...parts, sessions: this.#sessions, throttle: this.#throttle });
+    this.#failures = new SharedFailures({ ...parts, forgetMs });
+    this.#throttle = new LoginThrottle(parts.clock, this.#failures);
+    const logins = { ...parts, sessions: this.#sessions, throttle: this.#throttle };
+    this.issuers = new IssuerLogins(logins);
+    this.tokens = new TokenLogins(logins);
     this.#sweeps = new PeriodicTask({ clock: parts.clock, intervalMs: sweepMs, run: () => this.#sweepAll() });
   }
 
@@ -99,22 +109,33 @@ export class People {
   }
 
   start(): void {
-    for (const { user, address } of this.#sessions.homes()) this.#throttle.remember(user, address);
+    const remember = ({ user, address }: Home): void => this.#throttle.remember(user, address);
+    for (const home of this.#sessions.homes()) remember(home);
+    this.#unfollow = this.#sessions.onHome(remember);
     this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
+    this.#unfollow();
+    this.#failures.stop();
     await this.#sweeps.stop();
   }
 
-  #userOf(secret: string, session: Session): UserInfo | undefined {
+  #userOf(secret: string, session: Session): UserInfo | undefined | Promise<UserInfo | undefined> {
+    if ('sealedToken' in session) return this.#ofTokenSession(secret, session);
     const info = this.#infoOf(session);
     if (info === undefined) return undefined;
     const isValid = (): boolean => this.#sessions.isOpen(secret) && this.#infoOf(session) === info;
     return { ...info, isValid };
   }
 
-  #infoOf(session: Session): UserInfo | undefined {
+  async #ofTokenSession(secret: string, session: TokenSession): Promise<UserInfo | undefined> {
+    const info = await this.tokens.userOf(secret, session);
+    if (info === undefined) return undefined;
+    return { ...info, isValid: () => this.#sessions.isOpen(secret) && info.isValid?.() !== false };
+  }
+
+  #infoOf(session: Exclude<Session, TokenSession>): UserInfo | undefined {
     if (!('settingsId' in session)) return this.#ownerOf(session)?.info;
     return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
@@ -139,7 +160,7 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
-        await this.#sessions.sweep((session) => this.#infoOf(session) === undefined);
+        await this.#sessions.sweep((session) => !('sealedToken' in session) && this.#infoOf(session) === undefined);
         await this.issuers.sweep();
         await this.#deleteOrphans();
       }

@@ -26,7 +26,7 @@ const maxPerUser = 50;
 const secretForm = /^[\w-]{43}$/;
 
 /** The credential that began a session, with its owner. */
-export type SessionOwner = OwnerByPassword | OwnerByIssuer;
+export type SessionOwner = OwnerByPassword | OwnerByIssuer | OwnerByToken;
 
 interface OwnerByPassword {
   readonly user: string;
@@ -45,10 +45,24 @@ interface OwnerByIssuer {
   readonly info: UserInfo;
 }
 
+interface OwnerByToken {
+  readonly user: string;
+  /** The token that began it, encrypted. */
+  readonly sealedToken: string;
+}
+
 /** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
-export type Session = PasswordSession | (OwnerByIssuer & Started);
+export type Session = PasswordSession | TokenSession | (OwnerByIssuer & Started);
 
 export type PasswordSession = OwnerByPassword & Started;
+
+export type TokenSession = OwnerByToken & Started;
+
+/** A user, and an address from which the user has logged in. */
+export interface Home {
+  readonly user: string;
+  readonly address: string;
+}
 
 interface Started {
   readonly startedMs: number;
@@ -70,10 +84,9 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** Begins a session, and resolves with its secret: 256 random bits, which are not stored. */
-  async begin(session: SessionOwner): Promise<string> {
+  /** Begins a session, and resolves with its secret, which is not stored. */
+  async begin(session: SessionOwner, secret: string = newSecret()): Promise<string> {
     const { vault, clock } = this.#parts;
-    const secret = randomBytes(32).toString('base64url');
     const begun: Session = { ...session, startedMs: clock.now() };
     const own = this.#all().filter(({ session: { user } }) => user === session.user);
     own.sort((a, b) => a.session.startedMs - b.session.startedMs);
@@ -111,12 +124,20 @@ export class Sessions {
   }
 
   /** The users of open sessions with the addresses from which they logged in, the latest last. */
-  homes(): readonly { readonly user: string; readonly address: string }[] {
+  homes(): readonly Home[] {
     const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
     open.sort((a, b) => a.session.startedMs - b.session.startedMs);
-    return open.flatMap(({ session }) =>
-      'password' in session && session.address !== undefined ? [{ user: session.user, address: session.address }] : [],
-    );
+    return open.flatMap(({ session }) => homeOf(session) ?? []);
+  }
+
+  /** Calls the listener for each session that begins, at any replica; returns a function that ends this. */
+  onHome(listener: (home: Home) => void): () => void {
+    return this.#parts.vault.onChange((name) => {
+      if (!name.startsWith(prefix)) return;
+      const session = readVault<Session>(this.#parts.vault, name);
+      const home = session === undefined ? undefined : homeOf(session);
+      if (home !== undefined) listener(home);
+    });
   }
 
   /** Deletes sessions that have ended, and those that `isVoid` names. */
@@ -163,6 +184,16 @@ export class Sessions {
   }
 }
 
+/** Returns 256 random bits. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+function homeOf(session: Session): Home | undefined {
+  if (!('password' in session) || session.address === undefined) return undefined;
+  return { user: session.user, address: session.address };
 }

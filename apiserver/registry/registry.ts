@@ -109,13 +109,14 @@ export class Registry {
     const isLarge = body.isLarge === true || resource.takesLong;
     const propose: RequestedChange['propose'] = (stored, request) =>
       proposeApply(rules, stored, body, { force, onContested, ...request });
+    const change = { key, options, isLarge, propose };
+    if (options.subresource !== undefined) return this.#change(resource, change);
     for (let race = 0; race < maxRaces; race += 1) {
-      try {
-        return await this.#change(resource, { key, options, isLarge, propose });
-      } catch (error) {
-        if (!isNotFound(error) || options.subresource !== undefined) throw error;
-      }
+      const changed = await this.#changePresent(resource, change);
+      if (changed !== undefined) return changed;
       options.checkCreate?.();
+      const ready = resource.whenWritable();
+      if (ready !== undefined) await ready;
       const request = this.#planner.createRequest(options, isLarge, key);
       const proposal = await runSteps(proposeApplied(rules, body, request), isLarge);
       try {
@@ -125,6 +126,24 @@ export class Registry {
       }
     }
     throw conflict(resource.model, key.name);
+  }
+
+  /** Resolves with undefined when there is no such object. Asks memory first, because an error costs as much as half a creation. */
+  async #changePresent(resource: Resource, change: RequestedChange): Promise<WriteResult | undefined> {
+    if (this.#isSurelyAbsent(resource, change.key)) return undefined;
+    try {
+      return await this.#change(resource, change);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** False while memory may lag behind, or a write is under way: a permission to create must not be asked for in vain. */
+  #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
+    if (this.#options.revisions.mayLag) return false;
+    const at = formatKey(key);
+    return cache.get(at) === undefined && !cache.broken.has(at) && !this.#locks.isHeld(keyPrefix + at);
   }
 
   /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */

@@ -34,10 +34,12 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
   const accountIssuer = createAccountIssuer(settings, parts);
   const identities = await createIdentities(settings, { ...parts, accountIssuer });
   const { requests, tokens, followed, administrator, logins } = identities;
-  const people = createPeople(settings, { ...parts, providers: logins });
+  const ofToken = (token: string): ReturnType<Authenticator['ofToken']> => authenticator.ofToken(token);
+  const { table, vault } = parts;
+  const people = createPeople(settings, { table, vault, providers: logins, ofToken });
   const open = settings.auth === 'open' ? { everybody: developer } : {};
   const sessions = sessionsOf(settings, people);
-  const authenticator = new Authenticator({
+  const authenticator: Authenticator = new Authenticator({
     requests: [...requests, sessions],
     tokens,
     audience: accountIssuer.name,

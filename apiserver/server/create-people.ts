@@ -4,6 +4,7 @@ import { TrustedProxies } from '../http/request/trusted-proxies.ts';
 import type { RequestAuthenticator } from '../identity/authenticator.ts';
 import type { LoginProvider } from '../identity/login-provider.ts';
 import { People } from '../people/people.ts';
+import type { PeopleParts } from '../people/people.ts';
 import { SessionAuthenticator } from '../people/session-authenticator.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -13,14 +14,12 @@ interface PeopleSources {
   readonly providers: () => readonly LoginProvider[];
   readonly table: ResourceTable;
   readonly vault: Vault;
+  readonly ofToken: PeopleParts['ofToken'];
 }
 
 /** The people who log in. */
-export function createPeople(
-  { serviceDomain, clock, logger }: Settings,
-  { table, vault, providers }: PeopleSources,
-): People {
-  return new People({ users: table.getterOf(userKind(serviceDomain)), vault, clock, logger, providers });
+export function createPeople({ serviceDomain, clock, logger }: Settings, { table, ...sources }: PeopleSources): People {
+  return new People({ users: table.getterOf(userKind(serviceDomain)), clock, logger, ...sources });
 }
 
 /** Finds the users of session cookies. */

@@ -9,6 +9,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
 import { PeriodicTask } from '../base/periodic-task.ts';
+import { ArrivalTurns } from '../turns/arrival-turns.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTimes } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
@@ -93,7 +94,9 @@ export class HttpListener {
   /** Calls the handler for each request once the request before it on the same connection has its response. */
   #inTurn(handler: Handler): Handler {
     const turns = new RequestTurns();
-    const begin: Handler = (request, response) => {
+    const arrivals = new ArrivalTurns();
+    const handle: Handler = (request, response) => {
+      if (request.socket.destroyed) return undefined;
       if (this.#connections.isStopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
@@ -102,8 +105,8 @@ export class HttpListener {
       const { url = '' } = request;
       if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
       // Without a socket, the response is queued behind another one of the connection.
-      if (response.socket !== null) return begin(request, response);
-      return turns.wait(response, () => begin(request, response));
+      if (response.socket !== null) return arrivals.run(handle, request, response);
+      return turns.wait(response, () => arrivals.run(handle, request, response));
     };
   }
 

@@ -9,6 +9,13 @@ export interface Schema {
   readonly name: string;
 }
 
+/** The version of a database's tables, and the version of this program. */
+export interface SchemaVersions {
+  /** 0: the database is new. */
+  readonly stored: number;
+  readonly known: number;
+}
+
 /** The migrations to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
 export function pendingMigrations(schema: Schema): readonly string[] {
   checkSchemaVersion(schema);

@@ -1,26 +1,14 @@
-import { Agent, request as httpsRequest } from 'node:https';
-import { checkServerIdentity } from 'node:tls';
-import type { IncomingMessage } from 'node:http';
-import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { LRUCache } from 'lru-cache';
+import { isApiError } from '@homeostat/controller-runtime/api';
 import { BodyCodec } from '../decode/body-codec.ts';
 import { toError } from '../base/to-error.ts';
-import { checkLiteralHost, guardedLookup } from './address-guard.ts';
 import { Slots } from './slots.ts';
+import { UnusableAnswer, WebhookConnections } from './webhook-connections.ts';
+import type { Answer, WebhookRequest } from './webhook-connections.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
 /** Calls at the same time; further ones wait, and the time counts. */
 const maxInFlight = 1000;
-
-/** Sets of connections that are kept, one for each authority and server name. */
-const maxAgents = 100;
-
-/** Connections to one webhook. */
-const maxConnections = 100;
-
-/** The largest response: that of the largest object, as base64 in a patch. */
-const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** A call of a webhook. */
 export interface WebhookCall {
@@ -38,8 +26,9 @@ export class WebhookClient {
   readonly #clock: Clock;
   readonly #slots = new Slots(maxInFlight);
   readonly #bodies: BodyCodec;
-  readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => agent.destroy() });
-  readonly #closing = new AbortController();
+  readonly #connections = new WebhookConnections();
+  readonly #calls = new Set<AbortController>();
+  #isClosed = false;
 
   constructor({ clock }: WebhookClientOptions) {
     this.#clock = clock;
@@ -48,56 +37,31 @@ export class WebhookClient {
 
   /** Returns the JSON of the response. @throws Error, for people, in the words of kube-apiserver, when there is none in time. */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
-    const url = new URL(place.url);
-    url.searchParams.set('timeout', `${Math.ceil(timeoutMs / 1000)}s`);
-    const target = `Post ${JSON.stringify(url.href)}`;
+    const request = this.#connections.requestTo(place, timeoutMs);
     const abort = new AbortController();
-    const stop = (): void => abort.abort(new Error('the server is shutting down'));
-    if (this.#closing.signal.aborted) stop();
-    this.#closing.signal.addEventListener('abort', stop, { once: true });
+    this.#calls.add(abort);
+    if (this.#isClosed) stop(abort);
     const timer = this.#clock.setTimeout(() => abort.abort(new Error('context deadline exceeded')), timeoutMs);
     try {
-      checkLiteralHost(url.hostname);
       const { signal } = abort;
-      const answer = await this.#slots.run(signal, () => this.#exchange({ url, place, body, signal }));
+      const answer = await this.#slots.run(signal, () => this.#connections.exchange(request, body, signal));
       return await this.#read(answer);
     } catch (error) {
       const cause = abort.signal.aborted ? toError(abort.signal.reason) : toError(error);
       if (cause instanceof UnusableAnswer) throw cause;
-      throw new Error(`${target}: ${explain(cause, url)}`, { cause: error });
+      throw new Error(`Post ${JSON.stringify(request.url.href)}: ${explain(cause, request)}`, { cause: error });
     } finally {
       this.#clock.clearTimeout(timer);
-      this.#closing.signal.removeEventListener('abort', stop);
+      this.#calls.delete(abort);
     }
   }
 
   /** Ends all calls and connections. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    this.#agents.clear();
+    this.#isClosed = true;
+    this.#calls.forEach(stop);
+    this.#connections.close();
     await this.#bodies.close();
-  }
-
-  #exchange({ url, place, body, signal, isAgain = false }: Exchange): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        'content-length': Buffer.byteLength(body),
-        'user-agent': 'homeostat-admission',
-      };
-      const sent = httpsRequest(url, { method: 'POST', headers, agent: this.#agentOf(place), signal });
-      sent.on('error', (error: NodeJS.ErrnoException) => {
-        // The webhook has closed a kept connection at the moment in which it was used.
-        const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted;
-        if (isStale && !isAgain) this.#exchange({ url, place, body, signal, isAgain: true }).then(resolve, reject);
-        else reject(error);
-      });
-      sent.on('response', (response) => {
-        collect(response).then(resolve, reject);
-      });
-      sent.end(body);
-    });
   }
 
   async #read({ status, location, bytes }: Answer): Promise<unknown> {
@@ -119,58 +83,10 @@ export class WebhookClient {
       throw new UnusableAnswer(`the response cannot be read: ${error.message}`);
     }
   }
-
-  #agentOf({ url, serverName, ca }: WebhookPlace): Agent {
-    const key = JSON.stringify([ca, serverName, url.hostname]);
-    const known = this.#agents.get(key);
-    if (known !== undefined) return known;
-    const agent = new Agent({
-      keepAlive: true,
-      maxSockets: maxConnections,
-      maxFreeSockets: 10,
-      lookup: guardedLookup,
-      ...(ca === undefined ? {} : { ca }),
-      ...(serverName === undefined ? {} : { servername: serverName }),
-      checkServerIdentity: (host, certificate) => {
-        const wrong = checkServerIdentity(serverName ?? host, certificate);
-        // A mapped service may as well have a certificate for its address.
-        return wrong === undefined || serverName === undefined ? wrong : checkServerIdentity(url.hostname, certificate);
-      },
-    });
-    this.#agents.set(key, agent);
-    return agent;
-  }
 }
 
-interface Exchange {
-  readonly url: URL;
-  readonly place: WebhookPlace;
-  readonly body: string;
-  readonly signal: AbortSignal;
-  readonly isAgain?: boolean;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly location: string;
-  readonly bytes: Buffer;
-}
-
-/** A response that has arrived and says nothing. */
-class UnusableAnswer extends Error {
-  override readonly name = 'UnusableAnswer';
-}
-
-async function collect(response: IncomingMessage): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxAnswerBytes) throw new UnusableAnswer(`the response is larger than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  const { statusCode = 0, headers } = response;
-  return { status: statusCode, location: headers.location ?? '', bytes: Buffer.concat(chunks) };
+function stop(call: AbortController): void {
+  call.abort(new Error('the server is shutting down'));
 }
 
 const maxTextLength = 256;
@@ -196,7 +112,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Says why a call failed, in the words of kube-apiserver where it has some. */
-function explain(error: Error & { readonly code?: unknown }, { host }: URL): string {
+function explain(error: Error & { readonly code?: unknown }, { url: { host } }: WebhookRequest): string {
   const { code } = error;
   const known = typeof code === 'string' && Object.hasOwn(reasons, code) ? reasons[code] : undefined;
   if (known === undefined) return error.message;

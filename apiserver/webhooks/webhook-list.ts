@@ -15,38 +15,61 @@ export interface ListedWebhook {
   readonly conditions: MatchConditions;
 }
 
-/** The configured webhooks, in the order of their calls: by the names of configurations, then as listed. */
-export class WebhookList {
-  readonly #kinds: readonly (() => Resource | undefined)[];
+/** The webhooks of one kind of configuration, as long as no configuration changes. */
+class Listing {
+  readonly webhooks: readonly ListedWebhook[];
+  readonly #entries: readonly Entry[];
+  readonly #covered = new WeakMap<Resource, boolean>();
+
+  constructor(entries: readonly Entry[], webhooks: readonly ListedWebhook[]) {
+    this.#entries = entries;
+    this.webhooks = webhooks;
+  }
+
+  isOf({ cache }: Resource): boolean {
+    if (cache.size !== this.#entries.length) return false;
+    let at = 0;
+    for (const entry of cache.entries()) {
+      if (this.#entries[at] !== entry) return false;
+      at += 1;
+    }
+    return true;
+  }
+
+  covers(resource: Resource): boolean {
+    const known = this.#covered.get(resource);
+    if (known !== undefined) return known;
+    const { group, plural } = resource.model;
+    const found = this.webhooks.some(({ webhook }) => concerns(webhook, group, plural));
+    this.#covered.set(resource, found);
+    return found;
+  }
+}
+
+const emptyListing = new Listing([], []);
+
+/** The webhooks of one kind of configuration, in the order of their calls. Writes ask for them several times each. */
+class Listings {
+  readonly #configurations: () => Resource | undefined;
   /** What was read from each stored configuration. An entry never changes, so it is read once. */
   readonly #read = new WeakMap<Entry, readonly ListedWebhook[]>();
+  #latest = emptyListing;
 
-  constructor(table: ResourceTable) {
-    this.#kinds = [mutatingWebhookKind, validatingWebhookKind].map((kind) => table.getterOf(kind));
+  constructor(configurations: () => Resource | undefined) {
+    this.#configurations = configurations;
   }
 
-  /** True when a webhook may be asked about writes of this kind. Most servers have no configuration at all. */
-  readonly covers = ({ model: { group, plural } }: Resource): boolean => {
-    // A webhook that refuses everything must not prevent its own removal.
-    if (group === admissionGroup) return false;
-    const [first, second] = this.#kinds;
-    if ((first?.()?.cache.size ?? 0) === 0 && (second?.()?.cache.size ?? 0) === 0) return false;
-    return [...this.mutating(), ...this.validating()].some(({ webhook }) => concerns(webhook, group, plural));
-  };
-
-  mutating(): readonly ListedWebhook[] {
-    return this.#of(this.#kinds[0]?.());
-  }
-
-  validating(): readonly ListedWebhook[] {
-    return this.#of(this.#kinds[1]?.());
-  }
-
-  #of(resource: Resource | undefined): readonly ListedWebhook[] {
-    if (resource === undefined || resource.cache.size === 0) return [];
+  latest(): Listing {
+    const resource = this.#configurations();
+    if (resource === undefined || resource.cache.size === 0) return emptyListing;
+    if (this.#latest.isOf(resource)) return this.#latest;
     const entries = [...resource.cache.entries()];
-    if (entries.length > 1) entries.sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
-    return entries.flatMap((entry) => this.#webhooksOf(entry));
+    const byName = entries.toSorted((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
+    this.#latest = new Listing(
+      entries,
+      byName.flatMap((entry) => this.#webhooksOf(entry)),
+    );
+    return this.#latest;
   }
 
   #webhooksOf(entry: Entry): readonly ListedWebhook[] {
@@ -62,6 +85,32 @@ export class WebhookList {
     }));
     this.#read.set(entry, listed);
     return listed;
+  }
+}
+
+/** The configured webhooks, in the order of their calls: by the names of configurations, then as listed. */
+export class WebhookList {
+  readonly #mutating: Listings;
+  readonly #validating: Listings;
+
+  constructor(table: ResourceTable) {
+    this.#mutating = new Listings(table.getterOf(mutatingWebhookKind));
+    this.#validating = new Listings(table.getterOf(validatingWebhookKind));
+  }
+
+  /** True when a webhook may be asked about writes of this kind. Most servers have no configuration at all. */
+  readonly covers = (resource: Resource): boolean => {
+    // A webhook that refuses everything must not prevent its own removal.
+    if (resource.model.group === admissionGroup) return false;
+    return this.#mutating.latest().covers(resource) || this.#validating.latest().covers(resource);
+  };
+
+  mutating(): readonly ListedWebhook[] {
+    return this.#mutating.latest().webhooks;
+  }
+
+  validating(): readonly ListedWebhook[] {
+    return this.#validating.latest().webhooks;
   }
 }
 

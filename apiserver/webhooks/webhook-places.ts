@@ -23,13 +23,21 @@ export interface WebhookPlace {
 /** Finds the places of webhooks by their configurations. */
 export class WebhookPlaces {
   readonly #options: WebhookPlaceOptions;
+  /** By the configuration, which is read once from its object and never changes. */
+  readonly #found = new WeakMap<WebhookClientConfig, WebhookPlace>();
 
   constructor(options: WebhookPlaceOptions) {
     this.#options = options;
   }
 
   /** @throws Error, for people, when there is no place that may be called. */
-  find({ url, service, caBundle }: WebhookClientConfig): WebhookPlace {
+  find(config: WebhookClientConfig): WebhookPlace {
+    const known = this.#found.get(config) ?? this.#find(config);
+    this.#found.set(config, known);
+    return known;
+  }
+
+  #find({ url, service, caBundle }: WebhookClientConfig): WebhookPlace {
     const ca = caBundle === undefined || caBundle === '' ? undefined : pemOf(caBundle);
     if (service !== undefined) return { ...this.#placeOf(service), ca };
     const parsed = new URL(url ?? '');

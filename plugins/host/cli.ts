@@ -51,6 +51,10 @@ function actionsOf({ environment, exit }: CliEnvironment, end: (code: number) =>
       const { runDev } = await import('./dev/dev-command.ts');
       end(await runDev({ flags, environment, exit, folder }));
     },
+    doctor: async (flags) => {
+      const { runDoctor } = await import('./doctor/doctor-command.ts');
+      end(await runDoctor({ flags, environment }));
+    },
     new: async (part) => {
       const { runNew } = await import('./commands/new-command.ts');
       end(await runNew(part));
@@ -122,6 +126,7 @@ interface Actions {
   readonly serve: (flags: Flags) => Promise<void>;
   readonly dev: (flags: Flags, folder: string) => Promise<void>;
   readonly new: (part: NewFlags & { readonly type: PartType; readonly name: string }) => Promise<void>;
+  readonly doctor: (flags: Flags) => Promise<void>;
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
   readonly reencrypt: (flags: Flags) => Promise<void>;
@@ -140,6 +145,7 @@ function createProgram(actions: Actions): Command {
     .exitOverride();
   addServe(program, actions);
   addDev(program, actions);
+  addDoctor(program, actions);
   addNew(program, actions);
   addExport(program, actions);
   addImport(program, actions);
@@ -169,6 +175,17 @@ function addDev(program: Command, { dev }: Actions): void {
     .addHelpText('after', devHelp);
   addServeOptions(command);
   command.action(async (folder: string) => dev(flagsOf(command), folder));
+}
+
+function addDoctor(program: Command, { doctor }: Actions): void {
+  const command = program
+    .command('doctor')
+    .description('Judge the machine, the database and the server: what is wrong, and what to do about it.')
+    .option('--server <url>', 'judge only this running server')
+    .addOption(new Option('-o, --output <format>', 'form of the findings').choices(['text', 'json']).default('text'))
+    .addHelpText('after', doctorHelp);
+  addServeOptions(command);
+  command.action(async () => doctor(flagsOf(command)));
 }
 
 function addNew(program: Command, actions: Actions): void {
@@ -324,8 +341,13 @@ const serveHelp = `
 Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
 commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
-Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
+Logs go to stdout: lines for people at a terminal, elsewhere JSON lines, of which {"msg":"ready","url":...} says that every plugin is
+Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
+
+const doctorHelp = `
+The other options are those of serve: doctor judges what serve would run with them, and changes nothing.
+Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `
 The options are those of serve. A plugin in TypeScript is compiled by the compiler that it depends on; with errors, the

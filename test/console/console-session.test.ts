@@ -13,6 +13,13 @@ const token = 'the-token-of-the-administrator';
 const rbac = 'rbac.authorization.k8s.io/v1';
 const password = 'a long password of ada';
 
+/** What scripts of the page can read. */
+interface BrowserStores {
+  readonly localStorage: object;
+  readonly sessionStorage: object;
+  readonly document: { readonly cookie: string };
+}
+
 describe('a session of the console', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
@@ -136,6 +143,38 @@ describe('a session of the console', function () {
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await logIn();
     await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
+  });
+
+  it('takes a token over the open page, and keeps it out of reach of scripts', async () => {
+    await page.context().clearCookies();
+    await visit(page, '#/');
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await page.getByRole('button', { name: 'Use a token' }).click();
+    await expectAccessible(page);
+    await page.getByLabel('Token').fill('wrong');
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByText('the token is not valid').waitFor();
+    await page.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByText('admin', { exact: true }).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    const stored = await page.evaluate(() => {
+      const { localStorage, sessionStorage, document } = globalThis as unknown as BrowserStores;
+      return JSON.stringify([localStorage, sessionStorage, document.cookie]);
+    });
+    expect(stored).not.to.include(token);
+  });
+
+  it('logs out, and leaves no session behind', async () => {
+    const [cookie] = await page.context().cookies();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('Log in with a token').waitFor();
+    expect(await page.context().cookies()).to.deep.equal([]);
+    const { status } = await fetch(`${server.url}/apis`, { headers: { cookie: `${cookie?.name}=${cookie?.value}` } });
+    expect(status).to.equal(401);
+    await logIn();
+    await page.getByText('live', { exact: true }).waitFor();
   });
 
   it('says what is missing when a permission is withdrawn while the page is open', async () => {

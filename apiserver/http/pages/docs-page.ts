@@ -1,17 +1,20 @@
-/** The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed. */
-export const docsPage = `<!doctype html>
+/**
+ * The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed. `root` is the
+ * way from the page to the server's root, since a proxy may add a prefix to the path.
+ */
+export const docsPage = (root: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Homeostat API</title>
-    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
-    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" type="image/png" href="${root}docs/favicon-32x32.png">
+    <link rel="stylesheet" href="${root}docs/swagger-ui.css">
   </head>
   <body>
     <div id="swagger-ui"></div>
-    <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/initializer.js"></script>
+    <script src="${root}docs/swagger-ui-bundle.js"></script>
+    <script src="${root}docs/initializer.js"></script>
   </body>
 </html>
 `;
@@ -31,7 +34,7 @@ const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase
 const opsFilter = (tags, phrase) =>
   tags.filter((tag, name) => isFound(name, phrase) || tag.get('operations').some((each) => isFound(each.get('path'), phrase)));
 const ui = SwaggerUIBundle({
-  url: '/openapi.json',
+  url: new URL('../openapi.json', document.currentScript.src).href,
   dom_id: '#swagger-ui',
   deepLinking: true,
   defaultModelsExpandDepth: 0,

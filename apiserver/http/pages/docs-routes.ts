@@ -20,7 +20,8 @@ type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
 /** All paths, and where their bytes come from: no path of a request reaches the disk. */
 const filesOf = (kinds: DocsKinds): Files => ({
-  '/docs': () => answerOf('text/html; charset=utf-8', docsPage),
+  '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),
+  '/docs/': () => answerOf('text/html; charset=utf-8', docsPage('../')),
   '/docs/initializer.js': () => answerOf(script, docsInitializer(kinds)),
   '/docs/swagger-ui-bundle.js': () => fileOf(script, './docs-assets/swagger-ui-bundle.js'),
   '/docs/swagger-ui.css': () => fileOf('text/css; charset=utf-8', './docs-assets/swagger-ui.css'),
@@ -38,7 +39,7 @@ export function docsRoutes(serviceDomain: string): Middleware {
   });
   const read = new Map<string, CacheableAnswer>();
   return async function answerDocs(context, next) {
-    const path = withoutTrailingSlash(context.path);
+    const path = context.path === '/docs/' ? context.path : withoutTrailingSlash(context.path);
     const make = Object.hasOwn(files, path) ? files[path] : undefined;
     if (make === undefined) {
       await next();

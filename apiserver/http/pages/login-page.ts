@@ -2,6 +2,8 @@
 export interface LoginPageState {
   /** The path that the person wanted. */
   readonly next: string;
+  /** The way from the page that is shown to the server's root, such as `../`, since a proxy may add a prefix to the path. */
+  readonly root: string;
   /** Why the last attempt failed. */
   readonly problem?: string;
   /** The issuers at which a person can log in. */
@@ -9,22 +11,34 @@ export interface LoginPageState {
 }
 
 /** The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be allowed. */
-export function loginPage({ next, problem, providers }: LoginPageState): string {
-  const head = '\n    <script src="/login/login.js" defer></script>';
+export function loginPage({ next, root, problem, providers }: LoginPageState): string {
+  const head = `\n    <script src="${root}login/login.js" defer></script>`;
+  const hidden = `<input name="next" type="hidden" value="${escapeHtml(next)}">`;
   return page(
-    { title: 'Log in – Homeostat', head },
-    `<form method="post" action="/login">${problem === undefined ? '' : `\n        <p role="alert">${escapeHtml(problem)}</p>`}
+    { title: 'Log in – Homeostat', root, head },
+    `<form method="post" action="${root}login">${problem === undefined ? '' : `\n        <p role="alert">${escapeHtml(problem)}</p>`}
         <label>User <input name="user" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-        <input name="next" type="hidden" value="${escapeHtml(next)}">
+        ${hidden}
         <button>Log in</button>
-      </form>${providers.map((provider) => link(provider, next)).join('')}`,
+      </form>
+      <details>
+        <summary>Log in with a token</summary>
+        <form method="post" action="${root}login">
+          <label>Token <input name="token" type="password" autocomplete="off" required></label>
+          ${hidden}
+          <button>Log in with the token</button>
+        </form>
+      </details>${providers.map((provider) => link(provider, { next, root })).join('')}`,
   );
 }
 
 /** A link, not a button of the form: the policy of the page lets forms go to this server only, redirects of theirs, too. */
-function link({ name, displayName }: LoginPageState['providers'][number], next: string): string {
-  const href = `/login/oidc/${name}?next=${encodeURIComponent(next)}`;
+function link(
+  { name, displayName }: LoginPageState['providers'][number],
+  { next, root }: Pick<LoginPageState, 'next' | 'root'>,
+): string {
+  const href = `${root}login/oidc/${name}?next=${encodeURIComponent(next)}`;
   return `\n      <a class="provider" href="${escapeHtml(href)}">Log in with ${escapeHtml(displayName)}</a>`;
 }
 
@@ -32,15 +46,16 @@ function link({ name, displayName }: LoginPageState['providers'][number], next: 
  * The page that leads on after a login at an issuer. A redirect would not do: it belongs to the navigation that the issuer's
  * page began, and browsers do not send the session's cookie with that.
  */
-export function continuePage(next: string): string {
-  const head = `\n    <meta http-equiv="refresh" content="0;url=${escapeHtml(next)}">`;
+export function continuePage({ next, root }: Pick<LoginPageState, 'next' | 'root'>): string {
+  const href = escapeHtml(root + next.slice(1));
+  const head = `\n    <meta http-equiv="refresh" content="0;url=${href}">`;
   return page(
-    { title: 'Logged in – Homeostat', head },
-    `<a class="provider" href="${escapeHtml(next)}">You are logged in. Go on</a>`,
+    { title: 'Logged in – Homeostat', root, head },
+    `<a class="provider" href="${href}">You are logged in. Go on</a>`,
   );
 }
 
-function page({ title, head }: { readonly title: string; readonly head: string }, content: string): string {
+function page({ title, root, head }: PageHead, content: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -48,7 +63,7 @@ function page({ title, head }: { readonly title: string; readonly head: string }
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>${title}</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/login/login.css">${head}
+    <link rel="stylesheet" href="${root}login/login.css">${head}
   </head>
   <body>
     <main>
@@ -60,6 +75,12 @@ function page({ title, head }: { readonly title: string; readonly head: string }
 `;
 }
 
+interface PageHead {
+  readonly title: string;
+  readonly root: string;
+  readonly head: string;
+}
+
 export const loginStyle = `:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; }
 main { width: min(20rem, 90vw); }
@@ -69,15 +90,17 @@ label { display: grid; gap: 0.3rem; }
 input, button { font: inherit; padding: 0.5rem; border: 1px solid GrayText; border-radius: 0.3rem; }
 button { cursor: pointer; font-weight: 600; }
 .provider { display: block; margin-top: 1rem; padding: 0.5rem; border: 1px solid GrayText; border-radius: 0.3rem; color: inherit; text-align: center; text-decoration: none; }
+details { margin-top: 1.5rem; }
+summary { cursor: pointer; margin-bottom: 1rem; }
 p { margin: 0; padding: 0.5rem; border-left: 0.3rem solid crimson; }
 `;
 
 /** Browsers send no fragment, so the page adds it to the path that the person wanted. */
-export const loginScript = `const next = document.querySelector('input[name=next]');
-if (location.hash !== '' && !next.value.includes('#')) next.value += location.hash;
+export const loginScript = `const inputs = document.querySelectorAll('input[name=next]');
+for (const next of inputs) if (location.hash !== '' && !next.value.includes('#')) next.value += location.hash;
 for (const link of document.querySelectorAll('a.provider')) {
   const url = new URL(link.href);
-  url.searchParams.set('next', next.value);
+  url.searchParams.set('next', inputs[0].value);
   link.href = url.href;
 }
 `;

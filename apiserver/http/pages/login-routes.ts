@@ -17,7 +17,7 @@ import { sendCacheable } from '../response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './health.ts';
 import { answerIssuerLogin } from './issuer-login-routes.ts';
 import { loginPolicy, loginScript, loginStyle } from './login-page.ts';
-import { localPath, sendLoginPage } from './send-login-page.ts';
+import { localPath, rootOf, sendLoginPage } from './send-login-page.ts';
 
 export interface LoginParts {
   readonly people: People;
@@ -32,7 +32,7 @@ const maxLoginBytes = 8192;
 
 const formType = 'application/x-www-form-urlencoded';
 
-const wrong = 'user or password is wrong';
+const wrongs = { password: 'user or password is wrong', token: 'the token is not valid' } as const;
 
 const files: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
   '/login/login.css': { type: 'text/css; charset=utf-8', text: loginStyle },
@@ -40,8 +40,8 @@ const files: Readonly<Record<string, { readonly type: string; readonly text: str
 };
 
 /**
- * `/login` and `/logout`, which need no credential. POST of `{user, password}` begins a session and sets its cookie; a form is
- * answered by a page, and JSON by a status.
+ * `/login` and `/logout`, which need no credential. POST of `{user, password}` or `{token}` begins a session and sets its
+ * cookie; a form is answered by a page, and JSON by a status.
  */
 export function loginRoutes(parts: LoginParts): Middleware {
   return async function answerLogin(context, next) {
@@ -79,16 +79,21 @@ async function logIn(context: Context, parts: LoginParts): Promise<void> {
   const { people, proxies, refusals } = parts;
   const providers = people.issuers.offers();
   const isForm = mediaTypeOf(context) === formType;
-  const { user, password, next } = await readLogin(context, parts, isForm);
-  noteForAudit(context, { claimedUser: { username: user, groups: [] } });
+  const login = await readLogin(context, parts, isForm);
+  const { next } = login;
+  if ('user' in login) noteForAudit(context, { claimedUser: { username: login.user, groups: [] } });
   try {
     const address = addressBlock(proxies.addressOf(context));
-    const secret = await people.logIn({ user, password, address });
+    const secret = await ('user' in login
+      ? people.logIn({ ...login, address })
+      : people.tokens.logIn({ ...login, address }));
+    const wrong = wrongs['user' in login ? 'password' : 'token'];
     if (secret === undefined) refusals.note(context, 'a login was refused');
     else await noteUser(context, people, secret);
     if (secret !== undefined)
       succeed(context, { secret, isForm, next, isSecure: proxies.schemeOf(context) === 'https' });
-    else if (isForm) sendLoginPage(context, 401, { next, providers, problem: 'User or password is wrong.' });
+    else if (isForm)
+      sendLoginPage(context, 401, { next, providers, problem: `${wrong.slice(0, 1).toUpperCase()}${wrong.slice(1)}.` });
     else throw new ApiError('Unauthorized', wrong);
   } catch (error) {
     if (!(error instanceof TooManyLogins)) throw error;
@@ -141,26 +146,30 @@ function leadOn(context: Context, next: string | undefined): void {
     return;
   }
   context.status = 303;
-  context.set('Location', next);
+  // Relative, for a proxy that adds a prefix to the path.
+  context.set('Location', rootOf(context) + next.slice(1));
   context.body = '';
 }
 
-interface ReadLogin {
-  readonly user: string;
-  readonly password: string;
-  readonly next: string;
-}
+/** The path that the person wants, and the credential. */
+type ReadLogin = { readonly next: string } & (
+  { readonly user: string; readonly password: string } | { readonly token: string }
+);
 
 async function readLogin(context: Context, { bodies }: LoginParts, isForm: boolean): Promise<ReadLogin> {
   checkSize(context);
   if (!isForm && mediaTypeOf(context) !== 'application/json') throw unsupported(['application/json', formType]);
   const text = (await readBody(context, bodies.memory)).toString('utf8');
   const fields = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJson(text);
-  const { user, password, next = '', ...unknown } = fields;
+  const { user, password, token, next = '', ...unknown } = fields;
   const [field] = Object.keys(unknown);
-  if (field !== undefined) throw new ApiError('BadRequest', 'the login has an unknown field: send user and password');
-  if (typeof user !== 'string' || typeof password !== 'string' || typeof next !== 'string')
-    throw new ApiError('BadRequest', 'user and password: must be texts');
+  if (field !== undefined)
+    throw new ApiError('BadRequest', 'the login has an unknown field: send user and password, or token');
+  if (typeof next !== 'string') throw new ApiError('BadRequest', 'next: must be a text');
+  if (typeof token === 'string' && user === undefined && password === undefined)
+    return { token: token.trim(), next: localPath(next) };
+  if (typeof user !== 'string' || typeof password !== 'string' || token !== undefined)
+    throw new ApiError('BadRequest', 'the login must have user and password, or token, as texts');
   return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
 }
 
@@ -179,7 +188,7 @@ function parseJson(text: string): Readonly<Record<string, unknown>> {
   } catch {
     // An error of JSON.parse quotes the text, which has the password.
   }
-  throw new ApiError('BadRequest', 'the login must be a JSON object with user and password');
+  throw new ApiError('BadRequest', 'the login must be a JSON object with user and password, or token');
 }
 
 function requireReadOr(context: Context, others: readonly string[]): void {

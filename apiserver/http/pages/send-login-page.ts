@@ -6,13 +6,18 @@ import type { LoginPageState } from './login-page.ts';
 const maxNextLength = 2000;
 
 /** Responds with the login page. */
-export function sendLoginPage(context: Context, status: number, state: LoginPageState): void {
-  sendPage(context, status, loginPage(state));
+export function sendLoginPage(context: Context, status: number, state: Omit<LoginPageState, 'root'>): void {
+  sendPage(context, status, loginPage({ ...state, root: rootOf(context) }));
 }
 
 /** Responds with the page that leads on to a path of this server. */
 export function sendContinuePage(context: Context, next: string): void {
-  sendPage(context, 200, continuePage(next));
+  sendPage(context, 200, continuePage({ next, root: rootOf(context) }));
+}
+
+/** The relative way from the path of the request to the server's root; relative to `/a/b` it is `../`. */
+export function rootOf({ path }: Context): string {
+  return '../'.repeat(path.split('/').length - 2) || './';
 }
 
 function sendPage(context: Context, status: number, html: string): void {

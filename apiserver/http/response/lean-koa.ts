@@ -44,7 +44,13 @@ export class LeanKoa extends Koa {
     const handled = handle(context);
     try {
       await handled;
-      if (context.respond === false || sendWhole(context)) return;
+      if (context.respond === false) return;
+      const { body } = context;
+      const isWhole = body instanceof Buffer && context.method !== 'HEAD' && !bodiless.has(context.status);
+      if (isWhole && !res.destroyed && !res.writableEnded && res.socket?.writable !== false) {
+        if (context instanceof LeanContext) context.writeHead(body.length);
+        return void res.end(body);
+      }
     } catch {
       // Koa reports it below.
     }
@@ -67,17 +73,6 @@ function isContext(context: object): context is Context {
 
 /** Statuses without a body. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
-
-/** Sends a response that is whole and in memory; returns false for one that koa has to send. */
-function sendWhole(context: Context): boolean {
-  const { body, status } = context;
-  const { outgoing } = context.state;
-  if (!(body instanceof Buffer) || context.method === 'HEAD' || bodiless.has(status)) return false;
-  if (outgoing.destroyed || outgoing.writableEnded || outgoing.socket?.writable === false) return false;
-  if (context instanceof LeanContext) context.writeHead(body.length);
-  outgoing.end(body);
-  return true;
-}
 
 /** All middlewares as one function; each gets the rest of them as `next`. */
 export function inOrder(all: readonly Middleware[]): Handle {

@@ -17,6 +17,10 @@ export class KeyedMutex {
     return result;
   }
 
+  isHeld(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
   /** The number of keys that are held. */
   get size(): number {
     return this.#tails.size;

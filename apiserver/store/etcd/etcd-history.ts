@@ -83,7 +83,15 @@ export class EtcdHistory {
       throw new StoreError('corrupt', message);
     }
     await this.#refuseNested(connection);
-    const fields = { schema: schemaVersion, cluster, epoch: uuid(), revision: 0, compactRevision: 0, commit: uuid() };
+    const fields = {
+      schema: schemaVersion,
+      cluster,
+      epoch: uuid(),
+      revision: 0,
+      compactRevision: 0,
+      commit: uuid(),
+      turns: [],
+    };
     await connection.call('KV/Txn', {
       compare: [isAbsent(layout.all)],
       success: [put(layout.head, formatHead(fields).bytes)],

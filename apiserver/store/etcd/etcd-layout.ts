@@ -11,6 +11,7 @@ import type { ClaimRow } from '../server/batch-plan.ts';
  * - `number/<name>`: the number of a kind or an index
  * - `part/<id>/<n>`: pieces of values that are too large for one request
  * - `garbage/<revision>`: the ids of parts that go when the log is compacted up to this revision
+ * - `turn/<id>`: a store that asks for a place among those that take turns
  * - `store/<id>`: a running store; `exclusive`: the store that has the database alone. Both go when their lease ends.
  */
 export class EtcdLayout {
@@ -20,6 +21,7 @@ export class EtcdLayout {
   readonly all: KeyRange;
   readonly objects: KeyRange;
   readonly stores: KeyRange;
+  readonly turns: KeyRange;
   readonly numbers: KeyRange;
   readonly allLogs: KeyRange;
   readonly allGarbage: KeyRange;
@@ -32,6 +34,7 @@ export class EtcdLayout {
     this.all = rangeOf(this.#key(''));
     this.objects = rangeOf(this.#key('object/'));
     this.stores = rangeOf(this.#key('store/'));
+    this.turns = rangeOf(this.#key('turn/'));
     this.numbers = rangeOf(this.#key('number/'));
     this.allLogs = rangeOf(this.#key('log/'));
     this.allGarbage = rangeOf(this.#key('garbage/'));
@@ -103,6 +106,16 @@ export class EtcdLayout {
 
   store(id: string): Buffer {
     return this.#key(`store/${id}`);
+  }
+
+  turn(id: string): Buffer {
+    return this.#key(`turn/${id}`);
+  }
+
+  /** The id of the store in the key of a turn; undefined for other keys. */
+  turnAt(key: string): string | undefined {
+    const start = this.turns.key.toString();
+    return key.startsWith(start) ? key.slice(start.length) : undefined;
   }
 
   #key(rest: string): Buffer {

@@ -5,7 +5,7 @@ import type { EtcdConnection } from './etcd-connection.ts';
 import type { EtcdLayout } from './etcd-layout.ts';
 import { EtcdLink, type EtcdLinkParts } from './etcd-link.ts';
 import type { WatchResponse } from './etcd-messages.ts';
-import { parseHead } from './head.ts';
+import { type Head, parseHead } from './head.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
 
@@ -14,17 +14,26 @@ const startTimeoutMs = 3_000;
 
 export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {
   readonly layout: EtcdLayout;
+  /** Called with each new head. */
+  readonly onHead: (head: Head) => void;
 }
 
 /** Receives the revisions of all commits from a watch of the head, on a connection of its own. */
 export function listenForCommits(
-  { database, clock, layout }: ListenOptions,
+  { database, clock, layout, onHead }: ListenOptions,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
 ): ChangeSource {
   // The other connection reports that the cluster is lost.
   const logger: Logger = silentLogger;
   const prepare = async (connection: EtcdConnection): Promise<void> => {
-    await watchHead(connection, { layout, clock, notice: (revision) => subscription.notice(revision) });
+    await watchHead(connection, {
+      layout,
+      clock,
+      onHead: (head) => {
+        onHead(head);
+        subscription.notice(head.revision);
+      },
+    });
     // For commits from before the watch.
     subscription.look();
   };
@@ -36,11 +45,11 @@ export function listenForCommits(
 interface HeadWatch {
   readonly layout: EtcdLayout;
   readonly clock: Clock;
-  readonly notice: (revision: number) => void;
+  readonly onHead: (head: Head) => void;
 }
 
 /** Resolves when the watch has started; its end ends the connection. */
-async function watchHead(connection: EtcdConnection, { layout, clock, notice }: HeadWatch): Promise<void> {
+async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: HeadWatch): Promise<void> {
   let timer: Timer | undefined;
   await new Promise<void>((resolve, reject) => {
     const stream = connection.stream('Watch/Watch');
@@ -56,7 +65,7 @@ async function watchHead(connection: EtcdConnection, { layout, clock, notice }: 
       if (created) resolve();
       const last = events.at(-1);
       // A deleted head has no value: the next read reports it.
-      if (last && last.kv.value.byteLength > 0) notice(parseHead(last.kv.value, '').revision);
+      if (last && last.kv.value.byteLength > 0) onHead(parseHead(last.kv.value, ''));
     });
     stream.write({ create_request: { key: layout.head } });
   }).finally(() => clock.clearTimeout(timer));

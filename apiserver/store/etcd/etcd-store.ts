@@ -10,6 +10,7 @@ import { EtcdLock } from './etcd-lock.ts';
 import { EtcdReader } from './etcd-reader.ts';
 import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { EtcdWriter } from './etcd-writer.ts';
+import { WriteTurns } from './write-turns.ts';
 import { ClusterCompaction } from './cluster-compaction.ts';
 import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
 import { readAhead, readChanges } from '../server/pages.ts';
@@ -63,6 +64,7 @@ class EtcdStore extends ServerStore implements Store {
   readonly #history: EtcdHistory;
   readonly #lock: EtcdLock;
   readonly #link: EtcdLink;
+  readonly #turns: WriteTurns;
   readonly #writer: EtcdWriter;
   readonly #reader: EtcdReader;
   readonly #committer: EtcdCommitter;
@@ -76,11 +78,13 @@ class EtcdStore extends ServerStore implements Store {
     this.#options = options;
     this.#layout = layout;
     this.#history = new EtcdHistory({ layout, name, uuid });
-    this.#lock = new EtcdLock({ layout, name, id: uuid(), clock, isExclusive: exclusive });
+    const id = uuid();
+    this.#lock = new EtcdLock({ layout, name, id, clock, isExclusive: exclusive });
+    this.#turns = new WriteTurns({ id, clock });
     const history = this.#history;
     this.#link = new EtcdLink({ database, clock, logger, prepare: (connection) => history.check(connection) });
     const shared = { link: this.#link, layout, history, uuid };
-    this.#writer = new EtcdWriter({ ...shared, lock: this.#lock, clock });
+    this.#writer = new EtcdWriter({ ...shared, id, lock: this.#lock, turns: this.#turns, clock });
     this.#reader = new EtcdReader(shared);
     this.#committer = new EtcdCommitter({ ...shared, writer: this.#writer });
     this.#compaction = new ClusterCompaction({ link: this.#link, layout, clock, logger });
@@ -98,7 +102,7 @@ class EtcdStore extends ServerStore implements Store {
         read: () => this.#reader.currentRevision(),
         clock,
         intervals,
-        hear: (each) => listenForCommits({ database, clock, layout }, each),
+        hear: (each) => listenForCommits({ database, clock, layout, onHead: (head) => this.#turns.see(head) }, each),
       },
       revision,
     );

@@ -9,7 +9,8 @@ import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
 import type { RequestOp, ResponseOp } from './etcd-messages.ts';
 import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
 import { commitOf } from './stored-value.ts';
-import { foundIn, get, isEqual, nested, put, reading } from './transactions.ts';
+import { drop, foundIn, get, isEqual, nested, put, reading } from './transactions.ts';
+import type { WriteTurns } from './write-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
@@ -22,6 +23,9 @@ const outcomePauseMs = 250;
 
 /** The number of reads that a write repeats for the case that it fails; more would take too much of its request. */
 const maxRepeatedReads = 300;
+
+/** The stores that get a place with one write. */
+const maxAsking = 8;
 
 /** What was read in one transaction. */
 export interface Found {
@@ -57,14 +61,17 @@ export interface EtcdWriterParts {
   readonly link: EtcdLink;
   readonly layout: EtcdLayout;
   readonly history: EtcdHistory;
+  /** The id of the store. */
+  readonly id: string;
   readonly lock: EtcdLock;
+  readonly turns: WriteTurns;
   readonly clock: Clock;
   readonly uuid: () => string;
 }
 
 /**
  * Writes by compare-and-swap of the head: reads, decides, and writes only if the head is still the one that was read.
- * One write of this store at a time; other stores have their own.
+ * One write of this store at a time; other stores have their own, and take turns once they compete.
  */
 export class EtcdWriter {
   readonly #parts: EtcdWriterParts;
@@ -88,15 +95,16 @@ export class EtcdWriter {
    * written. To be called in {@link run}.
    */
   async update<Result>({ reads, decide, mayLag = false }: Reading<Result>): Promise<Result> {
-    const { clock, link } = this.#parts;
+    const { clock, link, turns } = this.#parts;
     const untilMs = clock.monotonicMs() + patienceMs;
+    await turns.wait();
     let found = await this.#read(reads, mayLag);
     for (;;) {
       const { result, write } = await decide(found);
       if (!write && found.isLatest) return result;
-      const next = write ? await this.#swap(found.head, write, reads) : await this.#read(reads, false);
+      const next = write ? await this.#swap(found, write, reads) : await this.#read(reads, false);
       if (next === 'written') return result;
-      found = next;
+      found = (await turns.wait()) ? await this.#read(reads, mayLag) : next;
       if (clock.monotonicMs() > untilMs) {
         throw new StoreError('io', `${link.name}: other processes changed the database during every attempt to write`);
       }
@@ -104,21 +112,26 @@ export class EtcdWriter {
   }
 
   async #read(reads: readonly RequestOp[], mayLag: boolean): Promise<Found> {
-    const { link, history } = this.#parts;
+    const { link, history, turns } = this.#parts;
     const known = history.known.last;
+    const leastRevision = Math.max(known.revision, turns.revision);
     const all = [...this.#ofHead(), ...reading(reads)];
     const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
     const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
     const found = this.#found(responses, !mayLag);
     // A member that lags behind what this store knows, or a restored history.
-    if (mayLag) return found.head.revision < known.revision ? this.#read(reads, false) : found;
+    if (mayLag) return found.head.revision < leastRevision ? this.#read(reads, false) : found;
     history.known.check({ ...found.head, batch: known.batch }, known);
     return found;
   }
 
   #ofHead(): readonly RequestOp[] {
     const { layout } = this.#parts;
-    return [get(layout.head), get(layout.exclusive)];
+    return [
+      get(layout.head),
+      get(layout.exclusive),
+      { request_range: { ...layout.turns, limit: maxAsking, keys_only: true } },
+    ];
   }
 
   #found(responses: readonly ResponseOp[], isLatest: boolean): Found {
@@ -130,20 +143,32 @@ export class EtcdWriter {
   }
 
   /** Resolves with what was found instead when the head had changed, or nothing was written for another reason. */
-  async #swap(from: Head, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
-    const { link, layout, lock, history, uuid } = this.#parts;
-    const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid() });
+  async #swap({ head: from, values }: Found, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
+    const { link, layout, lock, history, turns, clock, id, uuid } = this.#parts;
+    const asking = [...values.keys()].flatMap((key) => layout.turnAt(key) ?? []);
+    const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
     // Reads of this store may learn more while the transaction is under way.
     const known = history.known.last;
+    const startMs = clock.monotonicMs();
     try {
       const { succeeded, responses } = await connection.call('KV/Txn', {
         compare: [isEqual(layout.head, from.bytes), lock.condition],
-        success: [put(layout.head, to.bytes), ...nested(write.operations)],
-        failure: [...this.#ofHead(), ...(isShort ? nested(reads) : [])],
+        success: [
+          put(layout.head, to.bytes),
+          ...asking.map((each) => drop(layout.turn(each))),
+          ...nested(write.operations),
+        ],
+        failure: [
+          ...(turns.needsPlace(from) ? [put(layout.turn(id), '')] : []),
+          ...this.#ofHead(),
+          ...(isShort ? nested(reads) : []),
+        ],
       });
+      turns.wrote(clock.monotonicMs() - startMs);
       if (succeeded) return this.#written(to, write);
+      turns.lost();
       const found = this.#found(responses, true);
       lock.check(found.values.get(layout.exclusive.toString()));
       // A restored history is noticed at a new connection; another store may have noticed it before.
@@ -159,8 +184,9 @@ export class EtcdWriter {
   }
 
   #written(to: Head, { commit }: Write): 'written' {
-    const { known } = this.#parts.history;
-    if (commit !== undefined) known.learn(to.revision, commit);
+    const { history, turns } = this.#parts;
+    turns.see(to);
+    if (commit !== undefined) history.known.learn(to.revision, commit);
     return 'written';
   }
 

@@ -18,6 +18,8 @@ export interface HeadFields {
   readonly compactRevision: number;
   /** The id of the last transaction: never the same twice, so that equal heads mean equal histories. */
   readonly commit: string;
+  /** The ids of stores that write at the same time, in the order of their next turns: see {@link WriteTurns}. */
+  readonly turns: readonly string[];
 }
 
 export interface Head extends HeadFields {
@@ -26,8 +28,8 @@ export interface Head extends HeadFields {
 }
 
 export function formatHead(fields: HeadFields): Head {
-  const { schema, cluster, epoch, revision, compactRevision, commit } = fields;
-  const text = JSON.stringify({ schema, cluster, epoch, revision, compactRevision, commit });
+  const { schema, cluster, epoch, revision, compactRevision, commit, turns } = fields;
+  const text = JSON.stringify({ schema, cluster, epoch, revision, compactRevision, commit, turns });
   return { ...fields, bytes: Buffer.from(text) };
 }
 
@@ -50,9 +52,10 @@ function parsed(bytes: Buffer): HeadFields | undefined {
     return undefined;
   }
   if (!isJsonObject(found)) return undefined;
-  const { schema, cluster, epoch, revision, compactRevision, commit } = found;
+  const { schema, cluster, epoch, revision, compactRevision, commit, turns } = found;
   if (typeof schema !== 'number' || typeof revision !== 'number' || typeof compactRevision !== 'number')
     return undefined;
   if (typeof cluster !== 'string' || typeof epoch !== 'string' || typeof commit !== 'string') return undefined;
-  return { schema, cluster, epoch, revision, compactRevision, commit };
+  if (!Array.isArray(turns) || !turns.every((each) => typeof each === 'string')) return undefined;
+  return { schema, cluster, epoch, revision, compactRevision, commit, turns };
 }

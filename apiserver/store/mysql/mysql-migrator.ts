@@ -1,6 +1,10 @@
-import type { MysqlConnection } from './mysql-connection.ts';
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import { MysqlConnection } from './mysql-connection.ts';
+import { storeErrorFrom } from './mysql-errors.ts';
 import * as sql from './mysql-statements.ts';
-import { checkSchemaVersion, pendingMigrations } from '../schema-version.ts';
+import { type MysqlDatabase, nameOf } from './mysql-url.ts';
+import { checkSchemaVersion, pendingMigrations, type SchemaVersions } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
@@ -27,6 +31,20 @@ export async function migrate(connection: MysqlConnection, options: MigrationOpt
     await migrateLocked(connection, options);
   } finally {
     if (!connection.isLost) await connection.query(`DO RELEASE_LOCK(${lockName})`);
+  }
+}
+
+/** Returns the schema version of a database, and changes nothing. Rejects with StoreError. */
+export async function mysqlSchema(database: MysqlDatabase, clock: Clock): Promise<SchemaVersions> {
+  const name = nameOf(database);
+  let connection: MysqlConnection | undefined;
+  try {
+    connection = await MysqlConnection.open(database, clock);
+    return { stored: await schemaVersion(connection, name), known: sql.migrations.length };
+  } catch (error) {
+    throw storeErrorFrom(error, `cannot use ${name}`);
+  } finally {
+    connection?.destroy();
   }
 }
 

@@ -2,7 +2,7 @@ import { PostgresConnection } from './postgres-connection.ts';
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import { createMeta, migrations } from './postgres-schema.ts';
 import * as sql from './postgres-statements.ts';
-import { pendingMigrations } from '../schema-version.ts';
+import { pendingMigrations, type SchemaVersions } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
 /** 13 is the first version with `gen_random_uuid`. */
@@ -32,6 +32,19 @@ export async function openWritingSession(options: WritingSessionOptions): Promis
   } catch (error) {
     connection.destroy();
     throw storeErrorFrom(error, connection.name);
+  }
+}
+
+/** Returns the schema version of a database, and changes nothing. Rejects with StoreError. */
+export async function postgresSchema(url: string): Promise<SchemaVersions> {
+  const connection = await PostgresConnection.open(url);
+  try {
+    await checkVersion(connection);
+    return { stored: await schemaVersion(connection), known: migrations.length };
+  } catch (error) {
+    throw storeErrorFrom(error, connection.name);
+  } finally {
+    connection.destroy();
   }
 }
 

@@ -62,10 +62,10 @@ export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, 
   return mayDo(known, name === undefined ? request : { ...request, name });
 }
 
-/** Begins a session. Resolves with the problem, or undefined. */
-export async function logIn(user: string, password: string): Promise<string | undefined> {
+/** Begins a session with a user and password, or a token. Resolves with the problem, or undefined. */
+export async function logIn(credential: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
-    await api.call('/login', { method: 'POST', body: { user, password } });
+    await api.call('/login', { method: 'POST', body: credential });
   } catch (error) {
     return toFailure(error).message;
   }

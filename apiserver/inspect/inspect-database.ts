@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '@homeostat/controller-runtime';
+import { isJsonObject, silentLogger } from '@homeostat/controller-runtime/api';
+import { EncryptedStore } from '../encryption/encrypted-store.ts';
+import { readingEncryption } from '../encryption/open-encryption.ts';
+import { openStore } from '../store/open/database-url.ts';
+import { storedSchema } from '../store/open/stored-schema.ts';
+import type { Row, Store } from '../store/store.ts';
+
+/** The state of a database that is not written to. */
+export interface DatabaseInspection {
+  /** The version of its tables; 0 for a new database. */
+  readonly schema: number;
+  /** The version of this program: a server upgrades older tables at its start. */
+  readonly knownSchema: number;
+  /** Its objects; 0 if they were not read, because a server would upgrade the tables first. */
+  readonly objects: number;
+  /** The keys of the first 20 objects that cannot be read, each with the reason. */
+  readonly unreadable: readonly { readonly key: string; readonly reason: string }[];
+  readonly unreadableObjects: number;
+}
+
+export interface InspectDatabaseOptions {
+  /** The path of the encryption configuration. Default `encryption.key` beside the database. */
+  readonly encryptionConfig?: string;
+}
+
+const maxListed = 20;
+
+/**
+ * Reads a database as a server would at its start, and changes neither tables nor objects. Rejects with RangeError for an invalid URL,
+ * with StoreError (`locked` while a server has a SQLite file), and with EncryptionConfigError.
+ */
+export async function inspectDatabase(
+  database: string,
+  { encryptionConfig }: InspectDatabaseOptions = {},
+): Promise<DatabaseInspection> {
+  const { stored, known } = await storedSchema(database, systemClock);
+  const versions = { schema: stored, knownSchema: known };
+  if (stored === 0 || stored !== known) return { ...versions, objects: 0, unreadable: [], unreadableObjects: 0 };
+  const opened = await openStore(database, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
+  const store = new EncryptedStore(opened, readingEncryption(database, encryptionConfig));
+  try {
+    await store.open();
+    return { ...versions, ...(await readAll(store)) };
+  } finally {
+    await store.close();
+  }
+}
+
+async function readAll(
+  store: Pick<Store, 'scan'>,
+): Promise<Pick<DatabaseInspection, 'objects' | 'unreadable' | 'unreadableObjects'>> {
+  let objects = 0;
+  let unreadableObjects = 0;
+  const unreadable: { readonly key: string; readonly reason: string }[] = [];
+  for await (const rows of store.scan()) {
+    objects += rows.length;
+    for (const row of rows) {
+      const reason = problemOf(row);
+      if (reason === undefined) continue;
+      unreadableObjects += 1;
+      if (unreadable.length < maxListed) unreadable.push({ key: row.key, reason });
+    }
+  }
+  return { objects, unreadable, unreadableObjects };
+}
+
+function problemOf({ data, problem }: Row): string | undefined {
+  if (problem !== undefined) return problem;
+  try {
+    return isJsonObject(JSON.parse(Buffer.from(data).toString())) ? undefined : 'its bytes are no JSON object';
+  } catch {
+    return 'its bytes are no JSON';
+  }
+}

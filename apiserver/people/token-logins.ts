@@ -1,0 +1,59 @@
+import { createHmac, createSecretKey } from 'node:crypto';
+import { seal, unseal } from '../encryption/sealed-bytes.ts';
+import type { EncryptionKey } from '../encryption/sealed-bytes.ts';
+import type { UserInfo } from '../identity/user-info.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import { newSecret } from './sessions.ts';
+import type { Sessions, TokenSession } from './sessions.ts';
+
+export interface TokenLoginsParts {
+  /** The user of a bearer token for this server; undefined when it is not valid. */
+  readonly ofToken: (token: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
+  readonly sessions: Sessions;
+  readonly throttle: LoginThrottle;
+}
+
+/** A login with a bearer token that a person has pasted. */
+export interface TokenLogin {
+  readonly token: string;
+  /** The client's address, or the block that counts as one client. */
+  readonly address: string;
+}
+
+/**
+ * Logins with bearer tokens. The token is checked again at each request, so that a session ends with its token. The database
+ * keeps it encrypted by the secret of the session, which the browser alone has.
+ */
+export class TokenLogins {
+  readonly #parts: TokenLoginsParts;
+
+  constructor(parts: TokenLoginsParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves with the secret of a new session; undefined when the token is not valid. @throws TooManyLogins */
+  async logIn({ token, address }: TokenLogin): Promise<string | undefined> {
+    const { ofToken, sessions, throttle } = this.#parts;
+    const attempt = { address };
+    throttle.begin(attempt);
+    const user = await ofToken(token);
+    if (user === undefined) return undefined;
+    throttle.succeed(attempt);
+    const secret = newSecret();
+    const sealedToken = seal(keyOf(secret), place, Buffer.from(token)).toString('base64');
+    return sessions.begin({ user: user.username, sealedToken }, secret);
+  }
+
+  /** Resolves with the user of the session's token; undefined when it is no longer valid. */
+  async userOf(secret: string, { sealedToken }: TokenSession): Promise<UserInfo | undefined> {
+    const token = unseal(keyOf(secret), place, Buffer.from(sealedToken, 'base64'));
+    return token === undefined ? undefined : this.#parts.ofToken(token.toString());
+  }
+}
+
+const place = 'token of a session';
+
+/** The database has a hash of the secret, which must not tell the key. */
+function keyOf(secret: string): EncryptionKey {
+  return { name: 'session', secret: createSecretKey(createHmac('sha256', secret).update(place).digest()) };
+}

@@ -1,0 +1,100 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+
+import { WriteTurns } from './write-turns.ts';
+
+describe('WriteTurns', () => {
+  let clock: FakeClock;
+  let turns: WriteTurns;
+  let revision: number;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    turns = new WriteTurns({ id: 'me', clock });
+    revision = 0;
+  });
+
+  afterEach(() => {
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  const see = (...ids: readonly string[]): void => {
+    revision += 1;
+    turns.see({ epoch: 'e', revision, commit: `c${revision}`, turns: ids });
+  };
+
+  /** Starts to wait; returns a function that says whether the wait has ended, and with what. */
+  const waiting = (): (() => Promise<boolean | undefined>) => {
+    let result: boolean | undefined;
+    void turns.wait().then((hasWaited) => (result = hasWaited));
+    return async () => {
+      await clock.advance(0);
+      return result;
+    };
+  };
+
+  it('lets a store write at once that has not lost against another one', async () => {
+    see('other', 'me');
+    expect(await turns.wait()).to.equal(false);
+  });
+
+  it('lets a store wait that has lost, until the head names it', async () => {
+    see('first', 'second', 'me');
+    turns.lost();
+    const ended = waiting();
+    see('second', 'me', 'first');
+    expect(await ended()).to.equal(undefined);
+    see('me', 'first', 'second');
+    expect(await ended()).to.equal(true);
+    expect(await turns.wait()).to.equal(false);
+  });
+
+  it('goes on when the next one does not write in time, which is longer where writes take longer', async () => {
+    for (const [writeMs, patienceMs] of [
+      [1, 50],
+      [100, 500],
+    ] as const) {
+      turns.wrote(writeMs);
+      turns.lost();
+      see('gone', 'me');
+      const ended = waiting();
+      await clock.advance(patienceMs - 1);
+      expect(await ended()).to.equal(undefined);
+      await clock.advance(1);
+      expect(await ended()).to.equal(true);
+    }
+  });
+
+  it('ends turns after a second without competition', async () => {
+    turns.lost();
+    await clock.advance(1_000);
+    see('other', 'me');
+    expect(await turns.wait()).to.equal(false);
+  });
+
+  it('does not go back to an older head of the same history, but follows a new one', () => {
+    see('a');
+    see('b');
+    turns.see({ epoch: 'e', revision: 1, commit: 'late', turns: ['a'] });
+    expect(turns.revision).to.equal(2);
+    turns.see({ epoch: 'next', revision: 1, commit: 'begun', turns: [] });
+    expect(turns.revision).to.equal(1);
+  });
+
+  it('puts a writer behind all others, leaves out those that did not use their turns, and adds those that ask', () => {
+    expect(turns.next({ turns: [] }, [])).to.deep.equal(['me']);
+    expect(turns.next({ turns: ['me', 'a', 'b'] }, ['c', 'a'])).to.deep.equal(['a', 'b', 'c', 'me']);
+    expect(turns.next({ turns: ['gone', 'me', 'a'] }, [])).to.deep.equal(['a', 'me']);
+    expect(turns.next({ turns: ['a', 'b'] }, ['me'])).to.deep.equal(['a', 'b', 'me']);
+    expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
+  });
+
+  it('keeps to turns once another store has asked for one', async () => {
+    const next = turns.next({ turns: ['me'] }, ['other']);
+    see(...next);
+    const ended = waiting();
+    expect(await ended()).to.equal(undefined);
+    see('me', 'other');
+    expect(await ended()).to.equal(true);
+  });
+});

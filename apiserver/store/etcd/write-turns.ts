@@ -1,0 +1,98 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import type { Head } from './head.ts';
+import { BoundedWait } from '../server/bounded-wait.ts';
+
+/** The time for which a store keeps to turns after it has last lost against another store, or waited for one. */
+const contendedMs = 1_000;
+
+/** The least time that a store has for its turn; longer where writes take longer. */
+const leastPatienceMs = 50;
+const writesOfPatience = 5;
+
+/** Longer waits end in an attempt to write. */
+const longestWaitMs = 1_000;
+
+/** More stores than that write without turns. */
+const maxStores = 16;
+
+export interface WriteTurnsParts {
+  /** The id of the store. */
+  readonly id: string;
+  readonly clock: Clock;
+}
+
+/**
+ * The order in which stores write that compete for the head: the head has the ids of the stores in the order of their
+ * next turns, and a store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
+ * store that does not use its turn loses its place.
+ */
+export class WriteTurns {
+  readonly #parts: WriteTurnsParts;
+  readonly #seen: BoundedWait;
+  #head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'> = { epoch: '', revision: 0, commit: '', turns: [] };
+  #seenMs = Number.NEGATIVE_INFINITY;
+  #contendedUntilMs = Number.NEGATIVE_INFINITY;
+  #patienceMs: number = leastPatienceMs;
+
+  constructor(parts: WriteTurnsParts) {
+    this.#parts = parts;
+    this.#seen = new BoundedWait(parts.clock);
+  }
+
+  /** The latest revision that was seen. */
+  get revision(): number {
+    return this.#head.revision;
+  }
+
+  /** Called with each head that this store has written, has read, or was told of. */
+  see(head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'>): void {
+    const isOlder = head.epoch === this.#head.epoch && head.revision < this.#head.revision;
+    if (isOlder || head.commit === this.#head.commit) return;
+    this.#head = head;
+    this.#seenMs = this.#parts.clock.monotonicMs();
+    this.#seen.release();
+  }
+
+  /** Called when another store was first. */
+  lost(): void {
+    this.#contendedUntilMs = this.#parts.clock.monotonicMs() + contendedMs;
+  }
+
+  /** Called with the time that a write took. */
+  wrote(durationMs: number): void {
+    this.#patienceMs = Math.max(leastPatienceMs, writesOfPatience * durationMs);
+  }
+
+  /** Resolves when it is this store's turn, or when the next one does not use its turn. True if it had to wait. */
+  async wait(): Promise<boolean> {
+    const { clock } = this.#parts;
+    const startMs = clock.monotonicMs();
+    for (let hasWaited = false; ; hasWaited = true) {
+      const nowMs = clock.monotonicMs();
+      const restMs = Math.min(this.#seenMs + this.#patienceMs, startMs + longestWaitMs) - nowMs;
+      if (nowMs >= this.#contendedUntilMs || !this.#isTurnOfOther() || restMs <= 0) return hasWaited;
+      this.#contendedUntilMs = nowMs + contendedMs;
+      await this.#seen.wait(restMs);
+    }
+  }
+
+  /** True if this store has no place among those that take turns after this head. */
+  needsPlace({ turns }: Pick<Head, 'turns'>): boolean {
+    return !turns.includes(this.#parts.id);
+  }
+
+  /** The turns after a write of this store. `asking`: stores that have asked for a place. */
+  next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
+    const { id } = this.#parts;
+    if (asking.some((each) => each !== id)) this.lost();
+    // Those ahead of it did not use their turns.
+    const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
+    return [...new Set(others), id].slice(-maxStores);
+  }
+
+  #isTurnOfOther(): boolean {
+    const [next] = this.#head.turns;
+    return next !== undefined && next !== this.#parts.id;
+  }
+}

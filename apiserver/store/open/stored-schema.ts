@@ -1,0 +1,27 @@
+import type { Clock } from '@homeostat/controller-runtime/api';
+
+import { parseDatabaseUrl } from './database-url.ts';
+import type { SchemaVersions } from '../schema-version.ts';
+
+/**
+ * Returns the schema version of a database, which opening a store would upgrade; creates and changes nothing. A database in
+ * memory is always new. Rejects with RangeError for an invalid URL, and with StoreError.
+ */
+export async function storedSchema(url: string, clock: Clock): Promise<SchemaVersions> {
+  const location = parseDatabaseUrl(url);
+  if (location.engine === 'postgres') {
+    const { postgresSchema } = await import('../postgres/postgres-session.ts');
+    return postgresSchema(location.url);
+  }
+  if (location.engine === 'mysql') {
+    const { mysqlSchema } = await import('../mysql/mysql-migrator.ts');
+    return mysqlSchema(location.database, clock);
+  }
+  if (location.engine === 'etcd') {
+    const { etcdSchema } = await import('../etcd/etcd-schema.ts');
+    return etcdSchema(location.database, clock);
+  }
+  if (location.engine === 'memory') return { stored: 0, known: 0 };
+  const { sqliteSchema } = await import('../sqlite/sqlite-schema.ts');
+  return sqliteSchema(location.path);
+}

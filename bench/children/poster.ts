@@ -1,0 +1,41 @@
+// The least that a webhook costs its caller: the same POST by hand, with the same library.
+import { Agent, request as httpsRequest } from 'node:https';
+import { json } from 'node:stream/consumers';
+import { answerCalls } from '../answer-calls.ts';
+
+export interface Posting {
+  readonly url: string;
+  readonly ca: string;
+  readonly body: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+let agent: Agent | undefined;
+
+function postOnce({ url, ca, body }: Posting): Promise<unknown> {
+  agent ??= new Agent({ keepAlive: true, ca });
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const sent = httpsRequest(url, { method: 'POST', agent, headers });
+  return new Promise((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (response) => void json(response).then(resolve, reject));
+    sent.end(body);
+  });
+}
+
+answerCalls({
+  /** Posts one after the other on each connection; returns how many times. */
+  post: async (posting: Posting): Promise<number> => {
+    const untilMs = performance.now() + posting.seconds * 1000;
+    let count = 0;
+    const converse = async (): Promise<void> => {
+      while (performance.now() < untilMs) {
+        await postOnce(posting);
+        count += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: posting.connections }, converse));
+    return count;
+  },
+});

@@ -1,0 +1,38 @@
+import { errorText } from '../text/error-text.ts';
+
+/** A fact about an installation. */
+export interface Finding {
+  /** The part that was judged: `node`, `database`, … */
+  readonly check: string;
+  /** `error`: the server cannot start or does not work; `warning`: it works, but something is wrong or soon will be. */
+  readonly level: 'ok' | 'warning' | 'error';
+  readonly message: string;
+  /** What to do about it. */
+  readonly cure?: string;
+}
+
+/** Judges one part. */
+export type Judge = () => Promise<readonly Finding[]> | readonly Finding[];
+
+/** Resolves with the findings of a judge. What it throws is a finding as well. */
+export async function findingsOf(check: string, judge: Judge): Promise<readonly Finding[]> {
+  try {
+    return await judge();
+  } catch (error) {
+    return [{ check, level: 'error', message: errorText(error) }];
+  }
+}
+
+/** Returns findings as lines: problems are followed by their cure. */
+export function formatFindings(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.flatMap(({ check, level, message, cure }) => [
+    `${level.padEnd('warning'.length)}  ${check.padEnd(width)}  ${message}`,
+    ...(cure === undefined ? [] : [`${' '.repeat(width + 11)}→ ${cure}`]),
+  ]);
+  const count = (wanted: Finding['level']): string => {
+    const found = findings.filter(({ level }) => level === wanted).length;
+    return `${found} ${wanted}${found === 1 ? '' : 's'}`;
+  };
+  return `${[...lines, '', `${count('error')}, ${count('warning')}`].join('\n')}\n`;
+}

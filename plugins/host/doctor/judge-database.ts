@@ -1,0 +1,56 @@
+import { inspectDatabase } from '@homeostat/apiserver';
+import type { DatabaseInspection } from '@homeostat/apiserver';
+import { existsSync } from 'node:fs';
+import { errorText, hasCode } from '../text/error-text.ts';
+import { startCure } from '../serve/start-cure.ts';
+import type { Finding } from './finding.ts';
+
+const check = 'database';
+
+export interface DatabasePlace {
+  readonly database: string;
+  /** The file of SQLite. */
+  readonly file: string | undefined;
+  readonly encryptionConfig?: string;
+  /** The URL of the server that runs with the database, if one answers. */
+  readonly servedAt: string | undefined;
+}
+
+/** Judges the database, and every object of it. */
+export async function judgeDatabase(place: DatabasePlace): Promise<readonly Finding[]> {
+  const { database, file, encryptionConfig, servedAt } = place;
+  if (database === 'memory:') return [{ check, level: 'warning', message: 'in memory: objects end with the process' }];
+  if (file !== undefined && !existsSync(file))
+    return [{ check, level: 'ok', message: `${file} does not exist yet: the server makes it` }];
+  try {
+    return told(await inspectDatabase(database, encryptionConfig === undefined ? {} : { encryptionConfig }));
+  } catch (error) {
+    if (!hasCode(error, 'locked') || servedAt === undefined)
+      return [
+        { check, level: 'error', message: errorText(error), cure: startCure(error) ?? 'see docs/troubleshooting.md' },
+      ];
+    return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which judges it` }];
+  }
+}
+
+function told(inspection: DatabaseInspection): readonly Finding[] {
+  const { schema, knownSchema, objects, unreadable, unreadableObjects } = inspection;
+  if (schema === 0) return [{ check, level: 'ok', message: 'empty: the server makes its tables' }];
+  if (schema > knownSchema) {
+    const message = `its tables have version ${schema}, and this program knows ${knownSchema}`;
+    return [{ check, level: 'error', message, cure: 'install the newest version of homeostat' }];
+  }
+  if (schema < knownSchema) {
+    const message = `its tables have version ${schema}: the server upgrades them to ${knownSchema} at its start`;
+    const cure = 'make a backup before: homeostat export';
+    return [{ check, level: 'warning', message, cure }];
+  }
+  const health: Finding = { check, level: 'ok', message: `${objects} objects, tables of version ${schema}` };
+  const broken = unreadable.map(({ key, reason }): Finding => {
+    const cure = 'restore its encryption key, or replace or delete it: see docs/operating/databases.md';
+    return { check: 'objects', level: 'error', message: `${key} cannot be read: ${reason}`, cure };
+  });
+  const more = unreadableObjects - unreadable.length;
+  const rest: Finding = { check: 'objects', level: 'error', message: `and ${more} more objects cannot be read` };
+  return [health, ...broken, ...(more > 0 ? [rest] : [])];
+}
