@@ -46,8 +46,9 @@ export class SqliteSession {
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
     pragmas: () => readPragmas(this.#present().database),
     close: () => {
-      const { database } = this.#present();
+      const { database, committer } = this.#present();
       this.#opened = undefined;
+      committer.copyObjects();
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       database.close();
       return undefined;
@@ -88,7 +89,9 @@ function beginScan({ committer, reader }: Opened, kind: number | undefined): Beg
 
 function compact({ committer, reader }: Opened, upTo: number, maxRows: number): number {
   const bound = Math.min(upTo, committer.revision);
-  const { dropped, compactRevision } = committer.transaction(() => reader.compact(bound, maxRows));
+  committer.copyObjects();
+  const { copied } = committer;
+  const { dropped, compactRevision } = committer.transaction(() => reader.compact({ upTo: bound, maxRows, copied }));
   reader.compacted(compactRevision);
   return dropped;
 }
