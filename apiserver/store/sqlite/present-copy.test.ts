@@ -39,7 +39,7 @@ class Restarts {
 
   take(each: Step): void {
     if (each.verb === 'write') this.#write(each);
-    else if (each.verb === 'copy') this.#committer.copyObjects();
+    else if (each.verb === 'copy') this.#committer.copyObjects(0);
     else if (each.verb === 'restart') this.#committer = new SqliteCommitter(this.database, [3, 4], 1);
     else this.#compact(each.rows);
   }

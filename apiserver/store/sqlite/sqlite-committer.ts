@@ -154,10 +154,13 @@ export class SqliteCommitter {
     return this.#objects.copied;
   }
 
-  /** Writes a copy of the present objects, unless a start with the copy that is there is fast. */
-  copyObjects(): void {
+  /**
+   * Writes a copy of the present objects, unless a start with the copy that is there is fast, or has less than `share` of
+   * them to read: each change then pays for a few bytes of copies.
+   */
+  copyObjects(share: number): void {
     const changes = this.#revision - this.#objects.copied;
-    if (changes < this.#copyAfter || changes * 2 < this.#objects.size) return;
+    if (changes < this.#copyAfter || changes < this.#objects.size * share) return;
     this.transaction(() => this.#objects.copy(this.#revision));
   }
 
