@@ -3,7 +3,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 export interface PeriodicTaskParts {
   readonly clock: Clock;
   /** Time from the start to the first run, and from the end of each run to the next one. */
-  readonly intervalMs: number;
+  readonly intervalMs: number | (() => number);
   /** Never rejects. */
   readonly run: () => void | Promise<void>;
 }
@@ -25,9 +25,13 @@ export class PeriodicTask {
 
   start(): void {
     if (this.#isStopped) return;
-    this.#timer = this.#parts.clock.setTimeout(() => {
-      this.#running = this.#runOnce();
-    }, this.#parts.intervalMs);
+    const { clock, intervalMs } = this.#parts;
+    this.#timer = clock.setTimeout(
+      () => {
+        this.#running = this.#runOnce();
+      },
+      typeof intervalMs === 'number' ? intervalMs : intervalMs(),
+    );
     this.#timer.unref?.();
   }
 

@@ -219,6 +219,7 @@ export class ApiServer {
       roles,
       quotas,
       compactor,
+      memory,
       schemaWatch,
       commits,
       follower,
@@ -230,7 +231,7 @@ export class ApiServer {
     const collected = Promise.all(
       [collector, namespaces, events, runs, roles, quotas].map(async (each) => each.stop()),
     );
-    await Promise.all([compactor.stop(), schemaWatch.stop()]);
+    await Promise.all([memory.stop(), compactor.stop(), schemaWatch.stop()]);
     // Pending writes wait for the follower, which may wait for a database that does not come back.
     await follower?.stop();
     await webhooks.client.close();

@@ -2,6 +2,8 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { Compactor } from '../registry/history/compactor.ts';
+import { MemoryLimit } from '../limits/memory-limit.ts';
+import { processMemory } from '../limits/process-memory.ts';
 import type { Retention } from '../registry/history/compactor.ts';
 import { Follower } from '../registry/follow/follower.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
@@ -31,6 +33,7 @@ export interface OpenedStorage {
   readonly revisions: Revisions;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
+  readonly memory: MemoryLimit;
   /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
   /** Called for each change once it is visible, with the bytes that history keeps for it. */
@@ -53,6 +56,7 @@ async function latestRevision(store: Store, health: DatabaseHealth): Promise<num
 /** Opens the store, and reads its history. */
 export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
+  const memory = new MemoryLimit({ meter: processMemory(), clock, logger, onFull: () => void compactor.compact() });
   const opened = await store.open();
   await refuseUnfinishedImport(store);
   // The ages of logged changes are unknown after a restart, so the newest part of the log is kept for watchers.
@@ -63,7 +67,15 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
     log.trim(upTo);
     for (const resource of parts.table()?.served() ?? []) resource.trim(upTo);
   };
-  const compactor = new Compactor({ store, clock, logger, retention, floor, trim });
+  const compactor = new Compactor({
+    store,
+    clock,
+    logger,
+    retention,
+    floor,
+    trim,
+    isMemoryShort: () => memory.isFull,
+  });
   await log.read(store, (change) => {
     if (change.kind === vault.kindNumber) vault.apply(change);
     compactor.record(change.revision, change.data.length);
@@ -93,5 +105,5 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
       })
     : undefined;
   vault.connect({ commits, revisions, onCommit: onChange, logger });
-  return { epoch: opened.epoch, log, revisions, commits, compactor, follower, onChange, vault };
+  return { epoch: opened.epoch, log, revisions, commits, compactor, memory, follower, onChange, vault };
 }

@@ -1,4 +1,5 @@
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import type { MemoryLimit } from '../limits/memory-limit.ts';
 import type { WatchHandler } from '../http/watch/watch-handler.ts';
 import { resourceName } from '../registry/object/resource-errors.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
@@ -6,10 +7,11 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 export interface MeasuredParts {
   readonly table: ResourceTable;
   readonly watches: WatchHandler;
+  readonly memory: MemoryLimit;
 }
 
 /** Adds metrics of stored objects and watches for each served kind. They are sampled at each scrape. */
-export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts): void {
+export function sampleServer(metrics: Metrics, { table, watches, memory }: MeasuredParts): void {
   const objects = {
     name: 'apiserver_storage_objects',
     help: 'Objects of a kind that is served.',
@@ -26,6 +28,16 @@ export function sampleServer(metrics: Metrics, { table, watches }: MeasuredParts
   metrics.sample({ ...broken, type: 'gauge' }, () =>
     table.served().map(({ model, cache }) => [[resourceName(model)], cache.broken.size] as const),
   );
+  const share = {
+    name: 'homeostat_memory_limit_share',
+    help: 'The used share of the memory limit that is nearer, of the heap or of the container.',
+  };
+  metrics.sample({ ...share, type: 'gauge' }, () => [[[], memory.share]]);
+  const refused = {
+    name: 'homeostat_memory_refusals_total',
+    help: 'Writes that were refused because memory is full.',
+  };
+  metrics.sample({ ...refused, type: 'counter' }, () => [[[], memory.refusals]]);
   const watchers = { name: 'apiserver_registered_watchers', help: 'Watches that are open.', labels: ['resource'] };
   metrics.sample({ ...watchers, type: 'gauge' }, () => {
     const counts = watches.counts();

@@ -4,6 +4,7 @@ import { AssetTable } from '../assets/asset-table.ts';
 import { openAuditTrail } from '../audit/audit-trail.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { RoleKeeper } from '../authorization/rbac/role-keeper.ts';
+import type { MemoryLimit } from '../limits/memory-limit.ts';
 import { openBuiltinKinds, strategyOf } from '../builtin/builtin-kinds.ts';
 import { leaderRules } from '../builtin/lease-kind.ts';
 import type { UserInfo } from '../identity/user-info.ts';
@@ -75,6 +76,7 @@ export interface Parts {
   readonly store: EncryptedStore;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
+  readonly memory: MemoryLimit;
   /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
@@ -118,6 +120,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
   await parts.absent.open();
   await parts.listener.listen(settings);
   parts.compactor.start();
+  parts.memory.start();
   parts.follower?.start();
   if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
@@ -132,20 +135,30 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const health = new DatabaseHealth(clock);
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
-  const memory = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, epoch, vault } = memory;
+  const storage = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
+  const { log, revisions, commits, follower, compactor, memory, epoch, vault } = storage;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
   const definitions = definitionJudge(serviceDomain);
   const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
-  const table = new ResourceTable({ schemes, store, log, revisions, logger, strategyOf, judgeOf });
+  const table = new ResourceTable({ schemes, store, log, revisions, memory, logger, strategyOf, judgeOf });
   kinds.table = table;
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
   const webhooks = createWebhooks(settings);
   const writers = new RecentWriters();
-  const registry = createRegistry(settings, { ...memory, ...access, writers, store, table, admissions, webhooks });
+  const registry = createRegistry(settings, {
+    ...storage,
+    ...access,
+    memory,
+    writers,
+    store,
+    table,
+    admissions,
+    webhooks,
+    metrics,
+  });
   const lister = new Lister({ revisions, epoch });
   const permissions = new RequestPermissions({ ...access, clock });
   const history = new ObjectHistory({ revisions, writers });
@@ -154,14 +167,14 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const handlers = createHandlers(settings, { ...access, ...handled });
   const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
-  sampleServer(metrics, { table, watches });
+  sampleServer(metrics, { table, watches, memory });
   const reader = new ObjectReader();
   const working = { store, schemes, table, registry, webhooks, reader };
-  const controllers = createControllers(settings, { ...access, ...memory, ...working });
+  const controllers = createControllers(settings, { ...access, ...storage, ...working });
   const awaited = [settings.awaitedKind, (kind: StoredKind) => controllers.definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const added = addedParts(settings, { health, table });
-  const copies = createCopies(settings, { store, storage: memory, table, permissions });
+  const copies = createCopies(settings, { store, storage, table, permissions });
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
   const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
@@ -170,7 +183,7 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
-  const writing = { ...controllers, store, commits, compactor, follower, registry, health, schemaWatch };
+  const writing = { ...controllers, store, memory, commits, compactor, follower, registry, health, schemaWatch };
   const guarding = { permissions, access, admissions, webhooks, audit, secure };
   return { ...writing, ...shared, ...guarding, watches, schemes, clients, listener };
 }
@@ -187,20 +200,21 @@ function addedParts(
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
+    Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'metrics'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, admissions, webhooks, commits, revisions, onChange, vault, writers } = parts;
+  const { store, table, authorizer, memory, admissions, commits, revisions, onChange, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
     leaders: leaderRules(table),
     hooks: admissions,
-    review: reviews(settings, { table, webhooks, authorizer }),
+    review: reviews(settings, parts),
     reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),
     commits,
     revisions,
+    memory,
     onCommit: onChange,
     writers,
     onOldGeneration: (resource) => adoptGeneration(resource, store),

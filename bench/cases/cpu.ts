@@ -1,7 +1,6 @@
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import type { CaseContext } from '../case.ts';
-import { Child } from '../child.ts';
+import { Child, childrenOf } from '../child.ts';
 import { median } from '../figures.ts';
 import { formatRequest, loadHttp } from '../http-load.ts';
 import { newPerson, personsPath, threeIndexes } from '../person.ts';
@@ -101,10 +100,6 @@ async function takeTurns(
   const costs = new Map<Server, number>();
   for (const server of round % 2 === 0 ? servers : servers.toReversed()) costs.set(server, await measure(server));
   return servers.map((server) => costs.get(server) ?? Number.NaN);
-}
-
-function childrenOf(checkout: string): URL {
-  return pathToFileURL(`${resolve(checkout)}/bench/dist/children/`);
 }
 
 async function start(child: Child, file: string): Promise<Server> {

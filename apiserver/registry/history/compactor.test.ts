@@ -10,12 +10,14 @@ interface Setup {
   readonly compactor: Compactor;
   readonly trimmed: number[];
   readonly compacted: number[];
+  readonly memory: { isShort: boolean };
 }
 
 function setup(retention: Partial<Retention>, rows = 0): Setup {
   const clock = new FakeClock();
   const trimmed: number[] = [];
   const compacted: number[] = [];
+  const memory = { isShort: false };
   let left = rows;
   const store: Pick<Store, 'compact'> = {
     compact: (upTo, maxRows) => {
@@ -31,9 +33,10 @@ function setup(retention: Partial<Retention>, rows = 0): Setup {
     logger: silentLogger,
     retention: { minAgeMs: 1000, minChanges: 0, maxBytes: 1_000_000, ...retention },
     trim: (revision) => trimmed.push(revision),
+    isMemoryShort: () => memory.isShort,
     floor: 0,
   });
-  return { clock, compactor, trimmed, compacted };
+  return { clock, compactor, trimmed, compacted, memory };
 }
 
 describe('Compactor', () => {
@@ -57,6 +60,16 @@ describe('Compactor', () => {
     for (let revision = 513; revision <= 600; revision += 1) compactor.record(revision, 1);
     await compactor.compact();
     expect(trimmed).to.deep.equal([256]);
+  });
+
+  it('keeps only the latest changes while memory is short', async () => {
+    const { compactor, trimmed, memory } = setup({ minAgeMs: 60_000, minChanges: 10_000 });
+    for (let revision = 1; revision <= 2048; revision += 1) compactor.record(revision, 1);
+    await compactor.compact();
+    expect(trimmed).to.deep.equal([]);
+    memory.isShort = true;
+    await compactor.compact();
+    expect(trimmed, 'a further group of 256 would leave fewer than 1,000').to.deep.equal([1024]);
   });
 
   it('applies the limit of bytes before the other two, at once', async () => {

@@ -22,6 +22,9 @@ const rowsPerStep = 1000;
 
 const intervalMs = 30_000;
 
+/** The history that is kept while memory is short: what watchers that keep up still need. */
+const shortChanges = 1000;
+
 /** Changes are counted in groups: one record per change would cost as much memory as the window itself. */
 const changesPerGroup = 256;
 
@@ -38,6 +41,8 @@ export interface CompactorOptions {
   readonly retention: Retention;
   /** Drops changes up to a revision from memory. */
   readonly trim: (revision: number) => void;
+  /** True while memory is short: history is then dropped however recent it is. */
+  readonly isMemoryShort: () => boolean;
   /** The start of history in memory; the first run removes older history from the store. */
   readonly floor: number;
 }
@@ -111,9 +116,15 @@ export class Compactor {
     }
   }
 
+  #retention(): Retention {
+    const { retention, isMemoryShort } = this.#options;
+    if (!isMemoryShort()) return retention;
+    return { ...retention, minAgeMs: 0, minChanges: Math.min(retention.minChanges, shortChanges) };
+  }
+
   /** Removes the groups that are past the retention; the last one's revision is the new start of history. */
   #takeExpired(): number | undefined {
-    const { minAgeMs, minChanges, maxBytes } = this.#options.retention;
+    const { minAgeMs, minChanges, maxBytes } = this.#retention();
     const newestExpiredMs = this.#options.clock.monotonicMs() - minAgeMs;
     const newest = this.#groups.at(-1);
     let count = 0;

@@ -7,6 +7,7 @@ import type { FeedChange } from '../../index/change-feed.ts';
 import { History } from '../../index/history.ts';
 import { KindCache } from '../../index/kind-cache.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
+import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import { kindNameOf } from '../../store/object-key.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
@@ -38,6 +39,7 @@ export interface OpenParts {
   /** Receives what other processes write to the kind until it is served. */
   readonly log: UnservedLog;
   readonly revisions: Revisions;
+  readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   readonly onError: (error: unknown) => void;
   /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;

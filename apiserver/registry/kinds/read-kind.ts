@@ -1,6 +1,7 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
+import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { IndexBuildError } from './index-build.ts';
@@ -13,6 +14,7 @@ import type { KindReader } from './stored-entry.ts';
 export interface ReadParts {
   readonly store: Store;
   readonly kindNumber: number;
+  readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
 }
@@ -27,9 +29,12 @@ const bytesPerTurn = 512 * 1024;
 /**
  * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object is as it was at
  * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
- * when an index cannot read an object, or an object cannot be converted from the version that it is stored in.
+ * when they do not fit into memory, an index cannot read an object, or an object cannot be converted from the version that it is stored in.
  */
-export async function readKind(kind: KindReader, { store, kindNumber, onProgress }: ReadParts): Promise<Entry[]> {
+export async function readKind(
+  kind: KindReader,
+  { store, kindNumber, onProgress, memory }: ReadParts,
+): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of store.scan(kindNumber)) {
     const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
@@ -48,10 +53,17 @@ export async function readKind(kind: KindReader, { store, kindNumber, onProgress
       await nextTurn('background');
     }
     onProgress(entries.length);
+    if (!memory.load(rows.length)) throw new IndexBuildError(memory.needOf(await countObjects(store)));
     // Lets others see the progress: the next page may already be here.
     await nextTurn('background');
   }
   return entries;
+}
+
+async function countObjects(store: Store): Promise<number> {
+  let count = 0;
+  for await (const rows of store.scan()) count += rows.length;
+  return count;
 }
 
 async function fetchedEntry(kind: KindReader, row: Row, pending: PendingConversion): Promise<Entry> {

@@ -1,5 +1,6 @@
 import type { ApiObject, Clock, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
 import type { MountedHooks } from '../../admission/call-hook.ts';
+import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { GroupCommit } from '../../store/group-commit.ts';
 import type { RequiredClaim } from '../../store/store.ts';
 import type { CreationRule } from '../kinds/live-claim.ts';
@@ -19,6 +20,7 @@ export interface RegistryOptions {
   /** Uniform in [0, 1); for generated names. */
   readonly random: () => number;
   readonly uuid: () => string;
+  readonly memory: Pick<MemoryLimit, 'checkGrowth'>;
   readonly serviceDomain: string;
   /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;

@@ -149,6 +149,7 @@ export class WritePlanner {
 
   /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
+    if (options.isOwnUpkeep !== true) this.#options.memory.checkGrowth();
     const { object } = next;
     const { name, namespace } = object.metadata;
     const { ofCreation } = this.rulesOf(resource);
@@ -199,9 +200,11 @@ export class WritePlanner {
     const { warnings } = request;
     const { requested } = change;
     const asked = { resource, requested, stored: broken === undefined ? entry : undefined, options, warnings };
-    const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) =>
-      this.#decideChange({ proposal, ...asked }),
-    );
+    let isDeletion = false;
+    const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) => {
+      isDeletion = proposal.verb === 'delete';
+      return this.#decideChange({ proposal, ...asked });
+    });
     const { logger } = this.#options;
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
@@ -212,7 +215,11 @@ export class WritePlanner {
         judged === undefined ? undefined : this.#guard(resource, { user: options.user, next: judged, stored: known });
       const written = next === undefined ? undefined : prepared(resource, next, context);
       return afterwards(written, (write): WritePlan => {
-        if (write !== undefined && !isNothing(resource, write)) return { kind: 'commit', write, warnings, recheck };
+        if (write !== undefined && !isNothing(resource, write)) {
+          // The server's own upkeep and deletions make room.
+          if (!isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) this.#options.memory.checkGrowth();
+          return { kind: 'commit', write, warnings, recheck };
+        }
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
       });
     });
@@ -313,6 +320,14 @@ interface Creation {
 
 const noClaims: readonly RequiredClaim[] = [];
 const noHooks: readonly MountedHooks[] = [];
+
+/** Updates up to this size never count as growing: a lease that was released has to be taken again. */
+const smallObject = 1024;
+
+/** True for an update after which the object takes more memory. */
+function isGrowing({ op, data, stored }: PreparedWrite): boolean {
+  return op !== 'delete' && data.length > Math.max(smallObject, stored?.bytes.length ?? 0);
+}
 
 /** Prepares a write again when conversions had to be fetched, so that what was decided about it stays. */
 function prepared(resource: Resource, next: NextState, context: WriteContext): PreparedWrite | Promise<PreparedWrite> {

@@ -1,7 +1,8 @@
 import { rowOf, storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
-import type { SqliteCalls } from './sqlite-protocol.ts';
+import type { HashSecret } from './key-hash.ts';
+import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -26,12 +27,15 @@ export class SqliteSession {
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
       const database = await connect(path);
-      this.#opened = { database, committer: new SqliteCommitter(database), reader: new SqliteReader(database) };
+      const committer = new SqliteCommitter(database, hashSecret());
+      this.#opened = { database, committer, reader: new SqliteReader(database) };
       return describeOpened(this.#opened);
     },
     commit: (batch) => this.#present().committer.commit(batch),
-    kinds: () => this.#present().reader.kinds(),
-    scan: ({ kind, after }) => this.#present().reader.scan(kind, after),
+    beginScan: ({ kind }) => beginScan(this.#present(), kind),
+    keys: ({ revisions }) => this.#present().reader.keys(revisions),
+    rows: ({ revisions }) => this.#present().reader.rows(revisions),
+    endScan: ({ scan }) => this.#present().reader.release(scan),
     changes: ({ after, limit }) => this.#present().reader.changes(after, limit),
     compact: ({ upTo, maxRows }) => compact(this.#present(), upTo, maxRows),
     numberOf: ({ name }) => numberOf(this.#present(), name),
@@ -71,6 +75,15 @@ export class SqliteSession {
 function describeOpened({ database, committer, reader }: Opened): OpenedStore {
   const { value } = rowOf(database.prepare<{ readonly value: string }>(sql.getMeta), 'epoch');
   return { revision: committer.revision, compactRevision: reader.compactRevision, epoch: value };
+}
+
+function hashSecret(): HashSecret {
+  const [low = 0, high = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return [low, high];
+}
+
+function beginScan({ committer, reader }: Opened, kind: number | undefined): BegunScan {
+  return { scan: reader.hold(committer.revision), revisions: committer.revisions(kind) };
 }
 
 function compact({ committer, reader }: Opened, upTo: number, maxRows: number): number {

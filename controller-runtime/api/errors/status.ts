@@ -17,6 +17,7 @@ export const statusCodes = {
   InternalError: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
+  InsufficientStorage: 507,
 } as const;
 
 export type StatusReason = keyof typeof statusCodes;

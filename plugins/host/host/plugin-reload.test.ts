@@ -2,18 +2,18 @@ import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { queryObjects } from 'node:v8';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
 import { pluginKind } from '../objects/plugin-kind.ts';
 import type { PluginObject, PluginSpec } from '../objects/plugin-kind.ts';
-import { PluginRun } from '../lifecycle/plugin-run.ts';
+import type { ReloadLeaks } from './reload-leaks.test-support.ts';
 
 const kind = pluginKind('homeostat.internal');
-const index = new URL('../index.js', import.meta.url).href;
-const fixture = new URL('../widget.fixture.js', import.meta.url).href;
 
 /** What a plugin's modules leave for the test to read. */
 const notes: string[] = [];
@@ -152,41 +152,14 @@ describe('the reload of a plugin', () => {
   });
 
   it('leaves nothing behind: memory and handles are the same after a hundred [slow]', async () => {
-    const whole = `import { controller, definePlugin, route, ServerResponse } from '${index}';
-      import { widgetModel } from '${fixture}';
-      export default definePlugin({
-        start({ schemeManager, controllers, endpoints, signal, client }) {
-          const model = widgetModel();
-          schemeManager.register(model);
-          const cleanup = async () => undefined;
-          controllers.add(controller(model, { reconcile: async () => undefined, cleanup }));
-          endpoints.add(route('api.example.com/v1').GET('/hello', () => ServerResponse.ok().json({})).build());
-          const timer = setInterval(() => undefined, 1000);
-          signal.addEventListener('abort', () => clearInterval(timer));
-          void (async () => { for await (const _ of client.watch(model, { signal })); })().catch(() => undefined);
-        },
-      });`;
-    const declared = 'apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: w }\nspec: { size: 1 }\n';
-    await startPlugin({ 'resources/extensions/w.yaml': declared }, whole);
-    for (let round = 0; round < 10; round += 1) await reload('p');
-    const before = await living();
-    for (let round = 0; round < 100; round += 1) await reload('p');
-    const after = await living();
+    const program = fileURLToPath(new URL('./reload-leaks.test-support.js', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program]);
+    const { before, after, statuses } = JSON.parse(stdout) as ReloadLeaks;
     expect(after.handles).to.equal(before.handles);
-    for (const [type, count] of after.objects) {
-      expect((count - (before.objects.get(type) ?? 0)) / 100, `${type}s more a reload`).to.be.below(1);
+    expect(before.objects).to.have.keys('Function', 'PluginRun');
+    for (const [type, count] of Object.entries(after.objects)) {
+      expect((count - (before.objects[type] ?? 0)) / 100, `${type}s more a reload`).to.be.below(1);
     }
-    expect(host.statuses()).to.deep.equal([{ name: 'p', version: '1.0.0', phase: 'Started' }]);
+    expect(statuses).to.deep.equal([{ name: 'p', version: '1.0.0', phase: 'Started' }]);
   });
 });
-
-/**
- * The number of functions left after a garbage collection, because anything that a plugin could leave behind has
- * functions. Bytes would not show a leak, since the server caches the last read objects up to a limit.
- */
-async function living(): Promise<{ handles: string; objects: ReadonlyMap<string, number> }> {
-  await new Promise((resolve) => setImmediate(resolve));
-  const types = [Function, PluginRun];
-  const objects = new Map(types.map((type) => [type.name, queryObjects(type, { format: 'count' })]));
-  return { handles: process.getActiveResourcesInfo().toSorted().join(), objects };
-}

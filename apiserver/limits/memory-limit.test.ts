@@ -1,0 +1,109 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { isApiError, silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { MemoryLimit } from './memory-limit.ts';
+import type { MemoryUse } from './process-memory.ts';
+
+interface Setup {
+  readonly memory: MemoryLimit;
+  readonly clock: FakeClock;
+  readonly use: { -readonly [K in keyof MemoryUse]: MemoryUse[K] } & { garbage: number };
+  readonly counts: { collected: number; relieved: number };
+}
+
+/** A process with a heap of 1,000 bytes that can be used, and a container of 10,000. */
+function setup(): Setup {
+  const use = { heap: 100, garbage: 0, heapLimit: 1250, resident: 1000, residentLimit: 10_000 };
+  const counts = { collected: 0, relieved: 0 };
+  const meter = {
+    read: (): MemoryUse => ({ ...use, heap: use.heap + use.garbage }),
+    collect: (): void => {
+      use.garbage = 0;
+      counts.collected += 1;
+    },
+  };
+  const clock = new FakeClock();
+  const memory = new MemoryLimit({ meter, clock, logger: silentLogger, onFull: () => (counts.relieved += 1) });
+  memory.start();
+  return { memory, clock, use, counts };
+}
+
+function isRefused({ memory }: Setup): boolean {
+  try {
+    memory.checkGrowth();
+    return false;
+  } catch (error) {
+    expect(isApiError(error) && error.toStatus()).to.deep.include({
+      reason: 'InsufficientStorage',
+      code: 507,
+      details: { retryAfterSeconds: 10 },
+    });
+    return true;
+  }
+}
+
+describe('MemoryLimit', () => {
+  it('refuses growth from 85 % of the heap on, and accepts it below 82 %', async () => {
+    const at = setup();
+    for (const [heap, expected] of [
+      [849, false],
+      [850, true],
+      [830, true],
+      [819, false],
+      [840, false],
+      [900, true],
+    ] as const) {
+      at.use.heap = heap;
+      await at.clock.advance(6000);
+      expect(isRefused(at), `${heap} of 1,000 bytes`).to.equal(expected);
+    }
+    expect(at.memory.refusals).to.equal(3);
+  });
+
+  it('refuses growth from 85 % of the memory that the system grants', async () => {
+    const at = setup();
+    at.use.resident = 8500;
+    await at.clock.advance(1000);
+    expect(isRefused(at)).to.equal(true);
+    at.use.residentLimit = Number.POSITIVE_INFINITY;
+    await at.clock.advance(6000);
+    expect(isRefused(at)).to.equal(false);
+  });
+
+  it('collects garbage before it refuses, and again only after the heap has grown', async () => {
+    const at = setup();
+    at.use.heap = 800;
+    at.use.garbage = 100;
+    await at.clock.advance(1000);
+    expect([isRefused(at), at.counts.collected]).to.deep.equal([false, 1]);
+    at.use.garbage = 50;
+    await at.clock.advance(60_000);
+    expect([isRefused(at), at.counts.collected], 'grown by 5 %').to.deep.equal([false, 1]);
+    at.use.garbage = 51;
+    await at.clock.advance(1000);
+    expect([isRefused(at), at.counts.collected], 'grown by more').to.deep.equal([false, 2]);
+  });
+
+  it('asks for relief while memory is full, every 100 ms', async () => {
+    const at = setup();
+    await at.clock.advance(10_000);
+    expect(at.counts.relieved).to.equal(0);
+    at.use.heap = 900;
+    await at.clock.advance(1000);
+    expect(at.counts.relieved).to.equal(1);
+    await at.clock.advance(1000);
+    expect(at.counts.relieved).to.equal(11);
+  });
+
+  it('says when the objects of a start do not fit, and what they need', () => {
+    const { memory, use } = setup();
+    use.heapLimit = 125 * 1024 * 1024;
+    use.heap += 30 * 1024 * 1024;
+    expect(memory.load(50_000)).to.equal(true);
+    use.heap += 45 * 1024 * 1024;
+    expect(memory.load(50_000), '75 MiB, and 400 bytes each for the indexes').to.equal(false);
+    expect(memory.needOf(1_000_000)).to.equal(
+      'the 1000000 stored objects need about 1664 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=1664',
+    );
+  });
+});

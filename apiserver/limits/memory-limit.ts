@@ -1,0 +1,170 @@
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../base/periodic-task.ts';
+import type { MemoryMeter, MemoryUse } from './process-memory.ts';
+
+/** From this share of its limit on, V8 ends a process whose collections free little; the rest of the heap counts as not there. */
+const usableShare = 0.8;
+
+/** From this share of either limit on, memory is full. */
+const fullShare = 0.85;
+
+/** Below this share it is no longer full. */
+const freeShare = 0.82;
+
+/** The share up to which a start fills the heap: what is stored has to be readable, or nobody could delete it. */
+const startShare = 0.9;
+
+/** The time between two measurements of 25 µs each: from half of a limit on, and below. */
+const nearMs = 100;
+const farMs = 1000;
+
+/** Garbage is collected again when the heap has grown by this share of its limit; while memory is full, after this time as well. */
+const collectShare = 0.05;
+const collectMs = 5000;
+
+/** What indexes take of the heap in addition, for each object that a start has read. */
+const indexBytesPerObject = 400;
+
+const retryAfterSeconds = 10;
+
+export interface MemoryLimitParts {
+  readonly meter: MemoryMeter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called repeatedly while memory is full: frees what can be freed. */
+  readonly onFull: () => void;
+}
+
+/**
+ * Refuses what would take more memory than the process may have, before V8 or the system ends it: both limits are those of
+ * the process, the heap of V8 and the memory that the system grants.
+ */
+export class MemoryLimit {
+  readonly #parts: MemoryLimitParts;
+  readonly #atStart: MemoryUse;
+  readonly #periodic: PeriodicTask;
+  #isFull = false;
+  #collectedMs = Number.NEGATIVE_INFINITY;
+  #collectedHeap = 0;
+  #pauseMs = farMs;
+  #loaded = 0;
+  #refusals = 0;
+
+  constructor(parts: MemoryLimitParts) {
+    this.#parts = parts;
+    this.#atStart = parts.meter.read();
+    this.#periodic = new PeriodicTask({
+      clock: parts.clock,
+      intervalMs: () => this.#pauseMs,
+      run: () => this.#sample(),
+    });
+  }
+
+  /** Measures from now on, until it is stopped. */
+  start(): void {
+    this.#sample();
+    this.#periodic.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#periodic.stop();
+  }
+
+  /** True while writes that need more memory are refused. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** The number of refused writes. */
+  get refusals(): number {
+    return this.#refusals;
+  }
+
+  /** The used share of the limit that is nearer, from 0 to 1. */
+  get share(): number {
+    return shareOf(this.#parts.meter.read());
+  }
+
+  /** Called before a write that needs more memory than what it replaces. @throws ApiError InsufficientStorage */
+  checkGrowth(): void {
+    if (!this.#isFull) return;
+    this.#refusals += 1;
+    const message =
+      'the memory of the server is full: it takes no new objects and no larger ones; delete some, or raise its limit';
+    throw new ApiError('InsufficientStorage', message, { retryAfterSeconds });
+  }
+
+  /** Counts objects that a start has read. Returns false when no more of them fit into memory. */
+  load(objects: number): boolean {
+    this.#loaded += objects;
+    if (this.#loadedShare(this.#parts.meter.read()) < startShare) return true;
+    return this.#loadedShare(this.#collect()) < startShare;
+  }
+
+  /** What a start with this many stored objects needs, in words; after {@link load} has returned false. */
+  needOf(objects: number): string {
+    const use = this.#parts.meter.read();
+    const isHeap = use.heap / (use.heapLimit * usableShare) > use.resident / use.residentLimit;
+    const [used, limit, usable] = isHeap
+      ? [use.heap, use.heapLimit, usableShare]
+      : [use.resident, use.residentLimit, 1];
+    const before = isHeap ? this.#atStart.heap : this.#atStart.resident;
+    const each = (used - before) / Math.max(1, this.#loaded) + indexBytesPerObject;
+    const needed = (before + objects * each) / (fullShare * usable);
+    const cure = isHeap
+      ? `set NODE_OPTIONS=--max-old-space-size=${inMiB(needed)}`
+      : 'raise the memory of the container or control group';
+    return `the ${objects} stored objects need about ${inMiB(needed)} MiB of memory, and the limit is ${inMiB(limit)} MiB: ${cure}`;
+  }
+
+  #loadedShare(use: MemoryUse): number {
+    return shareOf({ ...use, heap: use.heap + this.#loaded * indexBytesPerObject });
+  }
+
+  #sample(): void {
+    const { meter, clock, onFull } = this.#parts;
+    let use = meter.read();
+    const nowMs = clock.monotonicMs();
+    if (shareOf(use) < freeShare) {
+      this.#collectedHeap = 0;
+      this.#judge(use);
+    } else if (shareOf(use) >= fullShare && this.#isCollectionDue(use, nowMs)) {
+      // Without a collection it is not known what of the heap is garbage.
+      use = this.#collect();
+      this.#collectedMs = nowMs;
+      this.#collectedHeap = use.heap;
+      this.#judge(use);
+    }
+    this.#pauseMs = shareOf(use) < 0.5 ? farMs : nearMs;
+    if (this.#isFull) onFull();
+  }
+
+  #isCollectionDue({ heap, heapLimit }: MemoryUse, nowMs: number): boolean {
+    const hasGrown = heap - this.#collectedHeap > collectShare * usableShare * heapLimit;
+    return hasGrown || (this.#isFull && nowMs - this.#collectedMs >= collectMs);
+  }
+
+  #judge(use: MemoryUse): void {
+    const share = shareOf(use);
+    const isFull = share >= fullShare || (this.#isFull && share >= freeShare);
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    const { logger } = this.#parts;
+    if (isFull) logger.warn({ ...use, share }, 'memory is full: creations and growing updates are refused (507)');
+    else logger.info({ ...use, share }, 'memory is no longer full: all writes are accepted');
+  }
+
+  #collect(): MemoryUse {
+    this.#parts.meter.collect();
+    return this.#parts.meter.read();
+  }
+}
+
+function shareOf({ heap, heapLimit, resident, residentLimit }: MemoryUse): number {
+  return Math.max(heap / (heapLimit * usableShare), resident / residentLimit);
+}
+
+function inMiB(bytes: number): number {
+  return Math.ceil(bytes / 1024 / 1024);
+}
