@@ -1,14 +1,49 @@
-import type * as clusterModule from '../../apiserver/store/etcd/etcd-cluster.test-support.ts';
+import type { ChildProcess } from 'node:child_process';
 
-export type EtcdCluster = clusterModule.EtcdCluster;
+interface EtcdMember {
+  readonly process: ChildProcess | undefined;
+}
 
-/** Starts a cluster; skips the tests without etcd. Default: three members, which reach each other through proxies. */
-export async function startEtcd(
-  context: Mocha.Context,
-  options: clusterModule.EtcdClusterOptions = { proxied: true },
-): Promise<EtcdCluster> {
-  // The package has no public entry for its test code.
+/** A cluster of the system's etcd. */
+export interface EtcdCluster {
+  readonly members: readonly EtcdMember[];
+  /** The URL of a database. */
+  url(prefix: string): string;
+  leader(): Promise<EtcdMember>;
+  kill(member: EtcdMember): Promise<void>;
+  start(member: EtcdMember): void;
+  /** Resolves when the members serve requests. */
+  ready(members: readonly EtcdMember[]): Promise<void>;
+  /** Cuts a member off from the others, until `heal`. */
+  isolate(member: EtcdMember): Promise<void>;
+  slowDown(delayMs: () => number): void;
+  heal(): void;
+  /** Runs etcdctl; resolves with its output. */
+  ctl(args: readonly string[]): Promise<string>;
+  /** Saves a snapshot; returns its file. */
+  snapshot(): Promise<string>;
+  /** Starts all members again, with the data of a snapshot. */
+  restore(file: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface EtcdClusterOptions {
+  /** Default 3. */
+  readonly size?: number;
+  /** True: members reach each other through proxies. Default false. */
+  readonly proxied?: boolean;
+}
+
+/** The test code of the API server, for which it has no public entry. */
+interface ClusterModule {
+  readonly EtcdCluster: { start(options: EtcdClusterOptions): Promise<EtcdCluster> };
+  readonly hasEtcd: () => Promise<boolean>;
+  readonly missingEtcd: string;
+}
+
+/** Starts a cluster; skips the tests without etcd. */
+export async function startEtcd(context: Mocha.Context, options: EtcdClusterOptions): Promise<EtcdCluster> {
   const file = new URL('./store/etcd/etcd-cluster.test-support.js', import.meta.resolve('@homeostat/apiserver'));
-  const { EtcdCluster: Cluster, hasEtcd, missingEtcd } = (await import(file.href)) as typeof clusterModule;
-  return (await hasEtcd()) ? Cluster.start(options) : context.skipBecause(missingEtcd);
+  const { EtcdCluster, hasEtcd, missingEtcd } = (await import(file.href)) as ClusterModule;
+  return (await hasEtcd()) ? EtcdCluster.start(options) : context.skipBecause(missingEtcd);
 }
