@@ -5,6 +5,7 @@ import type { Reporter } from '@homeostat/controller-runtime';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
+import { serveAuditEntries } from '../audit/audit-entries.ts';
 import { AdminKubeconfig } from './admin-kubeconfig.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './config-error.ts';
@@ -24,6 +25,7 @@ import { stderr } from '../text/line-output.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { consoleFolder } from './console-folder.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
+import { servePluginArchives } from './plugin-archives.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
@@ -174,6 +176,13 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   const { server, host, logger, pretty, development, strict, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
   server.addDebugPage(pluginsDirPage(config.pluginsDir));
+  serveAuditEntries(server, config.audit?.logFile);
+  servePluginArchives({
+    server,
+    pluginsDir: config.pluginsDir,
+    isOpen: config.auth === 'open',
+    environment: process.env,
+  });
   logger.info({ url: server.url }, 'listening');
   // The banner says it as well.
   if (config.auth === 'open' && pretty === undefined)
