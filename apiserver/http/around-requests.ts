@@ -9,6 +9,7 @@ import { BodyRelease } from './request/release-bodies.ts';
 import { beginState } from './request/request-state.ts';
 import type { TrustedProxies } from './request/trusted-proxies.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
+import { makeReadable } from './response/readable-answer.ts';
 import { sendLargeAnswer } from './response/large-answers.ts';
 
 export interface AroundParts {
@@ -38,6 +39,7 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
     let failure = await handleInSpan(context, async () => {
       auditor?.begin(context);
       await bodies.around(context, next);
+      makeReadable(context);
       const large = sendLargeAnswer(context, parts.memory);
       if (large !== undefined) await large;
     });

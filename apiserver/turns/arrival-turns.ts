@@ -1,7 +1,7 @@
 import { nextTurn } from './next-turn.ts';
 
 /** Arrivals that are handled at once in a turn: a few milliseconds, and more than that with cold code. */
-const atOnce = 32;
+const atOnce = 16;
 
 /**
  * Spreads what arrives at the same time over turns of the event loop: the first requests of hundreds of connections would
