@@ -2,6 +2,8 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Call, Reply } from './answer-calls.ts';
 
 interface Waiting {
@@ -13,6 +15,11 @@ interface Waiting {
 const graceMs = 30_000;
 
 const ownChildren = new URL('./children/', import.meta.url);
+
+/** The compiled children of another checkout. */
+export function childrenOf(checkout: string): URL {
+  return pathToFileURL(join(checkout, 'bench/dist/children/'));
+}
 
 /** A script of `children/` in a separate process. Ends when it goes out of scope, and with this process. */
 export class Child implements AsyncDisposable {
@@ -41,9 +48,25 @@ export class Child implements AsyncDisposable {
 
   /** Processor time of all its threads so far. Linux only. @throws Error elsewhere */
   cpuMs(): number {
+    return [...this.threadsMs().values()].reduce((sum, ms) => sum + ms, 0);
+  }
+
+  /** Processor time of each thread so far, by its id. Linux only. @throws Error elsewhere */
+  threadsMs(): ReadonlyMap<string, number> {
     const tasks = `/proc/${String(this.#process.pid)}/task`;
     const ofThread = (id: string): number => Number(readFileSync(`${tasks}/${id}/schedstat`, 'utf8').split(' ')[0]);
-    return readdirSync(tasks).reduce((sum, id) => sum + ofThread(id), 0) / 1e6;
+    return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
+  }
+
+  /** Processor time of its main thread so far. Linux only. @throws Error elsewhere */
+  mainCpuMs(): number {
+    return this.threadsMs().get(String(this.#process.pid)) ?? Number.NaN;
+  }
+
+  /** Bytes that it has written to disks so far, or that still wait to be. Linux only. @throws Error elsewhere */
+  writtenBytes(): number {
+    const counters = readFileSync(`/proc/${String(this.#process.pid)}/io`, 'utf8');
+    return Number(/^write_bytes: (\d+)$/m.exec(counters)?.[1]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

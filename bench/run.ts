@@ -26,6 +26,7 @@ import { postgresWrites } from './cases/postgres-writes.ts';
 import { reconciles } from './cases/reconciles.ts';
 import { registration } from './cases/registration.ts';
 import { replicas } from './cases/replicas.ts';
+import { sqlite } from './cases/sqlite.ts';
 import { stalls } from './cases/stalls.ts';
 import { runs } from './cases/runs.ts';
 import { security } from './cases/security.ts';
@@ -49,6 +50,7 @@ const cases: Readonly<Record<string, Case>> = {
   endpoints,
   identities,
   'in-process': inProcess,
+  sqlite,
   registration,
   'start-up': startUp,
   plugins: pluginStart,

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
 
@@ -177,6 +180,36 @@ describe('admission policies [compat policies]', () => {
     expect(headers['warning']).to.equal(
       "299 - \"Validation failed for ValidatingAdmissionPolicy 'limits' with binding 'all': not so\"",
     );
+  });
+
+  it('note failures and their own annotations in the audit log, where the binding says so', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-policies-'));
+    const logFile = join(folder, 'audit.log');
+    const audited = await TestServer.start({ audit: { logFile } });
+    try {
+      await audited.create(
+        policies,
+        policy({
+          validations: [{ expression: 'true' }, { expression: 'false', message: 'not so' }],
+          auditAnnotations: [{ key: 'size', valueExpression: 'string(object.data.size())' }],
+        }),
+      );
+      await audited.create(bindings, binding({ validationActions: ['Audit'] }));
+      await audited.create(maps, map('a', { x: '1' }));
+    } finally {
+      await audited.stop();
+    }
+    const lines = (await readFile(logFile, 'utf8')).trim().split('\n');
+    const entries = lines.map(
+      (line) => JSON.parse(line) as { requestURI: string; annotations?: Record<string, string> },
+    );
+    await rm(folder, { recursive: true });
+    const annotations = entries.find(({ requestURI }) => requestURI === maps)?.annotations ?? {};
+    expect(annotations).to.include({ 'limits/size': '1' });
+    const failures = JSON.parse(annotations['validation.policy.admission.k8s.io/validation_failure'] ?? '') as object;
+    expect(failures).to.deep.equal([
+      { message: 'not so', policy: 'limits', binding: 'all', expressionIndex: 1, validationActions: ['Audit'] },
+    ]);
   });
 
   it('refuse an expression that costs too much, and let the others run', async () => {

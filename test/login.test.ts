@@ -204,6 +204,30 @@ describe('People who log in', () => {
     await start();
   });
 
+  it('wait after a restart as well, whether there is such a user or not [slow]', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
+    const clock = new FakeClock();
+    const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
+    await start(options);
+    await addUser('ada');
+    for (const failures of [5, 1]) {
+      for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
+        expect((await logIn(user, 'wrong')).status).to.equal(401);
+      await clock.advance(1000);
+    }
+    await server.stop();
+    await start(options);
+    for (const user of ['ada', 'nobody']) {
+      const refused = await logIn(user);
+      expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([429, '1']);
+    }
+    await clock.advance(1000);
+    expect((await logIn('ada')).status).to.equal(204);
+    await server.stop();
+    await rm(folder, { recursive: true });
+    await start();
+  });
+
   it('wait longer after failures from an address as well, whichever names they try [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });

@@ -221,6 +221,74 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
+  it('conditions ask what the user of the write may do', async () => {
+    hooks.on('/may', () => ({ allowed: false }));
+    const expressions = [
+      '!authorizer.group("").resource("secrets").check("get").allowed()',
+      '!authorizer.requestResource.check("delete").allowed()',
+      'authorizer.serviceAccount("default", "ann").group("").resource("secrets").check("get").allowed()',
+    ];
+    for (const expression of expressions) {
+      await validate('/may', { matchConditions: [{ name: 'may', expression }] });
+      await server.create(persons, person('ann'));
+      await server.delete(`${persons}/ann`);
+      await server.delete(`${validating}/may`);
+    }
+    expect(hooks.at('/may')).to.have.length(0);
+    await validate('/may', { matchConditions: [{ name: 'may', expression: expressions[0]?.slice(1) }] });
+    expectRefusal(await server.post(persons, person('ann')), { reason: 'BadRequest' });
+  });
+
+  it('a rule for another version of the kind sees the object in that version, unless matchPolicy is Exact', async () => {
+    hooks.on('/same', () => ({ allowed: true }));
+    hooks.on('/exact', () => ({ allowed: false }));
+    const versions = [widgetVersion(), widgetVersion({ name: 'v2', storage: false })];
+    await establish(server, widgetDefinition({ versions }));
+    const rules = [
+      { operations: ['CREATE'], apiGroups: ['shop.example.com'], apiVersions: ['v1'], resources: ['widgets'] },
+    ];
+    await validate('/same', { rules });
+    await validate('/exact', { rules, matchPolicy: 'Exact' });
+    const path = '/apis/shop.example.com/v2/widgets';
+    await server.create(path, { ...newWidget('a'), apiVersion: 'shop.example.com/v2' });
+    const [request] = hooks.at('/same');
+    expect(request.object.apiVersion).to.equal('shop.example.com/v1');
+    expect([request.kind.version, request.resource.version]).to.deep.equal(['v1', 'v1']);
+    expect([request.requestKind.version, request.requestResource.version]).to.deep.equal(['v2', 'v2']);
+    expect(hooks.at('/exact')).to.have.length(0);
+    await server.delete(validating);
+    await server.delete(widgetDefinitionPath);
+    await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
+  });
+
+  it('rules for CONNECT are accepted, and are for no write, since no path here is connected to', async () => {
+    hooks.on('/connect', () => ({ allowed: false }));
+    const rules = [
+      { operations: ['CONNECT'], apiGroups: ['*'], apiVersions: ['*'], resources: ['pods/exec', 'persons'] },
+    ];
+    await validate('/connect', { rules });
+    await server.create(persons, person('ann'));
+    expect(hooks.at('/connect')).to.have.length(0);
+  });
+
+  it('metrics count calls, refusals and failures by webhook', async () => {
+    hooks.on('/no', () => ({ allowed: false, status: { code: 409 } }));
+    hooks.on('/gone', (_request, response) => void response.writeHead(500).end());
+    await validate('/no');
+    await validate('/gone', { failurePolicy: 'Ignore' });
+    await server.post(persons, person('ann'));
+    const { text } = await server.get('/metrics');
+    const of = 'type="validating",operation="CREATE"';
+    const prefix = 'apiserver_admission_webhook';
+    expect(text).to.include(
+      `${prefix}_rejection_count{name="no.people.example.com",${of},error_type="no_error",rejection_code="409"} 1`,
+    );
+    expect(text).to.include(`${prefix}_fail_open_count{name="gone.people.example.com",type="validating"} 1`);
+    expect(text).to.include(
+      `${prefix}_admission_duration_seconds_count{name="no.people.example.com",${of},rejected="true"} 1`,
+    );
+  });
+
   it('returns the warnings of webhooks, also beside a refusal', async () => {
     hooks.on('/warn', () => ({ allowed: false, warnings: ['be careful'], status: { message: 'no' } }));
     await validate('/warn');

@@ -11,17 +11,17 @@ const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'obje
 
 /** Keywords that are not allowed below allOf, anyOf, oneOf and not: they say what a value is, as only the outer schema may. */
 const structuralKeywords = [
-  'description',
-  'title',
-  'default',
-  'nullable',
-  'additionalProperties',
-  'x-kubernetes-preserve-unknown-fields',
-  'x-kubernetes-embedded-resource',
-  'x-kubernetes-list-type',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-map-type',
-  'x-kubernetes-validations',
+  ['description', 'empty'],
+  ['title', 'empty'],
+  ['default', 'undefined'],
+  ['nullable', 'false'],
+  ['additionalProperties', 'undefined'],
+  ['x-kubernetes-preserve-unknown-fields', 'false'],
+  ['x-kubernetes-embedded-resource', 'false'],
+  ['x-kubernetes-list-type', 'undefined'],
+  ['x-kubernetes-list-map-keys', 'empty'],
+  ['x-kubernetes-map-type', 'undefined'],
+  ['x-kubernetes-validations', 'empty'],
 ] as const;
 
 /** The place of a schema. */
@@ -123,9 +123,9 @@ class SchemaCheck {
   }
 
   #checkBranch(schema: DefinitionSchema, field: string): void {
-    for (const keyword of structuralKeywords) {
+    for (const [keyword, state] of structuralKeywords) {
       if (schema[keyword] !== undefined)
-        this.#violations.forbidden(`${field}.${keyword}`, 'must not be set inside allOf, anyOf, oneOf or not');
+        this.#violations.forbidden(`${field}.${keyword}`, `must be ${state} to be structural`);
     }
     const isIntOrString = schema.type === 'integer' || schema.type === 'string';
     if (schema.type !== undefined && !isIntOrString && types.includes(schema.type))

@@ -128,7 +128,8 @@ describe('OpenAPI documents', () => {
     const selection = ['labelSelector', 'fieldSelector', 'sort', 'page', 'size', 'limit', 'continue'];
     const freshness = ['resourceVersion', 'resourceVersionMatch'];
     const watching = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds'];
-    expect(parameterNames(list)).to.have.members([...selection, ...freshness, ...watching]);
+    const form = ['pretty', 'managedFields'];
+    expect(parameterNames(list)).to.have.members([...selection, ...freshness, ...watching, ...form]);
     for (const name of ['fieldSelector', 'sort']) {
       const parameter = list?.parameters?.find((each) => each.name === name);
       expect(parameter?.description).to.match(/Fields: metadata\.name, .*, spec\.power\.$/);

@@ -20,8 +20,17 @@ const resourceVersion = query(
   'The response is not older than this revision; 0: from memory, without a wait.',
 );
 
+const readable: readonly Parameter[] = [
+  query('pretty', flag, 'Indented JSON, of up to 128 KiB. Default true for curl, Wget and pages of a browser.'),
+  query(
+    'managedFields',
+    flag,
+    'false: without metadata.managedFields, up to 128 KiB. The default for the same clients.',
+  ),
+];
+
 /** Parameters of GET on an object. */
-export const getParameters: readonly Parameter[] = [resourceVersion];
+export const getParameters: readonly Parameter[] = [resourceVersion, ...readable];
 
 /** Parameters of POST and PUT. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
 export const writeParameters: readonly Parameter[] = [
@@ -67,7 +76,13 @@ export function selectionParameters(model: ModelDescriptor): readonly Parameter[
 
 /** Parameters of GET on a collection: selection, order, pages or chunks, and watches. */
 export function listParameters(model: ModelDescriptor): readonly Parameter[] {
-  return [...selectionParameters(model), ...orderParameters(model), ...chunkParameters, ...watchParameters];
+  return [
+    ...selectionParameters(model),
+    ...orderParameters(model),
+    ...chunkParameters,
+    ...watchParameters,
+    ...readable,
+  ];
 }
 
 function orderParameters(model: ModelDescriptor): readonly Parameter[] {

@@ -1,4 +1,5 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
+import type { SharedFailures } from './shared-failures.ts';
 
 /** A login that was refused without a check of the password. */
 export class TooManyLogins extends Error {
@@ -18,9 +19,9 @@ const freeFailures = { account: 5, home: 5, address: 20 } as const;
 const maxWaitMs = 60_000;
 
 /** Failures are forgotten after this time without another failure. */
-const forgetMs = 15 * 60_000;
+export const forgetMs: number = 15 * 60_000;
 
-/** The number of accounts, of addresses, and of pairs of both that are remembered; the oldest is dropped first. */
+/** The number of accounts, of addresses, and of pairs of both that one replica remembers; the oldest is dropped first. */
 const maxKept = 10_000;
 
 interface Failures {
@@ -32,12 +33,13 @@ interface Failures {
 type Part = 'account' | 'home' | 'address';
 
 /**
- * Slows down logins that fail again and again, by account and by address. Each replica counts separately. An account
- * at an address from which it has logged in before has a count of its own: failures elsewhere must not lock its owner
- * out.
+ * Slows down logins that fail again and again, by account and by address: by the failures here, which count at once, or by those
+ * of all replicas, which arrive a second later and outlast a restart, whichever wait is longer. An account at an address from
+ * which it has logged in before has a count of its own: failures elsewhere must not lock its owner out.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
+  readonly #shared: SharedFailures;
   readonly #failures: Readonly<Record<Part, Map<string, Failures>>> = {
     account: new Map(),
     home: new Map(),
@@ -46,8 +48,9 @@ export class LoginThrottle {
   /** The accounts with the addresses from which they have logged in, the latest last. */
   readonly #homes = new Set<string>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, shared: SharedFailures) {
     this.#clock = clock;
+    this.#shared = shared;
   }
 
   /**
@@ -68,6 +71,7 @@ export class LoginThrottle {
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
     if (account !== undefined) this.#succeedAt(account, address);
+    this.#shared.takeBack(sharedKey('address', address));
     const known = this.#failures.address.get(address);
     if (known === undefined) return;
     if (known.count <= 1) this.#failures.address.delete(address);
@@ -84,8 +88,9 @@ export class LoginThrottle {
 
   #succeedAt(account: string, address: string): void {
     const home = homeOf(account, address);
-    if (this.#homes.has(home)) this.#failures.home.delete(home);
-    else this.#failures.account.delete(account);
+    const [part, key] = this.#homes.has(home) ? (['home', home] as const) : (['account', account] as const);
+    this.#failures[part].delete(key);
+    this.#shared.forget(sharedKey(part, key));
     this.remember(account, address);
   }
 
@@ -97,12 +102,13 @@ export class LoginThrottle {
   }
 
   #waitMs(part: Part, key: string): number {
-    const known = this.#failures[part].get(key);
-    if (known === undefined) return 0;
-    const sinceMs = this.#clock.monotonicMs() - known.lastMs;
-    const excess = known.count - freeFailures[part];
-    if (excess < 0 || sinceMs >= forgetMs) return 0;
-    return Math.min(maxWaitMs, 1000 * 2 ** Math.min(excess, 10)) - sinceMs;
+    const here = this.#failures[part].get(key);
+    const everywhere = this.#shared.of(sharedKey(part, key));
+    return Math.max(
+      waitOf(part, here, this.#clock.monotonicMs()),
+      // Clocks of replicas differ: a failure in the future is one of now.
+      waitOf(part, everywhere, Math.max(this.#clock.now(), everywhere?.lastMs ?? 0)),
+    );
   }
 
   #count(part: Part, key: string): void {
@@ -113,7 +119,20 @@ export class LoginThrottle {
     failures.delete(key);
     failures.set(key, { count, lastMs });
     dropOldest(failures);
+    this.#shared.add(sharedKey(part, key));
   }
+}
+
+function waitOf(part: Part, failures: Failures | undefined, nowMs: number): number {
+  if (failures === undefined) return 0;
+  const sinceMs = nowMs - failures.lastMs;
+  const excess = failures.count - freeFailures[part];
+  if (excess < 0 || sinceMs >= forgetMs) return 0;
+  return Math.min(maxWaitMs, 1000 * 2 ** Math.min(excess, 10)) - sinceMs;
+}
+
+function sharedKey(part: Part, key: string): string {
+  return `${part} ${key}`;
 }
 
 /** A login: its account, and the address that it comes from. */

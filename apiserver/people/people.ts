@@ -9,11 +9,12 @@ import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Vault } from '../vault/vault.ts';
 import { IssuerLogins } from './issuer-logins.ts';
-import { LoginThrottle } from './login-throttle.ts';
+import { forgetMs, LoginThrottle } from './login-throttle.ts';
 import { Passwords } from './passwords.ts';
 import type { PasswordOwner } from './passwords.ts';
 import { Sessions } from './sessions.ts';
-import type { PasswordSession, Session, TokenSession } from './sessions.ts';
+import type { Home, PasswordSession, Session, TokenSession } from './sessions.ts';
+import { SharedFailures } from './shared-failures.ts';
 import { TokenLogins } from './token-logins.ts';
 import type { TokenLoginsParts } from './token-logins.ts';
 
@@ -49,6 +50,7 @@ export class People {
   readonly #parts: PeopleParts;
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
+  readonly #failures: SharedFailures;
   readonly #throttle: LoginThrottle;
   /** Logins at foreign issuers, whose users are no objects here. */
   readonly issuers: IssuerLogins;
@@ -56,6 +58,7 @@ export class People {
   readonly tokens: TokenLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
+  #unfollow = (): void => undefined;
   /** Owners of passwords whose users were absent at the last sweep. */
   #absent = new Set<string>();
 
@@ -63,7 +66,8 @@ export class People {
     this.#parts = parts;
     this.#passwords = new Passwords(parts.vault);
     this.#sessions = new Sessions(parts);
-    this.#throttle = new LoginThrottle(parts.clock);
+    this.#failures = new SharedFailures({ ...parts, forgetMs });
+    this.#throttle = new LoginThrottle(parts.clock, this.#failures);
     const logins = { ...parts, sessions: this.#sessions, throttle: this.#throttle };
     this.issuers = new IssuerLogins(logins);
     this.tokens = new TokenLogins(logins);
@@ -105,11 +109,15 @@ export class People {
   }
 
   start(): void {
-    for (const { user, address } of this.#sessions.homes()) this.#throttle.remember(user, address);
+    const remember = ({ user, address }: Home): void => this.#throttle.remember(user, address);
+    for (const home of this.#sessions.homes()) remember(home);
+    this.#unfollow = this.#sessions.onHome(remember);
     this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
+    this.#unfollow();
+    this.#failures.stop();
     await this.#sweeps.stop();
   }
 

@@ -58,6 +58,12 @@ export type PasswordSession = OwnerByPassword & Started;
 
 export type TokenSession = OwnerByToken & Started;
 
+/** A user, and an address from which the user has logged in. */
+export interface Home {
+  readonly user: string;
+  readonly address: string;
+}
+
 interface Started {
   readonly startedMs: number;
 }
@@ -118,12 +124,20 @@ export class Sessions {
   }
 
   /** The users of open sessions with the addresses from which they logged in, the latest last. */
-  homes(): readonly { readonly user: string; readonly address: string }[] {
+  homes(): readonly Home[] {
     const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
     open.sort((a, b) => a.session.startedMs - b.session.startedMs);
-    return open.flatMap(({ session }) =>
-      'password' in session && session.address !== undefined ? [{ user: session.user, address: session.address }] : [],
-    );
+    return open.flatMap(({ session }) => homeOf(session) ?? []);
+  }
+
+  /** Calls the listener for each session that begins, at any replica; returns a function that ends this. */
+  onHome(listener: (home: Home) => void): () => void {
+    return this.#parts.vault.onChange((name) => {
+      if (!name.startsWith(prefix)) return;
+      const session = readVault<Session>(this.#parts.vault, name);
+      const home = session === undefined ? undefined : homeOf(session);
+      if (home !== undefined) listener(home);
+    });
   }
 
   /** Deletes sessions that have ended, and those that `isVoid` names. */
@@ -177,4 +191,9 @@ export function newSecret(): string {
 
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+function homeOf(session: Session): Home | undefined {
+  if (!('password' in session) || session.address === undefined) return undefined;
+  return { user: session.user, address: session.address };
 }

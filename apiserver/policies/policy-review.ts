@@ -3,15 +3,13 @@ import type { ApiObject, StatusReason } from '@homeostat/controller-runtime/api'
 import { toError } from '../base/to-error.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { readAny } from '../cel/schema/json-values.ts';
-import { service } from '../identity/user-info.ts';
 import { matchedVersion, matchesRules } from '../matching/match-rules.ts';
 import type { NamespaceLabels } from '../matching/namespace-labels.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
 import { nextTurn } from '../turns/next-turn.ts';
+import { authorizerValues } from '../webhooks/review-asker.ts';
 import { convertedTo, inVersionOf, pathOf, requestOf, storedObject } from '../webhooks/review-subject.ts';
-import { CelAuthorizer, CelCheck } from './authorizer-functions.ts';
-import type { Asker } from './authorizer-functions.ts';
 import { Budget, LazyVariables } from './evaluation.ts';
 import type { EvaluationValues } from './evaluation.ts';
 import { judgePolicy } from './judge-policy.ts';
@@ -180,8 +178,6 @@ export class PolicyReview {
     const request = requestOf({ write, version, object, oldObject, uid: '' });
     const { namespaces } = this.#parts;
     const { authorizer } = this.#parts;
-    const { author = service, user = author } = write.options;
-    const asker: Asker = { authorizer, user };
     const values: EvaluationValues = [
       readAny(object),
       readAny(oldObject),
@@ -189,8 +185,7 @@ export class PolicyReview {
       readAny(params),
       namespace === undefined ? null : readNamespace(namespaces.find(namespace) ?? null),
       new LazyVariables(listed.compiled.variables, () => values, budget),
-      new CelAuthorizer(asker),
-      requestResource(asker, write, { name: nameOf(write, object), namespace }),
+      ...authorizerValues(authorizer, write, { name: nameOf(write, object), namespace }),
     ];
     return values;
   }
@@ -201,25 +196,6 @@ interface Evaluated {
   readonly params: ApiObject | undefined;
   readonly budget: Budget;
   readonly namespace: string | undefined;
-}
-
-function requestResource(
-  asker: Asker,
-  { resource, options }: ReviewedWrite,
-  { name, namespace }: { readonly name: string; readonly namespace: string | undefined },
-): CelCheck {
-  const { group, version, plural } = resource.model;
-  const { subresource } = options;
-  return new CelCheck(asker, 'ResourceCheck', {
-    isResource: true,
-    verb: '',
-    group,
-    version,
-    resource: plural,
-    ...(subresource === undefined ? {} : { subresource }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === '' ? {} : { name }),
-  });
 }
 
 function isExcluded({ match }: Matching, write: ReviewedWrite, object: ApiObject | undefined): boolean {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
+import { authorizerOverloads, authorizerType, resourceCheckType } from '../cel/authorizer/authorizer-functions.ts';
 import type { CelScope } from '../cel/evaluate/cel-expression.ts';
 import { standardOverloads } from '../cel/library/standard-functions.ts';
 import { readerOf } from '../cel/schema/json-values.ts';
@@ -6,7 +7,6 @@ import { typeOfSchema } from '../cel/schema/schema-type.ts';
 import { FunctionTable } from '../cel/types/cel-function.ts';
 import type { CelType } from '../cel/types/cel-type.ts';
 import type { CelValue } from '../cel/values/cel-value.ts';
-import { authorizerOverloads } from './authorizer-functions.ts';
 
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
@@ -71,7 +71,6 @@ export const readRequest: (value: unknown) => CelValue = readerOf(requestSchema,
 export const readNamespace: (value: unknown) => CelValue = readerOf(namespaceSchema, {}, false);
 
 const dyn: CelType = { kind: 'dyn' };
-const opaque = (name: string): CelType => ({ kind: 'opaque', name: `kubernetes.authorization.${name}`, params: [] });
 
 const functions = new FunctionTable([...standardOverloads, ...authorizerOverloads]);
 
@@ -113,8 +112,8 @@ export function policyScope({ hasParams, hasAuthorizer, variables, object: type 
     params: hasParams ? dyn : undefined,
     namespaceObject: withPlainNames(typeOfSchema(namespaceSchema, {}, false)),
     variables: { kind: 'object', name: 'kubernetes.variables', field: (name) => variables.get(name) },
-    authorizer: hasAuthorizer ? opaque('Authorizer') : undefined,
-    'authorizer.requestResource': hasAuthorizer ? opaque('ResourceCheck') : undefined,
+    authorizer: hasAuthorizer ? authorizerType : undefined,
+    'authorizer.requestResource': hasAuthorizer ? resourceCheckType : undefined,
   };
   return { functions, variables: new Map(variableNames.map((name) => [name, types[name]])) };
 }

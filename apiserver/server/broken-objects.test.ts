@@ -96,9 +96,11 @@ describe('a stored object that cannot be read', () => {
     await server.stop();
     const database = await openDatabase(file());
     for (const [key, change] of Object.entries(changes)) {
-      const { data } = database.prepare('SELECT data FROM kv WHERE key = ?').get(key) as { readonly data: Uint8Array };
+      const { data } = database.prepare('SELECT data FROM history WHERE key = ? ORDER BY revision DESC').get(key) as {
+        readonly data: Uint8Array;
+      };
       const next = change(Buffer.from(data).toString());
-      database.prepare('UPDATE kv SET data = ? WHERE key = ?').run(Buffer.from(next), key);
+      database.prepare('UPDATE history SET data = ? WHERE key = ?').run(Buffer.from(next), key);
     }
     database.close();
     await start();

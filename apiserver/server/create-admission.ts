@@ -1,3 +1,4 @@
+import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { grantGuard } from '../authorization/rbac/guard-grants.ts';
 import { userGuard } from '../authorization/rbac/guard-users.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
@@ -24,6 +25,7 @@ import { ConversionWebhook, keepConversions } from '../webhooks/conversion-webho
 import { WebhookCaller } from '../webhooks/webhook-caller.ts';
 import { WebhookClient } from '../webhooks/webhook-client.ts';
 import { WebhookList } from '../webhooks/webhook-list.ts';
+import { WebhookMetrics } from '../webhooks/webhook-metrics.ts';
 import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
@@ -72,16 +74,17 @@ interface ReviewParts {
   readonly table: ResourceTable;
   readonly webhooks: Webhooks;
   readonly authorizer: RbacAuthorizer;
+  readonly metrics: Metrics;
 }
 
 /** Returns the reviews of writes, by admission policies and by the configured webhooks. */
 export function reviews(
-  { logger, uuid }: Pick<Settings, 'logger' | 'uuid'>,
-  { table, webhooks, authorizer }: ReviewParts,
+  { clock, logger, uuid }: Pick<Settings, 'clock' | 'logger' | 'uuid'>,
+  { table, webhooks, authorizer, metrics }: ReviewParts,
 ): WriteReview {
   const namespaces = new NamespaceLabels(table);
-  const caller = new WebhookCaller({ ...webhooks, logger });
-  const webhook = new WebhookReview({ list: new WebhookList(table), caller, namespaces, uuid });
+  const caller = new WebhookCaller({ ...webhooks, logger, metrics: new WebhookMetrics(metrics, clock) });
+  const webhook = new WebhookReview({ list: new WebhookList(table), caller, authorizer, namespaces, uuid });
   const policies = new PolicyReview({ list: new PolicyList(table), table, namespaces, authorizer });
   const bindings = table.getterOf(admissionPolicyBindingKind);
   // A policy that refuses everything must not prevent its own removal. Most servers have no binding at all.

@@ -30,6 +30,8 @@ export interface ImportDatabaseOptions {
    * plain text. Default: `encryption.key` beside the database; without Secrets in plain text, no key is needed.
    */
   readonly encryptionConfig?: string;
+  /** Called with the number of objects that were read for writing, and their total. */
+  readonly onProgress?: (objects: number, total: number) => void;
   /** Stops between two pieces of the file; the import is then incomplete, and the same call completes it. */
   readonly signal?: AbortSignal;
 }
@@ -83,7 +85,7 @@ export async function importDatabase(options: ImportDatabaseOptions): Promise<Ex
     await store.open();
     const { stored } = store;
     const readable = store.readable.bind(store);
-    const objects = objectsOf(options, new ExportReader());
+    const objects = counted(objectsOf(options, new ExportReader()), proved.objects, options);
     await importObjects(store, { proved, objects }, { stored, isSealed, readable });
     return proved;
   } finally {
@@ -116,6 +118,19 @@ async function proveFile(
     }
   }
   return { proved: reader.end(), form: { keys: [...keys], plainKinds: [...plainKinds.values()] } };
+}
+
+async function* counted(
+  objects: AsyncIterable<readonly ExportedObject[]>,
+  total: number,
+  { onProgress }: Pick<ImportDatabaseOptions, 'onProgress'>,
+): AsyncGenerator<readonly ExportedObject[], void, undefined> {
+  let count = 0;
+  for await (const some of objects) {
+    yield some;
+    count += some.length;
+    onProgress?.(count, total);
+  }
 }
 
 async function* objectsOf(

@@ -60,10 +60,10 @@ describe('an encrypted object whose bytes were changed', () => {
     const key = (name: string): string => `/registry//secrets/default/${name}`;
     change(
       (name) => {
-        const row = database.prepare('SELECT data FROM kv WHERE key = ?').get(key(name));
+        const row = database.prepare('SELECT data FROM history WHERE key = ? ORDER BY revision DESC').get(key(name));
         return Buffer.from((row as { readonly data: Uint8Array }).data);
       },
-      (name, data) => database.prepare('UPDATE kv SET data = ? WHERE key = ?').run(data, key(name)),
+      (name, data) => database.prepare('UPDATE history SET data = ? WHERE key = ?').run(data, key(name)),
     );
     database.close();
   }

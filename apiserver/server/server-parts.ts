@@ -157,6 +157,7 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
     table,
     admissions,
     webhooks,
+    metrics,
   });
   const lister = new Lister({ revisions, epoch });
   const permissions = new RequestPermissions({ ...access, clock });
@@ -200,17 +201,16 @@ function addedParts(
 function createRegistry(
   settings: Settings,
   parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
-    Pick<Parts, 'table' | 'admissions' | 'webhooks'> &
+    Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'metrics'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, memory, admissions, webhooks, commits, revisions, onChange, vault, writers } =
-    parts;
+  const { store, table, authorizer, memory, admissions, commits, revisions, onChange, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
     leaders: leaderRules(table),
     hooks: admissions,
-    review: reviews(settings, { table, webhooks, authorizer }),
+    review: reviews(settings, parts),
     reserve: quotaAdmission(settings, { table, isShared: store.isShared, registry: () => registry }),
     commits,
     revisions,

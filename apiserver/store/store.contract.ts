@@ -150,11 +150,11 @@ function describeScan(store: () => Store): void {
     return keys;
   };
 
-  it('returns all present rows by key, of all kinds or of one', async () => {
+  it('returns all present rows of all kinds by key, and those of one', async () => {
     const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
-    expect(ofOne).to.deep.equal(keys.filter((each) => each.startsWith('/registry/example.com/person/')));
+    expect(ofOne).to.have.members(keys.filter((each) => each.startsWith('/registry/example.com/person/')));
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 

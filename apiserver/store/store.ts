@@ -143,7 +143,7 @@ export interface Store {
    * claim that another one changes.
    */
   commit(batch: readonly Operation[]): Promise<Committed>;
-  /** The present rows in pages, by key; all kinds, or one. */
+  /** The present rows in pages: of all kinds by key, of one kind in any order. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;
   /**
    * The changes after a revision, in revision order: a complete prefix of at most `limit`. Rejects with CompactedError.

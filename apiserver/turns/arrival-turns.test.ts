@@ -18,7 +18,7 @@ describe('ArrivalTurns', () => {
           turns.push(turn);
         }),
       );
-      expect(handled).to.have.length(32);
+      expect(handled).to.have.length(16);
       const count = (): void => {
         turn += 1;
         if (handled.length < 100) setImmediate(count);
@@ -27,7 +27,7 @@ describe('ArrivalTurns', () => {
       await Promise.all(all);
       expect(handled).to.deep.equal(Array.from({ length: 100 }, (_, number) => number));
       const later = turns.filter((at) => at > 0);
-      expect(later).to.have.length(68);
+      expect(later).to.have.length(84);
       for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
     } finally {
       restore();
@@ -36,7 +36,7 @@ describe('ArrivalTurns', () => {
 
   it('a later turn has room again', async () => {
     const arrivals = new ArrivalTurns();
-    for (let number = 0; number < 32; number += 1) arrivals.run(() => undefined);
+    for (let number = 0; number < 16; number += 1) arrivals.run(() => undefined);
     await new Promise((resolve) => void setImmediate(resolve));
     let isHandled = false;
     arrivals.run(() => (isHandled = true));
@@ -46,11 +46,11 @@ describe('ArrivalTurns', () => {
   it('an arrival does not overtake those that wait', async () => {
     const arrivals = new ArrivalTurns();
     const order: number[] = [];
-    const first = Array.from({ length: 33 }, (_, number) => arrivals.run(() => order.push(number)));
+    const first = Array.from({ length: 17 }, (_, number) => arrivals.run(() => order.push(number)));
     const last = new Promise<unknown>((resolve) => {
-      setImmediate(() => resolve(arrivals.run(() => order.push(33))));
+      setImmediate(() => resolve(arrivals.run(() => order.push(17))));
     });
     await Promise.all([...first, last]);
-    expect(order).to.deep.equal(Array.from({ length: 34 }, (_, number) => number));
+    expect(order).to.deep.equal(Array.from({ length: 18 }, (_, number) => number));
   });
 });

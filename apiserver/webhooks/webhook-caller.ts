@@ -5,12 +5,14 @@ import { failedCall, readVerdict, refusalBy, reviewBody, reviewVersionOf } from 
 import type { AdmissionRequest, AdmissionVerdict } from './admission-review.ts';
 import type { WebhookClient } from './webhook-client.ts';
 import type { ListedWebhook } from './webhook-list.ts';
+import type { WebhookMetrics } from './webhook-metrics.ts';
 import type { WebhookPlaces } from './webhook-places.ts';
 
 export interface WebhookCallerParts {
   readonly client: WebhookClient;
   readonly places: WebhookPlaces;
   readonly logger: Logger;
+  readonly metrics: WebhookMetrics;
 }
 
 /** One question to one webhook. */
@@ -35,10 +37,16 @@ export class WebhookCaller {
    * @throws ApiError with which the webhook refuses the write; InternalError when it failed
    */
   async ask(question: Question): Promise<AdmissionVerdict | undefined> {
-    const { listed, write } = question;
-    const { name } = listed.webhook;
-    const verdict = await this.#verdictOf(question).catch((error: unknown) => this.fail(listed, toError(error)));
+    const { listed, write, mayPatch, request } = question;
+    const { name, failurePolicy } = listed.webhook;
+    const { metrics } = this.#parts;
+    const call = metrics.begin({ name, mayPatch, operation: request.operation });
+    const verdict = await this.#verdictOf(question).catch((error: unknown) => {
+      metrics.failed(call, failurePolicy === 'Ignore');
+      return this.fail(listed, toError(error));
+    });
     if (verdict === undefined) return undefined;
+    metrics.answered(call, verdict);
     write.warnings.push(...verdict.warnings);
     for (const [key, value] of Object.entries(verdict.auditAnnotations))
       write.options.annotate?.(`${name}/${key}`, value);

@@ -6,6 +6,7 @@ import {
   metadataShapeErrors,
 } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import { toError } from '../base/to-error.ts';
 import { CostMeter } from '../cel/values/cost-meter.ts';
 import { copyAsJsonObject } from '../decode/json-copy.ts';
@@ -14,6 +15,7 @@ import { matchedVersion } from '../matching/match-rules.ts';
 import type { NamespaceLabels } from '../matching/namespace-labels.ts';
 import { PendingConversion } from '../registry/kinds/pending-conversion.ts';
 import type { ReviewedWrite, WriteReview } from '../registry/writes/registry-options.ts';
+import { authorizerValues } from './review-asker.ts';
 import { convertedTo, inVersionOf, pathOf, requestOf, storedObject, withShown } from './review-subject.ts';
 import type { Question, WebhookCaller } from './webhook-caller.ts';
 import type { ListedWebhook, WebhookList } from './webhook-list.ts';
@@ -21,6 +23,7 @@ import type { ListedWebhook, WebhookList } from './webhook-list.ts';
 export interface WebhookReviewParts {
   readonly list: WebhookList;
   readonly caller: WebhookCaller;
+  readonly authorizer: Authorizer;
   readonly namespaces: NamespaceLabels;
   readonly uuid: () => string;
 }
@@ -131,7 +134,10 @@ export class WebhookReview implements WriteReview {
       const oldObject = storedObject(write, version);
       const request = requestOf({ write, version, object: shown, oldObject, uid: uuid() });
       // A condition that has no value refuses the write, or leaves the webhook out, as its policy says.
-      if (!listed.conditions.isEmpty && !listed.conditions.match(request, meter)) return undefined;
+      if (!listed.conditions.isEmpty) {
+        const authorizers = authorizerValues(this.#parts.authorizer, write, request);
+        if (!listed.conditions.match(request, authorizers, meter)) return undefined;
+      }
       return { listed, write, request, mayPatch };
     } catch (error) {
       if (error instanceof PendingConversion) throw error;

@@ -29,6 +29,11 @@ export interface StoreWrites {
   readonly width: number;
 }
 
+export interface StoreStart {
+  readonly openMs: number;
+  readonly scanMs: number;
+}
+
 async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
@@ -83,4 +88,17 @@ async function scan(url: string): Promise<Figures> {
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
 }
 
-answerCalls({ open, prepare, write, scan });
+/** Opens the database and reads the objects of one kind, as a server does at its start. */
+async function start({ url, kind }: { readonly url: string; readonly kind: number }): Promise<StoreStart> {
+  const startMs = performance.now();
+  await open(url);
+  const openedMs = performance.now();
+  let bytes = 0;
+  for await (const rows of store.scan(kind)) for (const { data: stored } of rows) bytes += stored.byteLength;
+  if (bytes === 0) throw new Error(`${url} has no objects of kind ${kind}`);
+  const scanMs = performance.now() - openedMs;
+  await store.close();
+  return { openMs: openedMs - startMs, scanMs };
+}
+
+answerCalls({ open, prepare, write, scan, start });

@@ -341,7 +341,8 @@ const serveHelp = `
 Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
 commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
-Logs are JSON lines on stdout; {"msg":"ready","url":...} says that every plugin is Started or Failed.
+Logs go to stdout: lines for people at a terminal, elsewhere JSON lines, of which {"msg":"ready","url":...} says that every plugin is
+Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `

@@ -6,7 +6,14 @@ import type { TestServer } from 'homeostat/testing';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { brokenPlugin } from './broken-plugin.fixture.ts';
-import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  consoleFolder,
+  expectAccessible,
+  takePicture,
+  visit,
+} from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 const taskFolder = fileURLToPath(new URL('../../../examples/11-console-panel', import.meta.url));
@@ -71,6 +78,41 @@ describe('objects in the console', function () {
     await page.locator('dialog .diff-added', { hasText: 'typed by hand' }).waitFor();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
+  });
+
+  it('shows what the server refuses while it is typed, in the form and in the text, as YAML or JSON', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'typed' }, spec: { title: 'typed', priority: 3 } });
+    await visit(page, placeOf('typed', 'edit'));
+    await page.getByLabel('priority').fill('9');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    expect(await page.getByLabel('priority').getAttribute('aria-invalid')).to.equal('true');
+    await page.getByLabel('priority').fill('2');
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
+    await page.getByLabel('Format of the text').selectOption('JSON');
+    await page.locator('.cm-line', { hasText: '"priority": 2' }).waitFor();
+    await page.getByLabel('Format of the text').selectOption('YAML');
+    await page.locator('.cm-line', { hasText: /^ {2}priority: 2$/ }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('\nstate: o');
+    await page.locator('.cm-tooltip-autocomplete [role=option]', { hasText: /^open$/ }).waitFor();
+    await expectAccessible(page);
+    await eventually(async () => {
+      await page.keyboard.press('Enter');
+      return (await page.getByLabel('state').inputValue()) === 'open';
+    });
+    await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
+  it('suggests values of an indexed field, and filters by one', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'red' }, spec: { title: 'Red <b>ink</b>' } });
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByLabel('Field', { exact: true }).fill('spec.title=R');
+    const option = page.locator('datalist option[value="spec.title=Red <b>ink</b>"]');
+    await option.waitFor({ state: 'attached' });
+    await page.getByLabel('Field', { exact: true }).fill('spec.title=Red <b>ink</b>');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 object', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
   it('says who applies a changed field, and takes their value back', async () => {
@@ -243,12 +285,3 @@ describe('objects in the console', function () {
     });
   }
 });
-
-/** Renews a picture of docs/console.md, when the variable asks for it. */
-async function takePicture(page: Page, name: string): Promise<void> {
-  if (process.env['CONSOLE_PICTURES'] !== '1') return;
-  await page.setViewportSize({ width: 1120, height: 680 });
-  // Data that the page reads after its first rendering.
-  await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
-  await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
-}

@@ -92,3 +92,12 @@ export async function visit(page: Page, fragment: string): Promise<void> {
     (globalThis as unknown as { location: { hash: string } }).location.hash = to;
   }, fragment);
 }
+
+/** Renews a picture of docs/console.md, when the variable asks for it. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  if (process.env['CONSOLE_PICTURES'] !== '1') return;
+  await page.setViewportSize({ width: 1120, height: 680 });
+  // Data that the page reads after its first rendering.
+  await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
+  await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
+}

@@ -1,8 +1,11 @@
 import { isCelProblem, compileCel } from '../evaluate/cel-expression.ts';
 import type { CelExpression, CelProblem } from '../evaluate/cel-expression.ts';
-import { standardFunctions } from '../library/standard-functions.ts';
+import { authorizerOverloads, authorizerType, resourceCheckType } from '../authorizer/authorizer-functions.ts';
+import { standardOverloads } from '../library/standard-functions.ts';
 import { readAny } from '../schema/json-values.ts';
+import { FunctionTable } from '../types/cel-function.ts';
 import { celTypes } from '../types/cel-type.ts';
+import type { CelValue } from '../values/cel-value.ts';
 import type { CostMeter } from '../values/cost-meter.ts';
 
 /** A condition of a webhook. */
@@ -13,11 +16,13 @@ interface MatchCondition {
 
 /** What the conditions of webhooks may read, in the order in which evaluations pass it. */
 const scope = {
-  functions: standardFunctions,
+  functions: new FunctionTable([...standardOverloads, ...authorizerOverloads]),
   variables: new Map([
     ['object', celTypes.dyn],
     ['oldObject', celTypes.dyn],
     ['request', celTypes.dyn],
+    ['authorizer', authorizerType],
+    ['authorizer.requestResource', resourceCheckType],
   ]),
 };
 
@@ -52,9 +57,12 @@ export class MatchConditions {
     return this.#conditions.length === 0;
   }
 
-  /** True when all conditions are. One that is false decides, whatever others do. @throws Error of one that has no value */
-  match(request: ConditionInput, meter: CostMeter): boolean {
-    const values = [readAny(request.object), readAny(request.oldObject), readAny(request)];
+  /**
+   * True when all conditions are. One that is false decides, whatever others do. `authorizers` are the values of `authorizer` and
+   * `authorizer.requestResource`. @throws Error of one that has no value
+   */
+  match(request: ConditionInput, authorizers: readonly CelValue[], meter: CostMeter): boolean {
+    const values = [readAny(request.object), readAny(request.oldObject), readAny(request), ...authorizers];
     let failure: Error | undefined;
     for (const { name, expression } of this.#conditions) {
       try {

@@ -38,7 +38,7 @@ describe('SQLite bindings', () => {
 describe('a failing medium', () => {
   it('rejects the batch as full, writes nothing of it, and continues when there is room', async () => {
     const database = await connect(undefined);
-    const committer = new SqliteCommitter(database);
+    const committer = new SqliteCommitter(database, [1, 2]);
     committer.commit(packBatch([create('a')]));
     database.exec('PRAGMA max_page_count = 40');
     const error = thrownBy(() => committer.commit(packBatch([create('b'), create('c', 500_000)])));
@@ -52,10 +52,10 @@ describe('a failing medium', () => {
 
   it('tells read-only media, constraints and other errors apart', async () => {
     const database = await connect(undefined);
-    const insert = database.prepare('INSERT INTO counter (id, revision) VALUES (?, ?)');
+    const insert = database.prepare('INSERT INTO number (id, name) VALUES (?, ?)');
     expect(storeErrorFrom(thrownBy(() => insert.run(2, null)))).to.include({ code: 'refused' });
     database.exec('PRAGMA query_only = 1');
-    expect(storeErrorFrom(thrownBy(() => insert.run(2, 2)))).to.include({ code: 'readOnly' });
+    expect(storeErrorFrom(thrownBy(() => insert.run(2, 'two')))).to.include({ code: 'readOnly' });
     database.close();
     expect(storeErrorFrom('odd')).to.include({ code: 'refused' });
   });

@@ -1,7 +1,9 @@
-import { conflictCodes, operationNames } from '../operation-codes.ts';
+import { conflictCodes, operationCodes, operationNames } from '../operation-codes.ts';
 import { allSteps } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
+import type { HashSecret } from './key-hash.ts';
+import { type ObjectKey, PresentObjects } from './present-objects.ts';
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import {
@@ -12,14 +14,14 @@ import {
   type UniqueConflict,
   unpackClaims,
 } from './sqlite-protocol.ts';
+import * as tables from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
 interface PackedOperation {
   readonly op: (typeof operationNames)[number] | undefined;
-  readonly key: string;
-  readonly kind: number;
+  readonly object: ObjectKey;
   readonly expect: number;
   readonly data: Uint8Array | null;
   readonly unique: Operation['unique'];
@@ -27,16 +29,30 @@ interface PackedOperation {
   readonly generation: number;
 }
 
+/** Changes that a start reads in a few milliseconds. */
+const fewestChanges = 10_000;
+
 /** The writing side of a database: all transactions run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
   /** The generations of the kinds that were written to. */
   readonly #generations = new Map<number, number>();
+  readonly #objects: PresentObjects;
+  /** The changes of {@link PresentObjects} in the present transaction, in order. */
+  #moves: { readonly object: ObjectKey; readonly from: number; readonly to: number }[] = [];
   #revision: number;
 
-  constructor(database: SqlDatabase) {
+  readonly #copyAfter: number;
+
+  /** `copyAfter`: the fewest changes after which {@link copyObjects} writes. */
+  constructor(database: SqlDatabase, secret: HashSecret, copyAfter: number = fewestChanges) {
+    this.#copyAfter = copyAfter;
     this.#statements = prepareStatements(database);
-    this.#revision = rowOf(database.prepare<{ readonly revision: number }>(sql.getCounter)).revision;
+    this.#objects = new PresentObjects(database, secret);
+    const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
+    // When all changes are compacted, the last one may be a delete, whose row is gone.
+    const compacted = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision');
+    this.#revision = Math.max(revision, compacted.value);
   }
 
   /** The revision of the last commit; durable. */
@@ -52,7 +68,7 @@ export class SqliteCommitter {
     const revision = this.transaction(() => {
       let next = this.#revision;
       const refused = this.#lackingRequired(batch);
-      for (const [position, operation] of operationsOf(batch).entries()) {
+      for (const [position, operation] of this.#operationsOf(batch).entries()) {
         if (refused?.has(position) === true) {
           codes[position] = conflictCodes.requires;
           continue;
@@ -61,7 +77,6 @@ export class SqliteCommitter {
         codes[position] = code;
         if (code > 0) next = code;
       }
-      if (next > this.#revision) this.#statements.setCounter.run(next);
       return next;
     });
     this.#revision = revision;
@@ -123,15 +138,30 @@ export class SqliteCommitter {
   }
 
   startHistory(revision: number): void {
-    const { findAnyRow, setCounter, setMeta, setEpoch, dropLog } = this.#statements;
+    const { setMeta, setEpoch, dropHistory } = this.#statements;
     this.transaction(() => {
-      if (findAnyRow.get() !== undefined) throw new StoreError('refused', 'the database has objects already');
-      dropLog.run(Number.MAX_SAFE_INTEGER);
-      setCounter.run(revision);
+      if (this.#objects.size > 0) throw new StoreError('refused', 'the database has objects already');
+      dropHistory.run();
+      this.#objects.copy(revision);
       setMeta.run('compactRevision', revision);
       setEpoch.run();
     });
     this.#revision = revision;
+  }
+
+  /** The revision of the copy of {@link PresentObjects} in the database. */
+  get copied(): number {
+    return this.#objects.copied;
+  }
+
+  /**
+   * Writes a copy of the present objects, unless a start with the copy that is there is fast, or has less than `share` of
+   * them to read: each change then pays for a few bytes of copies.
+   */
+  copyObjects(share: number): void {
+    const changes = this.#revision - this.#objects.copied;
+    if (changes < this.#copyAfter || changes < this.#objects.size * share) return;
+    this.transaction(() => this.#objects.copy(this.#revision));
   }
 
   transaction<Result>(body: () => Result): Result {
@@ -139,6 +169,7 @@ export class SqliteCommitter {
     try {
       const result = body();
       this.#statements.commit.run();
+      this.#moves = [];
       return result;
     } catch (error) {
       this.#rollback();
@@ -146,15 +177,21 @@ export class SqliteCommitter {
     }
   }
 
+  /** The revisions of the objects of a kind, or of all, in ascending order. */
+  revisions(kind?: number): Float64Array<ArrayBuffer> {
+    return this.#objects.revisions(kind);
+  }
+
   /** Returns the written revision, or a conflict's code with nothing written. */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
-    const { kind, key, unique } = operation;
-    const row = this.#statements.findRow.get(kind, key);
+    const { object, unique } = operation;
+    const { kind, key } = object;
+    const present = this.#objects.revisionOf(object);
     if (operation.generation >= 0 && operation.generation !== this.#generationOf(kind)) return conflictCodes.generation;
-    const conflict = stateConflict(operation, row);
+    const conflict = stateConflict(operation, present);
     if (conflict !== undefined) return conflict;
     if (unique) {
-      const taken = this.#firstTaken(operation, unique.add);
+      const taken = this.#firstTaken(object, unique.add);
       if (taken) {
         onLost(taken.holder, taken.claim);
         return conflictCodes.unique;
@@ -164,7 +201,7 @@ export class SqliteCommitter {
       }
       for (const [index, value] of unique.add) this.#statements.setClaim.run(kind, index, storedClaimValue(value), key);
     }
-    this.#write(operation, revision, row?.id ?? 0);
+    this.#write(operation, present, revision);
     return revision;
   }
 
@@ -177,7 +214,26 @@ export class SqliteCommitter {
     return lacking && new Set(lacking.flatMap(([, positions]) => positions));
   }
 
-  #firstTaken({ kind, key }: PackedOperation, claims: readonly Claim[]): { holder: string; claim: Claim } | undefined {
+  #operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOperation[] {
+    const claims = unique && new Map(unique);
+    let offset = 0;
+    return keys.map((key, position) => {
+      const at = position * batchStride;
+      const length = numbers[at + 3] ?? -1;
+      const data = length < 0 ? null : new Uint8Array(bytes, offset, length);
+      offset += Math.max(length, 0);
+      return {
+        op: operationNames[numbers[at] ?? -1],
+        object: this.#objects.keyOf(numbers[at + 1] ?? 0, key),
+        expect: numbers[at + 2] ?? NaN,
+        data,
+        unique: claims?.get(position),
+        generation: numbers[at + 4] ?? -1,
+      };
+    });
+  }
+
+  #firstTaken({ kind, key }: ObjectKey, claims: readonly Claim[]): { holder: string; claim: Claim } | undefined {
     for (const claim of claims) {
       const holder = this.#holderOf(kind, claim);
       if (holder !== undefined && holder !== key) return { holder, claim };
@@ -190,27 +246,18 @@ export class SqliteCommitter {
     return found?.key;
   }
 
-  #write({ op, kind, key, data }: PackedOperation, revision: number, id: number): void {
-    const statements = this.#statements;
-    switch (op) {
-      case 'create':
-        statements.insertRow.run(kind, key, revision, data);
-        statements.logCreate.run(revision, 0, kind, key, data);
-        return;
-      case 'update':
-        statements.logReplace.run(revision, 1, kind, key, data, id);
-        statements.updateRow.run(revision, data, id);
-        return;
-      case 'delete':
-        statements.logReplace.run(revision, 2, kind, key, data, id);
-        statements.deleteRow.run(id);
-        return;
-      case undefined:
-        throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
-    }
+  #write({ op, object, data }: PackedOperation, present: number, revision: number): void {
+    const { kind, key } = object;
+    if (op === undefined) throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
+    this.#statements.addChange.run(revision, operationCodes[op], kind, present === 0 ? null : present, key, data);
+    const move = { object, from: present, to: op === 'delete' ? 0 : revision };
+    this.#moves.push(move);
+    this.#objects.move(object, move.from, move.to);
   }
 
   #rollback(): void {
+    for (const { object, from, to } of this.#moves.toReversed()) this.#objects.move(object, to, from);
+    this.#moves = [];
     try {
       this.#statements.rollback.run();
     } catch {
@@ -220,7 +267,6 @@ export class SqliteCommitter {
 }
 
 interface ReadRows {
-  readonly findRow: { readonly id: number; readonly revision: number };
   readonly findClaim: { readonly key: string };
   readonly claimsOfKind: StoredClaim;
   readonly getMeta: { readonly value: string };
@@ -234,13 +280,7 @@ const statementTexts = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
-  setCounter: sql.setCounter,
-  findRow: sql.findRow,
-  insertRow: sql.insertRow,
-  updateRow: sql.updateRow,
-  deleteRow: sql.deleteRow,
-  logCreate: sql.logCreate,
-  logReplace: sql.logReplace,
+  addChange: sql.addChange,
   findClaim: sql.findClaim,
   setClaim: sql.setClaim,
   dropClaim: sql.dropClaim,
@@ -248,9 +288,8 @@ const statementTexts = {
   changedAfter: sql.changedAfter,
   getMeta: sql.getMeta,
   setMeta: sql.setMeta,
-  setEpoch: sql.setEpoch,
-  findAnyRow: sql.findAnyRow,
-  dropLog: sql.deleteChanges,
+  setEpoch: tables.setEpoch,
+  dropHistory: sql.dropHistory,
 };
 
 function prepareStatements(database: SqlDatabase): Statements {
@@ -258,33 +297,9 @@ function prepareStatements(database: SqlDatabase): Statements {
   return Object.fromEntries(entries) as Statements;
 }
 
-function stateConflict(
-  { op, expect }: PackedOperation,
-  row: { readonly revision: number } | undefined,
-): number | undefined {
-  if (op === 'create') return row ? conflictCodes.exists : undefined;
-  if (!row) return conflictCodes.notFound;
-  return row.revision === expect ? undefined : conflictCodes.revision;
-}
-
-function operationsOf({ keys, numbers, bytes, unique }: PackedBatch): PackedOperation[] {
-  const claims = unique && new Map(unique);
-  let offset = 0;
-  return keys.map((key, position) => {
-    const at = position * batchStride;
-    const length = numbers[at + 3] ?? -1;
-    const data = length < 0 ? null : new Uint8Array(bytes, offset, length);
-    offset += Math.max(length, 0);
-    const op = operationNames[numbers[at] ?? -1];
-    const [, kind = 0, expect = NaN, , generation = -1] = numbers.subarray(at, at + batchStride);
-    return {
-      op,
-      key,
-      kind,
-      expect,
-      data,
-      unique: claims?.get(position),
-      generation,
-    };
-  });
+/** `present`: the object's revision; 0: it is absent. */
+function stateConflict({ op, expect }: PackedOperation, present: number): number | undefined {
+  if (op === 'create') return present > 0 ? conflictCodes.exists : undefined;
+  if (present === 0) return conflictCodes.notFound;
+  return present === expect ? undefined : conflictCodes.revision;
 }

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { openDatabase, rowOf, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
+import { countTables, createMeta, migrations } from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
@@ -102,17 +103,17 @@ function prepared(database: SqlDatabase, path: string): SqlDatabase {
 }
 
 function migrate(database: SqlDatabase, path: string): void {
-  const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(sql.countTables));
+  const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(countTables));
   if (found.tables > 0 && found.meta === 0) throw new StoreError('corrupt', `${path} is a database of another program`);
-  database.exec(sql.createMeta);
+  database.exec(createMeta);
   const stored = database.prepare<{ readonly value: number }>(sql.getMeta).get('schema');
   const version = stored?.value ?? 0;
-  if (version > sql.migrations.length) {
-    const known = sql.migrations.length;
+  if (version > migrations.length) {
+    const known = migrations.length;
     throw new StoreError('newer', `${path} has schema version ${version}, this program knows ${known}: update it`);
   }
-  for (const migration of sql.migrations.slice(version)) database.exec(migration);
-  database.prepare(sql.setMeta).run('schema', sql.migrations.length);
+  for (const migration of migrations.slice(version)) database.exec(migration);
+  database.prepare(sql.setMeta).run('schema', migrations.length);
 }
 
 /** Returns an error of opening a file in words that name the file. */

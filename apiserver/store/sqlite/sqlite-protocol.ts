@@ -23,8 +23,10 @@ import { operationNames, outcomeOfCode } from '../operation-codes.ts';
 export interface SqliteCalls {
   open: { request: { readonly path?: string }; answer: OpenedStore };
   commit: { request: PackedBatch; answer: PackedOutcomes };
-  kinds: { request: object; answer: readonly number[] };
-  scan: { request: { readonly kind: number; readonly after: string }; answer: PackedPage };
+  beginScan: { request: { readonly kind?: number | undefined }; answer: BegunScan };
+  keys: { request: { readonly revisions: Float64Array }; answer: readonly string[] };
+  rows: { request: { readonly revisions: Float64Array }; answer: PackedPage };
+  endScan: { request: { readonly scan: number }; answer: void };
   changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
   numberOf: { request: { readonly name: string }; answer: number };
@@ -35,6 +37,12 @@ export interface SqliteCalls {
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
+}
+
+/** The states of the objects at one revision, by their revisions in ascending order. They can be read until `endScan`. */
+export interface BegunScan {
+  readonly scan: number;
+  readonly revisions: Float64Array<ArrayBuffer>;
 }
 
 export interface ClaimsOfKind {
@@ -93,6 +101,9 @@ export interface PackedPage {
   /** True when no page follows. */
   readonly isLast: boolean;
 }
+
+/** The most rows of a page, which may end before because of its bytes. */
+export const maxPageRows = 1000;
 
 export const batchStride = 5;
 const pageStride = 6;

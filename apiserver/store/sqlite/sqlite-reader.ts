@@ -1,29 +1,38 @@
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
-import { packPage, type PackedPage, type StoredRow } from './sqlite-protocol.ts';
+import { maxPageRows, packPage, type PackedPage, type StoredRow } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 
-/** A page ends at whichever limit comes first; small enough that a commit behind it waits about a millisecond. */
-const maxPageRows = 1000;
+/** A page ends at this or at its number of rows; small enough that a commit behind it waits about a millisecond. */
 const maxPageBytes = 1024 * 1024;
+
+/** Changes that a scan keeps from compaction: a reader that never ends must not let the file grow for ever. */
+const maxHeldChanges = 1_000_000;
 
 /** The reading side of a database, and its compaction. */
 export class SqliteReader {
-  readonly #kinds: SqlStatement<{ readonly kind: number }>;
-  readonly #scan: SqlStatement<StoredRow>;
+  readonly #key: SqlStatement<{ readonly key: string }>;
+  readonly #row: SqlStatement<StoredRow>;
   readonly #changes: SqlStatement<StoredRow>;
-  readonly #bound: SqlStatement<{ readonly revision: number }>;
-  readonly #delete: SqlStatement;
+  readonly #bound: SqlStatement<{ readonly changes: number; readonly last: number | null }>;
+  readonly #addGone: SqlStatement;
+  readonly #dropReplaced: SqlStatement;
+  readonly #dropDeletes: SqlStatement;
   readonly #setMeta: SqlStatement;
+  /** The revisions at which states are being read, by the reads' numbers. */
+  readonly #held = new Map<number, number>();
+  #reads = 0;
   #compactRevision: number;
 
   constructor(database: SqlDatabase) {
-    this.#kinds = database.prepare(sql.listKinds);
-    this.#scan = database.prepare(sql.scanKind);
+    this.#key = database.prepare(sql.getKey);
+    this.#row = database.prepare(sql.getRow);
     this.#changes = database.prepare(sql.listChanges);
     this.#bound = database.prepare(sql.compactBound);
-    this.#delete = database.prepare(sql.deleteChanges);
+    this.#addGone = database.prepare(sql.addGone);
+    this.#dropReplaced = database.prepare(sql.dropReplaced);
+    this.#dropDeletes = database.prepare(sql.dropDeletes);
     this.#setMeta = database.prepare(sql.setMeta);
     this.#compactRevision = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision').value;
   }
@@ -32,12 +41,30 @@ export class SqliteReader {
     return this.#compactRevision;
   }
 
-  kinds(): number[] {
-    return this.#kinds.all().map(({ kind }) => kind);
+  /**
+   * Keeps the states that are present at a revision, also when they are replaced, until {@link release} or very many
+   * changes later.
+   */
+  hold(revision: number): number {
+    this.#reads += 1;
+    this.#held.set(this.#reads, revision);
+    return this.#reads;
   }
 
-  scan(kind: number, after: string): PackedPage {
-    return page(this.#scan.iterate(kind, after, maxPageRows), maxPageRows);
+  release(read: number): void {
+    this.#held.delete(read);
+  }
+
+  keys(revisions: Float64Array): readonly string[] {
+    return Array.from(revisions, (revision) => this.#uncompacted(this.#key.get(revision)).key);
+  }
+
+  /**
+   * The states with these revisions, in their order; fewer when they have many bytes. Throws CompactedError when they
+   * were held for too long.
+   */
+  rows(revisions: Float64Array): PackedPage {
+    return page(this.#rowsAt(revisions), revisions.length);
   }
 
   changes(after: number, limit: number): PackedPage {
@@ -46,19 +73,38 @@ export class SqliteReader {
     return page(this.#changes.iterate(after, maxRows), maxRows);
   }
 
-  /** Call in a transaction. Returns the number of dropped changes, and the new compactRevision. */
-  compact(upTo: number, maxRows: number): { readonly dropped: number; readonly compactRevision: number } {
-    if (maxRows < 1 || upTo <= this.#compactRevision) return { dropped: 0, compactRevision: this.#compactRevision };
-    const last = this.#bound.get(upTo, maxRows - 1);
-    const compactRevision = last?.revision ?? upTo;
-    const dropped = Number(this.#delete.run(compactRevision).changes);
+  /**
+   * Call in a transaction. `copied`: the revision of the copy of the present objects. Returns the number of dropped
+   * changes, and the new compactRevision.
+   */
+  compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
+    readonly dropped: number;
+    readonly compactRevision: number;
+  } {
+    const from = this.#compactRevision;
+    const bound = Math.min(upTo, Math.max(upTo - maxHeldChanges, Math.min(...this.#held.values())));
+    if (maxRows < 1 || bound <= from) return { dropped: 0, compactRevision: from };
+    const { changes, last } = rowOf(this.#bound, from, bound, maxRows);
+    const compactRevision = changes < maxRows ? bound : (last ?? bound);
+    this.#addGone.run(from, compactRevision, copied);
+    this.#dropReplaced.run(from, compactRevision);
+    this.#dropDeletes.run(from, compactRevision);
     this.#setMeta.run('compactRevision', compactRevision);
-    return { dropped, compactRevision };
+    return { dropped: changes, compactRevision };
   }
 
   /** Called once the transaction of {@link compact} is committed. */
   compacted(compactRevision: number): void {
     this.#compactRevision = compactRevision;
+  }
+
+  *#rowsAt(revisions: Float64Array): Generator<StoredRow, void, undefined> {
+    for (const revision of revisions) yield this.#uncompacted(this.#row.get(revision));
+  }
+
+  #uncompacted<Row>(row: Row | undefined): Row {
+    if (row === undefined) throw new CompactedError(this.#compactRevision);
+    return row;
   }
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { openDatabase, rowOf, storeErrorFrom } from './sqlite-binding.ts';
 import { explained } from './sqlite-connection.ts';
 import * as sql from './sqlite-statements.ts';
+import { countTables, migrations } from './sqlite-tables.ts';
 import { StoreError } from '../store-error.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
@@ -11,11 +12,11 @@ import type { SchemaVersions } from '../schema-version.ts';
  * file, `corrupt` when SQLite finds damage, or tables of another program.
  */
 export async function sqliteSchema(path: string): Promise<SchemaVersions> {
-  const known = sql.migrations.length;
+  const known = migrations.length;
   if (!existsSync(path)) return { stored: 0, known };
   const database = await openDatabase(path);
   try {
-    const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(sql.countTables));
+    const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(countTables));
     if (found.tables > 0 && found.meta === 0)
       throw new StoreError('corrupt', `${path} is a database of another program`);
     const row = found.meta === 0 ? undefined : database.prepare<{ readonly value: number }>(sql.getMeta).get('schema');

@@ -1,7 +1,8 @@
 import { rowOf, storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
-import type { SqliteCalls } from './sqlite-protocol.ts';
+import type { HashSecret } from './key-hash.ts';
+import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -19,6 +20,9 @@ type Handlers = {
   ) => SqliteCalls[Type]['answer'] | Promise<SqliteCalls[Type]['answer']>;
 };
 
+/** The share of the objects that must have changed before a running store copies them again. */
+const copiedShare = 1 / 2;
+
 /** One database and its requests: in the store's worker, or in the store's thread for a database in memory. */
 export class SqliteSession {
   #opened: Opened | undefined;
@@ -26,12 +30,15 @@ export class SqliteSession {
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
       const database = await connect(path);
-      this.#opened = { database, committer: new SqliteCommitter(database), reader: new SqliteReader(database) };
+      const committer = new SqliteCommitter(database, hashSecret());
+      this.#opened = { database, committer, reader: new SqliteReader(database) };
       return describeOpened(this.#opened);
     },
     commit: (batch) => this.#present().committer.commit(batch),
-    kinds: () => this.#present().reader.kinds(),
-    scan: ({ kind, after }) => this.#present().reader.scan(kind, after),
+    beginScan: ({ kind }) => beginScan(this.#present(), kind),
+    keys: ({ revisions }) => this.#present().reader.keys(revisions),
+    rows: ({ revisions }) => this.#present().reader.rows(revisions),
+    endScan: ({ scan }) => this.#present().reader.release(scan),
     changes: ({ after, limit }) => this.#present().reader.changes(after, limit),
     compact: ({ upTo, maxRows }) => compact(this.#present(), upTo, maxRows),
     numberOf: ({ name }) => numberOf(this.#present(), name),
@@ -42,8 +49,9 @@ export class SqliteSession {
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
     pragmas: () => readPragmas(this.#present().database),
     close: () => {
-      const { database } = this.#present();
+      const { database, committer } = this.#present();
       this.#opened = undefined;
+      committer.copyObjects(0);
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       database.close();
       return undefined;
@@ -73,9 +81,20 @@ function describeOpened({ database, committer, reader }: Opened): OpenedStore {
   return { revision: committer.revision, compactRevision: reader.compactRevision, epoch: value };
 }
 
+function hashSecret(): HashSecret {
+  const [low = 0, high = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return [low, high];
+}
+
+function beginScan({ committer, reader }: Opened, kind: number | undefined): BegunScan {
+  return { scan: reader.hold(committer.revision), revisions: committer.revisions(kind) };
+}
+
 function compact({ committer, reader }: Opened, upTo: number, maxRows: number): number {
   const bound = Math.min(upTo, committer.revision);
-  const { dropped, compactRevision } = committer.transaction(() => reader.compact(bound, maxRows));
+  committer.copyObjects(copiedShare);
+  const { copied } = committer;
+  const { dropped, compactRevision } = committer.transaction(() => reader.compact({ upTo: bound, maxRows, copied }));
   reader.compacted(compactRevision);
   return dropped;
 }

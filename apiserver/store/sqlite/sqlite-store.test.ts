@@ -7,9 +7,10 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 
 import { openDatabase } from './sqlite-binding.ts';
-import { migrations } from './sqlite-statements.ts';
+import { migrations } from './sqlite-tables.ts';
 import { createSqliteStore } from './sqlite-store.ts';
-import type { Store } from '../store.ts';
+import { bytes, create, key, written } from '../store-operations.fixture.ts';
+import type { Operation, Store } from '../store.ts';
 import { describeDurableStore, describeStoreContract } from '../store.contract.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 
@@ -135,6 +136,31 @@ describe('SqliteStore', () => {
     }
     expect(await failureToOpen(join(text, 'below-a-file.db'))).to.include({ code: 'io' });
   });
+
+  for (const [name, scanned] of [
+    ['one kind', 1],
+    ['all kinds', undefined],
+  ] as const) {
+    it(`scans the objects of ${name} as they were at its beginning, however they change and are compacted`, async () => {
+      const { store } = await openFile(freshPath());
+      const names = Array.from({ length: 2500 }, (_, at) => `n${at}`).sort();
+      const revisions = await written(store, ...names.map((each) => create(each, 'before')));
+      const changes = names.map((each, at): Operation => {
+        const change = { key: key(each), kind: 1, expect: revisions[at] ?? 0 };
+        return at % 3 === 0 ? { ...change, op: 'delete' } : { ...change, op: 'update', data: bytes('after') };
+      });
+      const seen: string[] = [];
+      for await (const page of store.scan(scanned)) {
+        if (seen.length === 0) await written(store, ...changes);
+        await store.compact(await store.currentRevision(), 10_000);
+        for (const row of page) seen.push(`${row.key} ${Buffer.from(row.data).toString()}`);
+      }
+      expect(seen).to.deep.equal(names.map((each) => `${key(each)} before`));
+      // The compaction goes on once the scan is over.
+      expect(await store.compact(await store.currentRevision(), 10_000)).to.equal(changes.length);
+      await store.close();
+    });
+  }
 
   it('opens once, and closes without having been opened', async () => {
     const { store } = await openFile(freshPath());

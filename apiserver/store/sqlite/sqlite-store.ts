@@ -1,6 +1,16 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { runInTurns } from '../../turns/steps.ts';
-import { packBatch, packClaims, unpackChanges, unpackOutcomes, unpackRows } from './sqlite-protocol.ts';
+import { sortSteps } from '../../turns/sort-steps.ts';
+import {
+  maxPageRows,
+  type PackedPage,
+  packBatch,
+  packClaims,
+  unpackChanges,
+  unpackOutcomes,
+  unpackRows,
+} from './sqlite-protocol.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -86,9 +96,18 @@ class SqliteStore implements Store {
     return { before, outcomes };
   }
 
+  /**
+   * All objects as they are when the scan begins; those of one kind in the order of their revisions. History is not
+   * compacted meanwhile; a scan that is slower than a million changes rejects with CompactedError.
+   */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
-    const kinds = kind === undefined ? await this.#opened().call('kinds', {}) : [kind];
-    for (const each of kinds) yield* this.#scanKind(each);
+    const { scan, revisions } = await this.#opened().call('beginScan', { kind });
+    try {
+      yield* this.#readPages(kind === undefined ? await this.#orderedByKey(revisions) : revisions);
+    } finally {
+      // With the worker, its scans end.
+      await this.#channel?.call('endScan', { scan }).catch(() => undefined);
+    }
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
@@ -181,21 +200,34 @@ class SqliteStore implements Store {
     return this.#channel;
   }
 
-  async *#scanKind(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
-    let next = this.#opened().call('scan', { kind, after: '' });
-    for (;;) {
-      const page = await next;
-      const last = page.keys.at(-1);
-      if (last === undefined) return;
-      if (!page.isLast) {
+  /** The states with these revisions, in their order. */
+  async *#readPages(revisions: Float64Array): AsyncGenerator<readonly Row[], void, undefined> {
+    const read = (from: number): Promise<PackedPage> =>
+      this.#opened().call('rows', { revisions: revisions.slice(from, from + maxPageRows) });
+    let next: Promise<PackedPage> | undefined;
+    for (let from = 0; from < revisions.length;) {
+      const page = await (next ?? read(from));
+      from += page.keys.length;
+      if (from < revisions.length) {
         // The worker reads the next page while this one is used.
-        next = this.#opened().call('scan', { kind, after: last });
+        next = read(from);
         // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
         next.catch(() => undefined);
       }
       yield unpackRows(page);
-      if (page.isLast) return;
     }
+  }
+
+  /** Sorts revisions by the keys of their objects. */
+  async #orderedByKey(revisions: Float64Array): Promise<Float64Array> {
+    const found: { readonly key: string; readonly revision: number }[] = [];
+    for (let from = 0; from < revisions.length; from += maxPageRows) {
+      const part = revisions.slice(from, from + maxPageRows);
+      const keys = await this.#opened().call('keys', { revisions: part });
+      for (const [at, key] of keys.entries()) found.push({ key, revision: part[at] ?? 0 });
+    }
+    const ordered = await runInTurns(sortSteps(found, (a, b) => compareCodePoints(a.key, b.key)));
+    return Float64Array.from(ordered, ({ revision }) => revision);
   }
 }
 

@@ -25,8 +25,10 @@ async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessa
 
 function transferOf(message: AnswerMessage): ArrayBuffer[] {
   const answer = 'answer' in message ? message.answer : undefined;
-  const bytes = typeof answer === 'object' && answer !== null && 'bytes' in answer ? answer.bytes : undefined;
-  return bytes instanceof ArrayBuffer ? [bytes] : [];
+  if (typeof answer !== 'object' || answer === null) return [];
+  if ('bytes' in answer && answer.bytes instanceof ArrayBuffer) return [answer.bytes];
+  const { buffer } = 'revisions' in answer && answer.revisions instanceof Float64Array ? answer.revisions : {};
+  return buffer instanceof ArrayBuffer ? [buffer] : [];
 }
 
 const port = parentPort;

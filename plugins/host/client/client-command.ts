@@ -5,6 +5,7 @@ import { ConfigError } from '../serve/config-error.ts';
 import { errorText, hasCode } from '../text/error-text.ts';
 import { CommandError } from './command-error.ts';
 import { ObjectServer, ServerRefusal } from './object-server.ts';
+import type { RunAs } from '../remote/request-server.ts';
 import { ResourceNames } from './resource-names.ts';
 
 /** What a command was given. */
@@ -45,7 +46,8 @@ export async function runClientCommand(sources: ClientSources, work: ClientWork)
 }
 
 function openCommand(sources: ClientSources, signal: AbortSignal): ClientCommand {
-  const server = new ObjectServer(readServer(sources), signal, (text) => process.stderr.write(`Warning: ${text}\n`));
+  const warn = (text: string): void => void process.stderr.write(`Warning: ${text}\n`);
+  const server = new ObjectServer(readServer(sources), signal, { warn, runAs: impersonationOf(sources.flags) });
   let names: Promise<ResourceNames> | undefined;
   const { namespace } = sources.flags;
   return {
@@ -54,6 +56,16 @@ function openCommand(sources: ClientSources, signal: AbortSignal): ClientCommand
     names: async () => (names ??= ResourceNames.read(server)),
     namespace: typeof namespace === 'string' ? namespace : 'default',
   };
+}
+
+/** Returns the user as whom the server is asked to run the requests, if one is named. */
+function impersonationOf(flags: ClientSources['flags']): RunAs | undefined {
+  const { as: user, 'as-group': groups } = flags;
+  if (typeof user !== 'string') {
+    if (groups !== undefined) throw new CommandError('--as-group: needs a user: --as', 2);
+    return undefined;
+  }
+  return { user, groups: Array.isArray(groups) ? groups.map(String) : [] };
 }
 
 function report(error: unknown): number {

@@ -24,11 +24,9 @@ export async function objectCandidates({ command, words, environment }: Complete
   if (!names.includes('--namespace')) return [];
   const { values, flags } = splitWords(command, words);
   try {
-    const server = new ObjectServer(
-      readServer({ flags, environment }),
-      AbortSignal.timeout(timeoutMs),
-      () => undefined,
-    );
+    const server = new ObjectServer(readServer({ flags, environment }), AbortSignal.timeout(timeoutMs), {
+      warn: () => undefined,
+    });
     const resources = await ResourceNames.read(server);
     const last = values.at(-1) ?? '';
     const namespace = flags['namespace'] ?? 'default';

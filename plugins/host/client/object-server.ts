@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { piecesOf, requestServer } from '../remote/request-server.ts';
-import type { ServerAddress } from '../remote/request-server.ts';
+import type { RunAs, ServerAddress } from '../remote/request-server.ts';
 
 /** A refusal, worded as kubectl words it. */
 export class ServerRefusal extends Error {
@@ -39,16 +39,23 @@ export interface WatchLine {
   readonly object: JsonObject;
 }
 
+export interface ObjectServerOptions {
+  /** Gets the warnings of responses. */
+  readonly warn: (text: string) => void;
+  /** Absent: requests run as the user of the credential. */
+  readonly runAs?: RunAs | undefined;
+}
+
 /** Requests objects of any kind from a server. */
 export class ObjectServer {
   readonly signal: AbortSignal;
   readonly #address: ServerAddress;
-  readonly #warn: (text: string) => void;
+  readonly #options: ObjectServerOptions;
 
-  constructor(address: ServerAddress, signal: AbortSignal, warn: (text: string) => void) {
+  constructor(address: ServerAddress, signal: AbortSignal, options: ObjectServerOptions) {
     this.#address = address;
     this.signal = signal;
-    this.#warn = warn;
+    this.#options = options;
   }
 
   /** Resolves with the JSON object that the server responds. Rejects with ServerRefusal. */
@@ -105,9 +112,10 @@ export class ObjectServer {
       method,
       signal,
       headers,
+      runAs: this.#options.runAs,
       ...content,
     });
-    for (const text of warningsOf(response)) this.#warn(text);
+    for (const text of warningsOf(response)) this.#options.warn(text);
     if (response.ok) return response;
     const status: unknown = await response.json().catch(() => ({}));
     throw new ServerRefusal(response.status, isJsonObject(status) ? status : {});

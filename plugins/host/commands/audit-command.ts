@@ -8,8 +8,9 @@ import { textFlag } from '../serve/text-flag.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { errorText } from '../text/error-text.ts';
-import { isFound, readAuditSearch } from './audit-search.ts';
-import type { AuditEntry } from './audit-search.ts';
+import { isFound } from '../audit/audit-search.ts';
+import type { AuditEntry } from '../audit/audit-search.ts';
+import { readAuditSearch } from './read-audit-search.ts';
 
 /** Prints the entries of an audit log that a search finds, oldest first, and returns the exit code: 0, 1, or 2 for bad values. */
 export async function runAudit({ flags, environment }: ConfigSources): Promise<number> {

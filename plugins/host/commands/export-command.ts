@@ -7,6 +7,7 @@ import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
 import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
+import { commandProgress } from './command-progress.ts';
 import { runCopy } from './run-copy.ts';
 import { textFlag } from '../serve/text-flag.ts';
 
@@ -19,9 +20,14 @@ export function runExport(sources: ConfigSources): Promise<number> {
     const reader = new ExportReader();
     const decrypt = sources.flags['decrypt'] === true;
     const encryptionConfig = readEncryptionConfig(sources);
-    const pieces = proved(exportOf(origin, { decrypt, encryptionConfig }, signal), reader);
-    if (output === undefined) await pipeline(pieces, toStdout(), { signal });
-    else await writeWhole(output, pieces, signal);
+    const progress = commandProgress('exporting', 'objects');
+    // The export itself may go to the terminal.
+    const isShown = output !== undefined || !process.stdout.isTTY;
+    const onObjects = (count: number): void => void (isShown && progress.show(count));
+    const pieces = proved(exportOf(origin, { decrypt, encryptionConfig }, signal), reader, onObjects);
+    const write = async (): Promise<void> =>
+      output === undefined ? pipeline(pieces, toStdout(), { signal }) : writeWhole(output, pieces, signal);
+    await write().finally(() => progress.end());
     const { objects, revision, sha256 } = reader.end();
     process.stderr.write(`exported ${objects} objects as of revision ${revision}, sha256 ${sha256}\n`);
   });
@@ -46,9 +52,12 @@ async function* exportOf(
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,
+  onObjects: (count: number) => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  let count = 0;
   for await (const piece of pieces) {
-    reader.push(piece);
+    count += reader.push(piece).length;
+    onObjects(count);
     yield piece;
   }
   reader.end();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { readDatabase, readEncryptionConfig } from './copy-options.ts';
 import { writeWhole } from '../text/output-file.ts';
+import { commandProgress } from './command-progress.ts';
 import { runCopy } from './run-copy.ts';
 
 export interface RunImportOptions extends ConfigSources {
@@ -19,7 +20,11 @@ export function runImport({ file, ...sources }: RunImportOptions): Promise<numbe
     const encryptionConfig = readEncryptionConfig(sources);
     const keys = encryptionConfig === undefined ? {} : { encryptionConfig };
     const importFile = async (path: string): Promise<void> => {
-      const { objects, sha256 } = await importDatabase({ database, file: path, signal, ...keys });
+      const progress = commandProgress('importing', 'objects');
+      const onProgress = (objects: number, total: number): void => progress.show(objects, total);
+      const { objects, sha256 } = await importDatabase({ database, file: path, signal, onProgress, ...keys }).finally(
+        () => progress.end(),
+      );
       process.stdout.write(`imported ${objects} objects, sha256 ${sha256}, equal to the export\n`);
     };
     if (file === '-') await withStdinAsFile(importFile, signal);

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../serve/config-error.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from '../serve/read-server.ts';
+import { withSeconds } from './command-progress.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
 import { installedPlugins } from '../install/installed-plugins.ts';
@@ -118,7 +119,9 @@ class PluginCommands {
     await requireServersFolder(this.#pluginsDir, this.#api);
     const runScripts = this.#command.flags['run-scripts'] === true;
     const { environment } = this.#command;
-    const { manifest, replaced } = await installPlugin(this.#operand, this.#pluginsDir, { runScripts, environment });
+    const { manifest, replaced } = await withSeconds(`installing ${this.#operand}`, () =>
+      installPlugin(this.#operand, this.#pluginsDir, { runScripts, environment }),
+    );
     const { name, version } = manifest;
     say(`installed ${name} ${version}${replaced === undefined ? '' : `, in place of ${replaced.version}`}`);
     const present = await this.#find(name);

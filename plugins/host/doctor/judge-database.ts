@@ -2,6 +2,7 @@ import { inspectDatabase } from '@homeostat/apiserver';
 import type { DatabaseInspection } from '@homeostat/apiserver';
 import { existsSync } from 'node:fs';
 import { errorText, hasCode } from '../text/error-text.ts';
+import { startCure } from '../serve/start-cure.ts';
 import type { Finding } from './finding.ts';
 
 const check = 'database';
@@ -25,18 +26,11 @@ export async function judgeDatabase(place: DatabasePlace): Promise<readonly Find
     return told(await inspectDatabase(database, encryptionConfig === undefined ? {} : { encryptionConfig }));
   } catch (error) {
     if (!hasCode(error, 'locked') || servedAt === undefined)
-      return [{ check, level: 'error', message: errorText(error), cure: cureOf(error) }];
+      return [
+        { check, level: 'error', message: errorText(error), cure: startCure(error) ?? 'see docs/troubleshooting.md' },
+      ];
     return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which judges it` }];
   }
-}
-
-function cureOf(error: unknown): string {
-  if (hasCode(error, 'locked')) return 'stop the process that has it, or ask that server: homeostat doctor --server';
-  if (hasCode(error, 'corrupt'))
-    return 'check --database; if it names the right one, restore a backup: homeostat import';
-  if (hasCode(error, 'newer')) return 'install the newest version of homeostat';
-  if (hasCode(error, 'io')) return 'start the database, and check host, port and path of --database';
-  return 'see docs/troubleshooting.md for this message';
 }
 
 function told(inspection: DatabaseInspection): readonly Finding[] {

@@ -1,3 +1,4 @@
+import { repeatingFetch } from './repeating-fetch.ts';
 import { trustingFetch } from '@homeostat/controller-runtime';
 import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 
@@ -18,9 +19,16 @@ export interface ServerAddress {
   readonly key?: string;
 }
 
+/** Another user, as whom a request runs if its own may impersonate that one. */
+export interface RunAs {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
 /** What a request has besides its path. */
 export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
   readonly headers?: Readonly<Record<string, string>>;
+  readonly runAs?: RunAs | undefined;
   /** Sent as JSON. */
   readonly json?: unknown;
   /** The content type of the JSON. Default `application/json`. */
@@ -28,18 +36,20 @@ export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
 }
 
 /** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
-export function requestServer(
-  { server, token, ca, cert, key }: ServerAddress,
-  path: string,
-  init: ServerRequest,
-): Promise<Response> {
-  const { json, contentType = 'application/json', headers, ...rest } = init;
-  const send = ca === undefined && cert === undefined ? fetch : trustingFetch({ ca, cert, key });
+export function requestServer(address: ServerAddress, path: string, init: ServerRequest): Promise<Response> {
+  const { server, token, ca, cert, key } = address;
+  const { json, contentType = 'application/json', headers, runAs, ...rest } = init;
+  const trusting = ca === undefined && cert === undefined ? fetch : trustingFetch({ ca, cert, key });
+  const { user, groups = [] } = runAs ?? {};
+  const [group] = groups;
+  const send = groups.length > 1 ? repeatingFetch(address, groups) : trusting;
   return send(`${new URL(server).href.replace(/\/+$/, '')}${path}`, {
     ...rest,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(json === undefined ? {} : { 'content-type': contentType }),
+      ...(user === undefined ? {} : { 'impersonate-user': user }),
+      ...(group === undefined ? {} : { 'impersonate-group': group }),
       ...headers,
     },
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),

@@ -8,9 +8,11 @@ import { holdsSecret, secretFileProblem } from '../text/secret-file.ts';
 import { parseYamlMapping } from '../text/yaml-mapping.ts';
 
 export type LogLevel = (typeof logLevels)[number];
+export type LogFormat = (typeof logFormats)[number];
 
 const authModes = ['required', 'open'] as const;
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const logFormats = ['json', 'pretty'] as const;
 const unitsMs: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
   ['m', 60_000],
@@ -177,6 +179,13 @@ export class ConfigValues {
     if (found === undefined) return undefined;
     const level = logLevels.find((each) => each === found.value);
     return level ?? this.refuse(found, `must be one of ${logLevels.join(', ')}, not "${found.value}"`);
+  }
+
+  logFormat(): LogFormat | undefined {
+    const found = this.text('log-format');
+    if (found === undefined) return undefined;
+    const format = logFormats.find((each) => each === found.value);
+    return format ?? this.refuse(found, `must be one of ${logFormats.join(', ')}, not "${found.value}"`);
   }
 
   #find(option: ServeOptionName, file: Readonly<Record<string, unknown>> = this.#file): Given | undefined {

@@ -3,7 +3,7 @@ import type { ApiServerOptions, AuditOptions, AuthMode, Retention, TlsOptions } 
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from './config-error.ts';
 import { ConfigValues } from './config-values.ts';
-import type { ConfigSources, Given, LogLevel } from './config-values.ts';
+import type { ConfigSources, Given, LogFormat, LogLevel } from './config-values.ts';
 import type { ServeOptionName } from './serve-options.ts';
 import { present } from '../text/present.ts';
 
@@ -53,6 +53,8 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   /** Absent: true. */
   readonly reportRuns?: boolean;
   readonly logLevel: LogLevel;
+  /** Absent: lines for people at a terminal, JSON elsewhere. */
+  readonly logFormat?: LogFormat;
   readonly hints: boolean;
   /** True: the console is served at `/console/`. */
   readonly console: boolean;
@@ -149,6 +151,7 @@ function readOptional(values: ConfigValues): Partial<ServeConfig> {
     maxUnknownConnectionsPerAddress: values.wholeNumber('max-unknown-connections-per-address', userLimit),
     leaderElection: values.switch('leader-elect'),
     reportRuns: values.switch('report-runs'),
+    logFormat: values.logFormat(),
   });
 }
 

@@ -1,7 +1,8 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { pino, stdTimeFunctions } from 'pino';
-import type { LogLevel } from './config-values.ts';
+import type { LogFormat, LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
+import { PrettyLog } from './pretty-log.ts';
 
 /** Fields of log lines that may hold a secret. */
 const secrets = ['authorization', 'password', 'token', 'secret', 'cookie'];
@@ -9,8 +10,17 @@ const redact = secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 const stdout = 1;
 
-/** JSON lines on stdout, written before the call returns, so that none is lost at an exit. */
-export function createLogger(level: LogLevel): Logger {
+export interface ServeLog {
+  readonly logger: Logger;
+  /** Absent: the log is JSON. */
+  readonly pretty: PrettyLog | undefined;
+}
+
+/**
+ * The log on stdout, written before the call returns, so that nothing is lost at an exit: JSON lines, or lines for people, which have
+ * colors at a terminal.
+ */
+export function createLog(level: LogLevel, format: LogFormat, environment: NodeJS.ProcessEnv): ServeLog {
   const options = {
     level,
     redact,
@@ -18,5 +28,9 @@ export function createLogger(level: LogLevel): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   // At the exit, pino's own output waits for ever for a reader that is gone.
-  return pino(options, new LineOutput(stdout));
+  const output = new LineOutput(stdout);
+  if (format === 'json') return { logger: pino(options, output), pretty: undefined };
+  const colored = process.stdout.isTTY && (environment['NO_COLOR'] ?? '') === '';
+  const pretty = new PrettyLog({ output, colored, verbose: level === 'debug' });
+  return { logger: pino(options, pretty), pretty };
 }

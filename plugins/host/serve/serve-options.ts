@@ -45,6 +45,7 @@ export type ServeOptionName =
   | 'leader-elect'
   | 'report-runs'
   | 'log-level'
+  | 'log-format'
   | 'strict'
   | 'console'
   | 'hints';
@@ -236,6 +237,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<level>',
     description: 'minimum level that is logged: debug, info, warn, error or silent (default: info)',
+  },
+  'log-format': {
+    kind: 'text',
+    value: '<format>',
+    description: 'json, or pretty: lines for people (default: pretty at a terminal, json elsewhere)',
   },
   strict: { kind: 'switch', description: 'stop with exit code 1 when a plugin of --plugin fails' },
   console: {

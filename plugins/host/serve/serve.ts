@@ -5,6 +5,7 @@ import type { Reporter } from '@homeostat/controller-runtime';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
+import { serveAuditEntries } from '../audit/audit-entries.ts';
 import { AdminKubeconfig } from './admin-kubeconfig.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './config-error.ts';
@@ -12,7 +13,10 @@ import type { ServeConfig } from './config.ts';
 import type { ConfigSources } from './config-values.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
 import { serverReporter } from '../lifecycle/server-reporter.ts';
-import { createLogger } from './create-logger.ts';
+import { createLog } from './create-logger.ts';
+import { bannerOf } from './banner.ts';
+import type { PrettyLog } from './pretty-log.ts';
+import { startCure } from './start-cure.ts';
 import { errorText } from '../text/error-text.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
@@ -21,6 +25,7 @@ import { stderr } from '../text/line-output.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { consoleFolder } from './console-folder.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
+import { servePluginArchives } from './plugin-archives.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
@@ -60,7 +65,8 @@ interface ServeParts extends Pick<RunServeOptions, 'exit'> {
 
 async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
   if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
-  const logger = createLogger(config.logLevel);
+  const format = config.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
+  const { logger, pretty } = createLog(config.logLevel, format, process.env);
   let host: PluginHost | undefined;
   let reporter: Reporter | undefined;
   const shutdown = new Shutdown({
@@ -86,13 +92,24 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
       ...(pluginsDir === undefined ? {} : { pluginsDir }),
       ...(reporter === undefined ? {} : { reporter }),
     });
-    await runUntilStopped(config, { server, host, reporter, logger, development, strict, signal: shutdown.signal });
+    await runUntilStopped(config, {
+      server,
+      host,
+      reporter,
+      logger,
+      pretty,
+      development,
+      strict,
+      signal: shutdown.signal,
+    });
     logger.info({}, 'stopped');
     return shutdown.exitCode;
   } catch (err) {
     if (err instanceof ConfigError) throw err;
-    logger.error({ err }, 'homeostat could not start');
-    stderr.write(`homeostat could not start: ${errorText(err)}\n`);
+    // At a terminal, people would read it twice.
+    if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
+    const cure = startCure(err);
+    stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);
     return 1;
   } finally {
     shutdown.dispose();
@@ -149,17 +166,27 @@ interface Serving {
   readonly host: PluginHost;
   readonly reporter: Reporter | undefined;
   readonly logger: Logger;
+  readonly pretty: PrettyLog | undefined;
   readonly development: DevelopedPlugin | undefined;
   readonly strict: StrictPlugins | undefined;
   readonly signal: AbortSignal;
 }
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
-  const { server, host, logger, development, strict, signal } = serving;
+  const { server, host, logger, pretty, development, strict, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
   server.addDebugPage(pluginsDirPage(config.pluginsDir));
+  serveAuditEntries(server, config.audit?.logFile);
+  servePluginArchives({
+    server,
+    pluginsDir: config.pluginsDir,
+    isOpen: config.auth === 'open',
+    environment: process.env,
+  });
   logger.info({ url: server.url }, 'listening');
-  if (config.auth === 'open') logger.warn({}, 'auth is open: every request from this machine may do everything');
+  // The banner says it as well.
+  if (config.auth === 'open' && pretty === undefined)
+    logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
@@ -174,6 +201,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
+    pretty?.ready(bannerOf(server.url, config));
     if (config.hints) stderr.write(hintsFor(server, hintOptions(config)));
   }
   const followed = development?.run(serving, signal);

@@ -5,7 +5,7 @@ export type Query = Readonly<Record<string, string | readonly string[] | number 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
-  /** Sent as JSON. */
+  /** Sent as JSON; a file as it is. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
@@ -79,7 +79,7 @@ export class Api {
         method,
         headers: { accept, ...(body === undefined ? {} : { 'content-type': contentType }) },
         credentials: 'same-origin',
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (error) {

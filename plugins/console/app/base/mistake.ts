@@ -4,3 +4,10 @@ export interface Mistake {
   readonly line: number;
   readonly message: string;
 }
+
+/** What may stand at the end of a text. */
+export interface Completion {
+  /** The part that is typed already. */
+  readonly word: string;
+  readonly options: readonly { readonly label: string; readonly apply: string }[];
+}

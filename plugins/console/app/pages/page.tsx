@@ -2,6 +2,7 @@ import { Empty, PageHead } from '../parts/basics.tsx';
 import { findKind } from '../state/kinds.ts';
 import { route } from '../state/route.ts';
 import { AccessPage } from './access-page.tsx';
+import { AuditPage } from './audit-page.tsx';
 import { ControllersPage } from './controllers-page.tsx';
 import { CreatePage } from './edit/create-page.tsx';
 import { KindListPage } from './kind-list/kind-list-page.tsx';
@@ -17,6 +18,7 @@ const pages = {
   controllers: ControllersPage,
   watch: WatchPage,
   access: AccessPage,
+  audit: AuditPage,
   pages: PluginPage,
 } as const;
 

@@ -9,6 +9,7 @@ import { notify } from '../state/page-state.ts';
 import { contributions, plugins } from '../state/plugins.ts';
 import { hrefOf, objectHref } from '../state/route.ts';
 import { api, may } from '../state/session.ts';
+import { InstallButton, UninstallButton } from './plugin-archives.tsx';
 import { PhaseBadge } from './plugin-phase.tsx';
 
 const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
@@ -20,11 +21,13 @@ export function PluginsPage() {
   const all = [...plugins.value.values()].sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
   return (
     <div class="page">
-      <PageHead title="Plugins" />
+      <PageHead title="Plugins">
+        <InstallButton />
+      </PageHead>
       {all.length === 0 ? (
         <Empty title="No plugin is there">
           <p>
-            Start the server with <code>--plugin &lt;folder&gt;</code>.
+            Start the server with <code>--plugin &lt;folder&gt;</code>, or install one.
           </p>
         </Empty>
       ) : null}
@@ -106,6 +109,7 @@ function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly 
       >
         {isEnabled ? 'Disable' : 'Enable'}
       </button>
+      {isConsole ? null : <UninstallButton name={name} />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Mistake } from '../base/mistake.ts';
+import type { Completion, Mistake } from '../base/mistake.ts';
 import type { Editor } from './editor/create-editor.ts';
 
 interface Props {
@@ -7,18 +7,20 @@ interface Props {
   readonly label: string;
   /** Called for each change of the person; absent for a text that can only be read. */
   readonly onChange?: (text: string) => void;
-  /** The names of fields that are offered while typing. */
-  readonly words?: readonly string[];
-  /** What is wrong with the text; undefined when nothing is. */
-  readonly check?: (text: string) => Mistake | undefined;
+  /** What is offered while typing, after the text before the cursor. */
+  readonly complete?: (before: string) => Completion | undefined;
+  /** What is wrong with the text. Called again when this function is another one. */
+  readonly check?: (text: string) => readonly Mistake[];
 }
 
-/** An editor for YAML, whose code is loaded when the first one is shown. */
-export function CodeEditor({ value, label, onChange, words, check }: Props) {
+/** An editor for YAML and JSON, whose code is loaded when the first one is shown. */
+export function CodeEditor({ value, label, onChange, complete, check }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<Editor>();
-  const parts = useRef({ onChange, words, check });
-  parts.current = { onChange, words, check };
+  const parts = useRef({ onChange, complete, check });
+  // What was typed comes back as the value, perhaps when more was typed already: that must not be replaced.
+  const echoes = useRef<string[]>([]);
+  parts.current = { onChange, complete, check };
   useEffect(() => {
     let made: Editor | undefined;
     let isClosed = false;
@@ -28,9 +30,12 @@ export function CodeEditor({ value, label, onChange, words, check }: Props) {
       made = createEditor(host.current, {
         label,
         isReadOnly: onChange === undefined,
-        onChange: (text) => parts.current.onChange?.(text),
-        words: () => parts.current.words ?? [],
-        check: (text) => parts.current.check?.(text),
+        onChange: (text) => {
+          echoes.current.push(text);
+          parts.current.onChange?.(text);
+        },
+        complete: (before) => parts.current.complete?.(before),
+        check: (text) => parts.current.check?.(text) ?? [],
       });
       setEditor(made);
     };
@@ -40,6 +45,11 @@ export function CodeEditor({ value, label, onChange, words, check }: Props) {
       made?.destroy();
     };
   }, []);
-  useEffect(() => editor?.setText(value), [editor, value]);
+  useEffect(() => {
+    const echo = echoes.current.indexOf(value);
+    echoes.current.splice(0, echo < 0 ? echoes.current.length : echo + 1);
+    if (echo < 0) editor?.setText(value);
+  }, [editor, value]);
+  useEffect(() => editor?.recheck(), [editor, check]);
   return <div class="code-editor" ref={host} />;
 }

@@ -5,7 +5,7 @@ import { listedKinds } from '../state/kinds.ts';
 import { contributions } from '../state/plugins.ts';
 import { nextTheme, theme } from '../state/page-state.ts';
 import { hrefOf, kindHref, route } from '../state/route.ts';
-import { api, isReachable, logOut, may, userName } from '../state/session.ts';
+import { api, auditEntries, isReachable, logOut, may, userName } from '../state/session.ts';
 import { isHelpOpen, paletteMode } from './shortcuts.ts';
 
 export function Sidebar() {
@@ -78,6 +78,11 @@ function Pages() {
       <li>
         <NavLink href="#/access" text="Access" />
       </li>
+      {may('list', auditEntries) ? (
+        <li>
+          <NavLink href="#/audit" text="Audit" />
+        </li>
+      ) : null}
       <li>
         <a class="nav-link" href={api.url('/docs')}>
           API

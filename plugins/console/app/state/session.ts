@@ -62,6 +62,9 @@ export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, 
   return mayDo(known, name === undefined ? request : { ...request, name });
 }
 
+/** What the search of the audit log needs permission for. */
+export const auditEntries = { group: 'audit.internal', plural: 'entries' } as const;
+
 /** Begins a session with a user and password, or a token. Resolves with the problem, or undefined. */
 export async function logIn(credential: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {

@@ -34,6 +34,9 @@ const output = new Option(
   '-o, --output <format>',
   'json, yaml, name, jsonpath=<template> or custom-columns=<NAME:path,…>',
 );
+const asGroup = new Option('--as-group <group>', 'group of the user of --as; may be repeated').argParser<
+  readonly string[] | undefined
+>((group, groups) => [...(groups ?? []), group]);
 const timeout = (fallback: string): Option =>
   new Option('--timeout <time>', `time to wait, such as 30s or 5m (default: ${fallback})`);
 const ignoreNotFound = new Option('--ignore-not-found', 'an object that does not exist is no error');
@@ -232,7 +235,9 @@ export function addObjectCommands(
         '--server <url>',
         'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
-      .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps');
+      .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+      .option('--as <user>', 'run as this user, if you may impersonate')
+      .addOption(asGroup);
     if (help !== undefined) command.addHelpText('after', help);
     command.action(async (args: readonly string[]) => {
       const { runClientCommand } = await import('../client-command.ts');

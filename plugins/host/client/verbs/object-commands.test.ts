@@ -128,6 +128,18 @@ describe('Commands for objects', () => {
     expect(finished.stderr).to.include(message);
   }
 
+  it('runs as another user and its groups, each of which is a header of its own', async () => {
+    const refused = await run('get', 'books', '--as', 'ada', '--as-group', 'system:masters, x');
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.include('(Forbidden)').and.include('"ada"');
+    const groups = ['--as-group', 'readers', '--as-group', 'system:masters'];
+    expect((await run('get', 'books', '-o', 'name', '--as', 'ada', ...groups)).stdout).to.include('/emma');
+    const applied = await run('apply', '-f', await file('as.yaml', books), '--as', 'ada', ...groups);
+    expect(applied).to.include({ code: 0, stderr: '' });
+    const alone = await run('get', 'books', ...groups);
+    expect(alone).to.include({ code: 2, stderr: 'error: --as-group: needs a user: --as\n' });
+  });
+
   describe('get', () => {
     it('prints the columns of the kind, by every name of the kind', async () => {
       const lines = (await succeed('get', 'books', '--sort', 'metadata.name,asc')).split('\n');

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { isArray, isObject, textOf } from '../../base/json.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { nameOf, namespaceOf } from '../../base/object.ts';
@@ -12,6 +12,7 @@ import type { KindSchema } from '../../state/schemas.ts';
 import { EditorPanes, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
+import { useLiveCheck } from './use-live-check.ts';
 import { useLeaveWarning } from './use-leave-warning.ts';
 
 /** Creates an object. */
@@ -23,7 +24,11 @@ export function CreatePage({ resource }: { readonly resource: Resource }) {
 function CreateForm({ resource, schema }: { readonly resource: Resource; readonly schema: KindSchema }) {
   const draft = useDraft(skeletonOf(resource, schema));
   const [isSaving, setSaving] = useState(false);
-  const [causes, setCauses] = useState<readonly FieldCause[]>([]);
+  const checked = useLiveCheck({ resource, draft, stored: undefined });
+  const [refused, setRefused] = useState<readonly FieldCause[]>([]);
+  // What was refused at the save is out of date as soon as the draft was tried again.
+  useEffect(() => setRefused([]), [checked]);
+  const causes = refused.length > 0 ? refused : checked;
   const [isSaved, setSaved] = useState(false);
   useLeaveWarning(!isSaved);
   return (
@@ -47,7 +52,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
           {...{ resource, draft, stored: undefined }}
           onClose={() => setSaving(false)}
           onFailure={(failure) => {
-            setCauses(failure.causes);
+            setRefused(failure.causes);
             setSaving(false);
             notify('bad', failure.message);
           }}

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { problemsAt } from './field-problems.ts';
 import { editableOf, ownersOfField, rebase } from './draft.ts';
-import { parseYaml } from './yaml-text.ts';
+import { parseText } from './object-text.ts';
 
 const stored = {
   apiVersion: 'g/v1',
@@ -54,8 +54,8 @@ describe('a draft of an object', () => {
   });
 
   it('says in which line the YAML is wrong', () => {
-    expect(parseYaml('a: 1\nb: [1,\n')).to.have.property('mistake');
-    expect(parseYaml('- 1')).to.deep.equal({ mistake: { line: 1, message: 'must be an object: fields with values' } });
-    expect(parseYaml('a: {b: 1}')).to.deep.equal({ object: { a: { b: 1 } } });
+    expect(parseText('a: 1\nb: [1,\n')).to.have.property('mistake');
+    expect(parseText('- 1')).to.deep.equal({ mistake: { line: 1, message: 'must be an object: fields with values' } });
+    expect(parseText('a: {b: 1}')).to.deep.equal({ object: { a: { b: 1 } } });
   });
 });

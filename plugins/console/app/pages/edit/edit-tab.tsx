@@ -15,6 +15,7 @@ import { EditorPanes, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import type { Draft } from './use-draft.ts';
+import { useLiveCheck } from './use-live-check.ts';
 import { useLeaveWarning } from './use-leave-warning.ts';
 
 interface Props {
@@ -28,7 +29,11 @@ export function EditTab({ place, object }: Props) {
   const schema = useSchema(resource);
   const draft = useDraft(editableOf(object));
   const [isSaving, setSaving] = useState(false);
-  const [causes, setCauses] = useState<readonly FieldCause[]>([]);
+  const checked = useLiveCheck({ resource, draft, stored: object });
+  const [refused, setRefused] = useState<readonly FieldCause[]>([]);
+  // What was refused at the save is out of date as soon as the draft was tried again.
+  useEffect(() => setRefused([]), [checked]);
+  const causes = refused.length > 0 ? refused : checked;
   const { conflicts, settle, note } = useMerge(object, draft);
   const isChanged = !isEqual(draft.value, editableOf(object)) || draft.mistake !== undefined;
   useLeaveWarning(isChanged);
@@ -59,12 +64,12 @@ export function EditTab({ place, object }: Props) {
           {...{ resource, draft, stored: object }}
           onClose={() => setSaving(false)}
           onFailure={(failure) => {
-            setCauses(failure.causes);
+            setRefused(failure.causes);
             setSaving(false);
             notify('bad', failure.message);
           }}
           onSaved={({ object: saved }) => {
-            setCauses([]);
+            setRefused([]);
             setSaving(false);
             draft.setValue(editableOf(saved));
             notify('good', `${place.name} is saved`);

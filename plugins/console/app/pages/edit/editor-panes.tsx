@@ -1,6 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { parseField } from '../../base/field-path.ts';
 import { isObject } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
+import type { Completion, Mistake } from '../../base/mistake.ts';
 import type { FieldCause } from '../../api/failure.ts';
 import type { Resource } from '../../api/resources.ts';
 import { Card } from '../../parts/basics.tsx';
@@ -10,7 +12,8 @@ import type { KindSchema } from '../../state/schemas.ts';
 import type { Form } from './field-parts.tsx';
 import { Field } from './schema-form.tsx';
 import type { Draft } from './use-draft.ts';
-import { parseYaml } from './yaml-text.ts';
+import { completionAfter, lineOfField } from './text-fields.ts';
+import { parseText } from './object-text.ts';
 
 /** The schema of a kind; undefined while it is read. */
 export function useSchema(resource: Resource): KindSchema | undefined {
@@ -36,31 +39,51 @@ interface Props {
   readonly isNew: boolean;
 }
 
-/** Form and YAML side by side. */
+/** Form and text side by side. */
 export function EditorPanes({ draft, schema, causes, isNew }: Props) {
   const form: Form = { schema, value: draft.value, set: draft.setField, causes };
-  const words = wordsOf(schema);
-  const check = (text: string): ReturnType<typeof checkText> => checkText(text);
+  const complete = (before: string): Completion | undefined => completionAfter(before, schema);
+  const check = useCallback((text: string) => mistakesIn(text, causes), [causes]);
   return (
     <div class="panes">
       <Card title="Form">
         {draft.mistake === undefined ? null : (
           <p class="problem">
-            The YAML has a mistake in line {draft.mistake.line}. The form shows the last valid state.
+            The text has a mistake in line {draft.mistake.line}. The form shows the last valid state.
           </p>
         )}
         <FormFields form={form} isNew={isNew} />
       </Card>
-      <Card title="YAML">
-        <CodeEditor value={draft.text} label="YAML" onChange={draft.setText} words={words} check={check} />
+      <Card title="Text" aside={<FormatChoice draft={draft} />}>
+        <CodeEditor value={draft.text} label="Text" onChange={draft.setText} complete={complete} check={check} />
       </Card>
     </div>
   );
 }
 
-function checkText(text: string) {
-  const parsed = parseYaml(text);
-  return 'mistake' in parsed ? parsed.mistake : undefined;
+/** YAML or JSON; a text with a mistake has to be mended first. */
+function FormatChoice({ draft }: { readonly draft: Draft }) {
+  return (
+    <select
+      aria-label="Format of the text"
+      value={draft.format}
+      disabled={draft.mistake !== undefined}
+      onChange={(event) => draft.setFormat(event.currentTarget.value === 'json' ? 'json' : 'yaml')}
+    >
+      <option value="yaml">YAML</option>
+      <option value="json">JSON</option>
+    </select>
+  );
+}
+
+/** What is wrong with a text, and what the server says about its fields. */
+function mistakesIn(text: string, causes: readonly FieldCause[]): readonly Mistake[] {
+  const parsed = parseText(text);
+  if ('mistake' in parsed) return [parsed.mistake];
+  return causes.map(({ field, message }) => ({
+    line: lineOfField(text, parseField(field)),
+    message: `${field}: ${message}`,
+  }));
 }
 
 const metadataSchema: JsonObject = {
@@ -97,21 +120,4 @@ function FormFields({ form, isNew }: { readonly form: Form; readonly isNew: bool
       <Field form={form} schema={metadataSchema} path={['metadata']} label="metadata" isRequired />
     </div>
   );
-}
-
-/** The names of all fields, for the completion of the editor. */
-function wordsOf({ root, resolve }: KindSchema): readonly string[] {
-  const words = new Set<string>();
-  const seen = new Set<JsonObject>();
-  const visit = (schema: JsonObject, depth: number): void => {
-    if (seen.has(schema) || depth > 6) return;
-    seen.add(schema);
-    for (const [key, child] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
-      words.add(key);
-      visit(resolve(child), depth + 1);
-    }
-    if (isObject(schema.items)) visit(resolve(schema.items), depth + 1);
-  };
-  visit(root, 0);
-  return [...words];
 }

@@ -31,10 +31,10 @@ export function Problems({ form, path }: Pick<FieldProps, 'form' | 'path'>) {
   const problems = problemsAt(form.causes, path);
   if (problems.length === 0) return null;
   return (
-    <ul class="form-problems" id={`problem-${formatPath(path)}`} role="alert">
+    <div class="form-problems" id={`problem-${formatPath(path)}`} role="alert">
       {problems.map((message) => (
-        <li key={message}>{message}</li>
+        <p key={message}>{message}</p>
       ))}
-    </ul>
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Resource } from '../../api/resources.ts';
+import { someValuesOf } from '../../state/indexed-values.ts';
 import { indexedFieldsOf } from '../../state/schemas.ts';
 import { setQuery } from '../../state/route.ts';
 import { formatOrder } from './list-view.ts';
@@ -16,6 +17,9 @@ interface Props {
 /** The filters, the order and the columns of a list; all of them are in the URL. */
 export function Filters({ resource, view, columns }: Props) {
   const [fields, setFields] = useState<readonly string[]>([]);
+  const [typed, setTyped] = useState(view.fields);
+  useEffect(() => setTyped(view.fields), [view.fields]);
+  const suggestions = useSuggestions(resource, fields, typed);
   useEffect(() => {
     let isCurrent = true;
     void indexedFieldsOf(resource).then((found) => isCurrent && setFields(found));
@@ -33,7 +37,9 @@ export function Filters({ resource, view, columns }: Props) {
         label="Field"
         value={view.fields}
         hint="spec.name=Ada"
-        suggestions={fields.map((each) => `${each}=`)}
+        suggestions={suggestions}
+        typed={typed}
+        onTyped={setTyped}
       />
       <label class="filter">
         <span>Sort by</span>
@@ -55,6 +61,28 @@ export function Filters({ resource, view, columns }: Props) {
   );
 }
 
+/** The names of fields, and values of the field that is typed. A selector may have several, separated by commas. */
+function useSuggestions(resource: Resource, fields: readonly string[], typed: string): readonly string[] {
+  const [values, setValues] = useState<readonly string[]>([]);
+  const [, before = '', field = ''] = /^(.*,)?([^,=]+)=[^,]*$/.exec(typed) ?? [];
+  const isKnown = fields.includes(field);
+  useEffect(() => {
+    let isCurrent = true;
+    setValues([]);
+    if (isKnown) {
+      // Without suggestions, the filter works all the same.
+      void someValuesOf(resource, field).then(
+        (found) => isCurrent && setValues(found),
+        () => undefined,
+      );
+    }
+    return () => {
+      isCurrent = false;
+    };
+  }, [resource, field, isKnown]);
+  return isKnown ? values.map((value) => `${before}${field}=${value}`) : fields.map((each) => `${each}=`);
+}
+
 interface FilterProps {
   readonly name: string;
   readonly label: string;
@@ -63,9 +91,13 @@ interface FilterProps {
   /** Applied at each key, and not only at Enter. */
   readonly isLive?: boolean;
   readonly suggestions?: readonly string[];
+  /** The text in the field, before it is applied. */
+  readonly typed?: string;
+  /** Called at each key. */
+  readonly onTyped?: (text: string) => void;
 }
 
-function Filter({ name, label, value, hint, isLive = false, suggestions = [] }: FilterProps) {
+function Filter({ name, label, value, hint, isLive = false, suggestions = [], typed, onTyped }: FilterProps) {
   const apply = (event: { readonly currentTarget: HTMLInputElement }): void => {
     if (event.currentTarget.value !== value) setQuery({ [name]: event.currentTarget.value.trim() });
   };
@@ -75,10 +107,13 @@ function Filter({ name, label, value, hint, isLive = false, suggestions = [] }: 
       <span>{label}</span>
       <input
         type="search"
-        value={value}
+        value={typed ?? value}
         placeholder={hint}
         list={suggestions.length === 0 ? undefined : list}
-        onInput={isLive ? apply : undefined}
+        onInput={(event) => {
+          onTyped?.(event.currentTarget.value);
+          if (isLive) apply(event);
+        }}
         onChange={apply}
         spellcheck={false}
       />

@@ -3,24 +3,27 @@ import type { CompletionContext, CompletionResult } from '@codemirror/autocomple
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { foldGutter, foldKeymap, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
-import { linter, lintKeymap } from '@codemirror/lint';
+import { forceLinting, lintGutter, linter, lintKeymap } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { EditorState } from '@codemirror/state';
+import { EditorState, StateEffect } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import type { Mistake } from '../../base/mistake.ts';
+import type { Completion, Mistake } from '../../base/mistake.ts';
 
 export interface EditorOptions {
   readonly label: string;
   readonly isReadOnly: boolean;
   readonly onChange: (text: string) => void;
-  readonly words: () => readonly string[];
-  readonly check: (text: string) => Mistake | undefined;
+  /** What may stand after the text before the cursor. */
+  readonly complete: (before: string) => Completion | undefined;
+  readonly check: (text: string) => readonly Mistake[];
 }
 
 export interface Editor {
   /** Replaces the text, unless it is the same. Does not call `onChange`. */
   setText(text: string): void;
+  /** Shows mistakes that were found without a change of the text. */
+  recheck(): void;
   destroy(): void;
 }
 
@@ -44,6 +47,8 @@ const highlight = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: 'var(--busy)' },
   { tag: [tags.comment, tags.meta, tags.punctuation], color: 'var(--text-2)' },
 ]);
+
+const recheck = StateEffect.define();
 
 /** An editor in a shadow root: there, its styles are objects and no inline style, which the page does not allow. */
 export function createEditor(host: HTMLElement, options: EditorOptions): Editor {
@@ -70,15 +75,19 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
       isSetting = false;
     },
+    recheck: () => {
+      view.dispatch({ effects: recheck.of(null) });
+      forceLinting(view);
+    },
     destroy: () => view.destroy(),
   };
 }
 
-function extensionsOf({ label, isReadOnly, words, check }: EditorOptions) {
-  const complete = (context: CompletionContext): CompletionResult | null => {
-    const word = context.matchBefore(/[\w-]+/);
-    if (word === null && !context.explicit) return null;
-    return { from: word?.from ?? context.pos, options: words().map((each) => ({ label: each, apply: `${each}: ` })) };
+function extensionsOf({ label, isReadOnly, complete, check }: EditorOptions) {
+  const completeAt = (context: CompletionContext): CompletionResult | null => {
+    const found = complete(context.state.sliceDoc(0, context.pos));
+    if (found === undefined || (found.word === '' && !context.explicit)) return null;
+    return { from: context.pos - found.word.length, options: [...found.options] };
   };
   return [
     lineNumbers(),
@@ -89,13 +98,19 @@ function extensionsOf({ label, isReadOnly, words, check }: EditorOptions) {
     highlightSelectionMatches(),
     yaml(),
     syntaxHighlighting(highlight),
-    autocompletion({ override: [complete] }),
-    linter((shown) => {
-      const mistake = check(shown.state.doc.toString());
-      if (mistake === undefined) return [];
-      const { from, to } = shown.state.doc.line(Math.min(Math.max(1, mistake.line), shown.state.doc.lines));
-      return [{ from, to, severity: 'error', message: mistake.message }];
-    }),
+    autocompletion({ override: [completeAt] }),
+    lintGutter(),
+    linter(
+      ({ state: { doc } }) =>
+        check(doc.toString()).map(({ line, message }) => {
+          const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));
+          return { from, to, severity: 'error', message };
+        }),
+      {
+        needsRefresh: ({ transactions }) =>
+          transactions.some(({ effects }) => effects.some((each) => each.is(recheck))),
+      },
+    ),
     // Tab stays free for the way out by keyboard.
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap]),
     EditorState.readOnly.of(isReadOnly),

@@ -1,18 +1,36 @@
-import type { Authorizer } from '../authorization/authorizer.ts';
-import type { UserInfo } from '../identity/user-info.ts';
-import type { Attributes, ResourceAttributes } from '../authorization/attributes.ts';
-import type { Overload } from '../cel/types/cel-function.ts';
-import { overload } from '../cel/types/declare-function.ts';
-import { CelError } from '../cel/values/cel-error.ts';
-import { CelObject } from '../cel/values/cel-value.ts';
-import type { CelValue } from '../cel/values/cel-value.ts';
+import type { Overload } from '../types/cel-function.ts';
+import { overload } from '../types/declare-function.ts';
+import type { CelType } from '../types/cel-type.ts';
+import { CelError } from '../values/cel-error.ts';
+import { CelObject } from '../values/cel-value.ts';
+import type { CelValue } from '../values/cel-value.ts';
 
 const base = 'kubernetes.authorization';
 
+/** A path that an expression asks about. */
+interface AskedPath {
+  readonly isResource: false;
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** A resource that an expression asks about. */
+export interface AskedResource {
+  readonly isResource: true;
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
 /** A user, whose permissions an expression may ask for. */
 export interface Asker {
-  readonly authorizer: Authorizer;
-  readonly user: UserInfo;
+  decide(asked: AskedPath | AskedResource): { readonly allowed: boolean; readonly reason: string };
+  /** Returns the same for a service account. */
+  forAccount(namespace: string, name: string): Asker;
 }
 
 /** `authorizer`. */
@@ -30,13 +48,13 @@ export class CelAuthorizer extends CelObject {
 export class CelCheck extends CelObject {
   readonly typeName: string;
   readonly asker: Asker;
-  readonly attributes: Attributes;
+  readonly asked: AskedPath | AskedResource;
 
-  constructor(asker: Asker, type: 'PathCheck' | 'GroupCheck' | 'ResourceCheck', attributes: Attributes) {
+  constructor(asker: Asker, type: 'PathCheck' | 'GroupCheck' | 'ResourceCheck', asked: AskedPath | AskedResource) {
     super();
     this.typeName = `${base}.${type}`;
     this.asker = asker;
-    this.attributes = attributes;
+    this.asked = asked;
   }
 }
 
@@ -52,7 +70,13 @@ class CelDecision extends CelObject {
   }
 }
 
-const nothing: ResourceAttributes = { isResource: true, verb: '', group: '', version: '*', resource: '' };
+const nothing: AskedResource = { isResource: true, verb: '', group: '', version: '*', resource: '' };
+
+const opaque = (name: string): CelType => ({ kind: 'opaque', name: `${base}.${name}`, params: [] });
+
+/** The types of `authorizer` and `authorizer.requestResource`. */
+export const authorizerType: CelType = opaque('Authorizer');
+export const resourceCheckType: CelType = opaque('ResourceCheck');
 
 /** The functions of `authorizer`. */
 export const authorizerOverloads: readonly Overload[] = [
@@ -64,12 +88,10 @@ export const authorizerOverloads: readonly Overload[] = [
     `${base}.Authorizer::group(string) ${base}.GroupCheck`,
     ([target, group]) => new CelCheck(askerOf(target), 'GroupCheck', { ...nothing, group: textOf(group) }),
   ),
-  overload(`${base}.Authorizer::serviceAccount(string, string) ${base}.Authorizer`, ([target, namespace, name]) => {
-    const [inNamespace, account] = [textOf(namespace), textOf(name)];
-    const groups = ['system:serviceaccounts', `system:serviceaccounts:${inNamespace}`, 'system:authenticated'];
-    const user = { username: `system:serviceaccount:${inNamespace}:${account}`, groups };
-    return new CelAuthorizer({ ...askerOf(target), user });
-  }),
+  overload(
+    `${base}.Authorizer::serviceAccount(string, string) ${base}.Authorizer`,
+    ([target, namespace, name]) => new CelAuthorizer(askerOf(target).forAccount(textOf(namespace), textOf(name))),
+  ),
   overload(`${base}.GroupCheck::resource(string) ${base}.ResourceCheck`, ([target, resource]) =>
     narrowed(target, { resource: textOf(resource) }),
   ),
@@ -80,8 +102,8 @@ export const authorizerOverloads: readonly Overload[] = [
   ),
   ...['PathCheck', 'ResourceCheck'].map((type) =>
     overload(`${base}.${type}::check(string) ${base}.Decision`, ([target, verb]) => {
-      const { asker, attributes } = checkOf(target);
-      const { allowed, reason } = asker.authorizer.decide(asker.user, { ...attributes, verb: textOf(verb) });
+      const { asker, asked } = checkOf(target);
+      const { allowed, reason } = asker.decide({ ...asked, verb: textOf(verb) });
       return new CelDecision(allowed, reason);
     }),
   ),
@@ -91,10 +113,10 @@ export const authorizerOverloads: readonly Overload[] = [
   overload(`${base}.Decision::error() string`, () => ''),
 ];
 
-function narrowed(target: CelValue | undefined, part: Partial<ResourceAttributes>): CelCheck {
-  const { asker, attributes } = checkOf(target);
-  if (!attributes.isResource) throw new CelError('no such overload');
-  return new CelCheck(asker, 'ResourceCheck', { ...attributes, ...part });
+function narrowed(target: CelValue | undefined, part: Partial<AskedResource>): CelCheck {
+  const { asker, asked } = checkOf(target);
+  if (!asked.isResource) throw new CelError('no such overload');
+  return new CelCheck(asker, 'ResourceCheck', { ...asked, ...part });
 }
 
 function askerOf(value: CelValue | undefined): Asker {

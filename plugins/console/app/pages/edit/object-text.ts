@@ -3,15 +3,17 @@ import { isObject } from '../../base/json.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Mistake } from '../../base/mistake.ts';
 
+export type TextFormat = 'yaml' | 'json';
+
 /** An object as the text of the editor. */
-export function formatYaml(object: Json): string {
-  return dump(object, { lineWidth: 120, noRefs: true });
+export function formatText(object: Json, format: TextFormat = 'yaml'): string {
+  return format === 'json' ? `${JSON.stringify(object, null, 2)}\n` : dump(object, { lineWidth: 120, noRefs: true });
 }
 
-export type ParsedYaml = { readonly object: JsonObject } | { readonly mistake: Mistake };
+type ParsedText = { readonly object: JsonObject } | { readonly mistake: Mistake };
 
-/** The object of a text, or what is wrong with it. */
-export function parseYaml(text: string): ParsedYaml {
+/** The object of a text, or what is wrong with it. Each text in JSON is one in YAML. */
+export function parseText(text: string): ParsedText {
   try {
     const object: unknown = load(text);
     if (isObject(object)) return { object };

@@ -1,0 +1,78 @@
+import { request } from 'node:http';
+import { defineModel, silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { startApiServer } from '../../server/api-server.ts';
+import type { ApiServer } from '../../server/api-server.ts';
+
+const Note = defineModel({
+  gvk: 'notes.example.com/v1/Note',
+  plural: 'notes',
+  schema: { type: 'object', properties: { spec: { type: 'object', properties: { text: { type: 'string' } } } } },
+});
+const notes = '/apis/notes.example.com/v1/notes';
+
+describe('Responses for people', () => {
+  let server: ApiServer;
+
+  before(async () => {
+    server = await startApiServer({ database: 'memory:', port: 0, logger: silentLogger });
+    server.schemeManager.register(Note);
+    await server.client.create(Note, { metadata: { name: 'a' }, spec: { text: 'x' } });
+    await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x'.repeat(200_000) } });
+  });
+  after(() => server.stop());
+
+  function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<{ code: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      request(`${server.url}${path}`, { headers }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece) => (text += String(piece)));
+        response.on('end', () => resolve({ code: response.statusCode ?? 0, text }));
+      })
+        .on('error', reject)
+        .end();
+    });
+  }
+
+  const curl = { 'User-Agent': 'curl/8.5.0' };
+  const isIndented = (text: string): boolean => text.startsWith('{\n  "') && text.endsWith('}\n');
+  const hasManagedFields = (text: string): boolean => text.includes('"managedFields":');
+
+  it('are as stored for all other clients', async () => {
+    for (const path of [`${notes}/a`, notes]) {
+      const { text } = await get(path, { 'User-Agent': 'kubectl/v1.32.0' });
+      expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);
+      expect(text).to.equal(JSON.stringify(JSON.parse(text)));
+    }
+  });
+
+  it('are indented, without managedFields, for curl, Wget and pages of a browser', async () => {
+    for (const headers of [curl, { 'User-Agent': 'Wget/1.21' }, { Accept: 'text/html,*/*;q=0.8' }])
+      for (const path of [`${notes}/a`, `${notes}?limit=1`]) {
+        const { text } = await get(path, headers);
+        expect([isIndented(text), hasManagedFields(text)], JSON.stringify(headers)).to.deep.equal([true, false]);
+      }
+  });
+
+  it('follow pretty and managedFields, whatever the client', async () => {
+    const shape = async (query: string, headers = {}): Promise<readonly boolean[]> => {
+      const { text } = await get(`${notes}/a?${query}`, headers);
+      return [isIndented(text), hasManagedFields(text)];
+    };
+    expect(await shape('pretty=true')).to.deep.equal([true, true]);
+    expect(await shape('managedFields=false')).to.deep.equal([false, false]);
+    expect(await shape('pretty=false&managedFields=true', curl)).to.deep.equal([false, true]);
+    expect((await get(`${notes}/a?pretty=maybe`)).code).to.equal(422);
+  });
+
+  it('say the same as the stored object', async () => {
+    const stored = JSON.parse((await get(`${notes}/a`)).text) as { metadata: Record<string, unknown> };
+    delete stored.metadata['managedFields'];
+    expect(JSON.parse((await get(`${notes}/a`, curl)).text)).to.deep.equal(stored);
+  });
+
+  it('stay as they are when they are long', async () => {
+    const { text } = await get(`${notes}/big`, curl);
+    expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);
+  });
+});

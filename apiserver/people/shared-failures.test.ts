@@ -1,0 +1,106 @@
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { MemoryVault } from '../vault/memory-vault.fixture.ts';
+import { SharedFailures } from './shared-failures.ts';
+
+const forgetMs = 15 * 60_000;
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** Counts its writes. */
+class CountingVault extends MemoryVault {
+  writes = 0;
+
+  override put(...args: Parameters<MemoryVault['put']>): Promise<boolean> {
+    this.writes += 1;
+    return super.put(...args);
+  }
+}
+
+describe('the failed logins that replicas share', () => {
+  let clock: FakeClock;
+  let vault: CountingVault;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    vault = new CountingVault();
+  });
+
+  const replica = (): SharedFailures => new SharedFailures({ vault, clock, logger, forgetMs });
+
+  function fail(failures: SharedFailures, key: string, times: number): void {
+    for (let time = 0; time < times; time += 1) failures.add(key);
+  }
+
+  it('are seen by another replica a second later, and added up', async () => {
+    const [one, other] = [replica(), replica()];
+    fail(one, 'account ada', 3);
+    expect(other.of('account ada')).to.equal(undefined);
+    await clock.advance(1000);
+    expect(other.of('account ada')?.count).to.equal(3);
+    fail(other, 'account ada', 2);
+    expect(other.of('account ada')?.count).to.equal(5);
+    await clock.advance(1000);
+    expect(one.of('account ada')?.count).to.equal(5);
+    expect(replica().of('account ada')?.count, 'after a restart').to.equal(5);
+  });
+
+  it('are forgotten by a success, everywhere', async () => {
+    const [one, other] = [replica(), replica()];
+    fail(one, 'account ada', 5);
+    await clock.advance(1000);
+    other.add('account ada');
+    other.forget('account ada');
+    expect(other.of('account ada')).to.equal(undefined);
+    other.add('account ada');
+    await clock.advance(1000);
+    expect(one.of('account ada')?.count).to.equal(1);
+    expect(other.of('account ada')?.count).to.equal(1);
+  });
+
+  it('are forgotten after their time', async () => {
+    const one = replica();
+    fail(one, 'account ada', 5);
+    await clock.advance(1000);
+    await clock.advance(forgetMs);
+    expect(one.of('account ada')).to.equal(undefined);
+  });
+
+  it('cost no write when the login succeeds within a second', async () => {
+    const one = replica();
+    one.add('account ada');
+    one.add('address 192.0.2.1');
+    one.forget('account ada');
+    one.takeBack('address 192.0.2.1');
+    await clock.advance(5000);
+    expect(vault.writes).to.equal(0);
+  });
+
+  it('cost eight writes a second, however many names fail, and bounded memory, in which the worst stays', async () => {
+    const one = replica();
+    fail(one, 'account ada', 7);
+    for (let name = 0; name < 12_000; name += 1) {
+      one.add(`account ${name.toString()}`);
+      if (name % 3_000 === 0) await clock.advance(1000);
+    }
+    expect(vault.writes).to.be.at.most(4 * 8);
+    for (let second = 0; second < 256 / 8; second += 1) await clock.advance(1000);
+    expect(vault.writes).to.be.at.most((4 + 256 / 8) * 8);
+    const values = [...vault.entries('login-failures/').values()];
+    expect(values).to.have.length(256);
+    for (const value of values) expect(Object.keys(value as object)).to.have.length.at.most(40);
+    expect(JSON.stringify(values[0]).length).to.be.below(8_000);
+    expect(replica().of('account ada')?.count).to.equal(7);
+  });
+
+  it('count on while they cannot be stored, and are stored later', async () => {
+    const one = replica();
+    const put = vault.put.bind(vault);
+    vault.put = () => Promise.reject(new Error('no database'));
+    fail(one, 'account ada', 3);
+    await clock.advance(1000);
+    expect(one.of('account ada')?.count).to.equal(3);
+    vault.put = put;
+    await clock.advance(1000);
+    expect(replica().of('account ada')?.count).to.equal(3);
+  });
+});

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
+import { readVault } from '../vault/read-vault.ts';
+import type { Vault } from '../vault/vault.ts';
+
+/** One value of the vault for all keys whose digests begin with the same byte: 256 at most. */
+const prefix = 'login-failures/';
+
+/** The number of keys in one value, and so 10,240 in all. */
+const maxPerValue = 40;
+
+/** Failures are stored so long after the first that is not, and at most so many values at a time. */
+const storeMs = 1000;
+const storedAtOnce = 8;
+
+/** The number of keys whose failures wait to be stored; those of further keys are not. */
+const maxPending = 10_000;
+
+export interface Failures {
+  readonly count: number;
+  /** The time of the last failure, by the wall clock, which replicas share. */
+  readonly lastMs: number;
+}
+
+/** The failures by the digest of their key. */
+type Stored = Readonly<Record<string, Failures>>;
+
+/** What has happened to a key since it was last stored. */
+interface Pending extends Failures {
+  /** The number of times that earlier failures were forgotten; 0: the stored ones still count. */
+  readonly resets: number;
+}
+
+export interface SharedFailuresParts {
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Failures are forgotten after this time without another one. */
+  readonly forgetMs: number;
+}
+
+/**
+ * Failed logins that a restart keeps and other replicas see, a second later. Clients without credentials cause them, so their
+ * cost is bounded: eight small writes a second, and 10,240 keys. Keys with few failures are dropped first, so that many
+ * keys cannot displace one that fails often. A name counts whether it has a user or not, so that nothing tells which do.
+ */
+export class SharedFailures {
+  readonly #parts: SharedFailuresParts;
+  readonly #pending = new Map<string, Pending>();
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(parts: SharedFailuresParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the failures of a key; undefined when there are none. */
+  of(key: string): Failures | undefined {
+    const digest = digestOf(key);
+    return this.#sumOf(this.#storedOf(digest), this.#pending.get(digest));
+  }
+
+  add(key: string): void {
+    this.#change(digestOf(key), 1);
+  }
+
+  /** Takes back one failure, of a login that has succeeded since. */
+  takeBack(key: string): void {
+    this.#change(digestOf(key), -1);
+  }
+
+  /** Forgets all failures of a key. */
+  forget(key: string): void {
+    const digest = digestOf(key);
+    const { resets } = this.#pending.get(digest) ?? nothing;
+    this.#set(digest, { resets: resets + 1, count: 0, lastMs: this.#parts.clock.now() });
+  }
+
+  /** Begins no further write; the failures of the last second are lost. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#parts.clock.clearTimeout(this.#timer);
+  }
+
+  #change(digest: string, by: number): void {
+    const { resets, count } = this.#pending.get(digest) ?? nothing;
+    this.#set(digest, { resets, count: count + by, lastMs: this.#parts.clock.now() });
+  }
+
+  /** A login that succeeds before its attempt was stored leaves nothing to store. */
+  #set(digest: string, pending: Pending): void {
+    const { count, resets } = pending;
+    const isNothing = this.#storedOf(digest) === undefined ? count <= 0 : count === 0 && resets === 0;
+    if (isNothing) this.#pending.delete(digest);
+    else if (this.#pending.size < maxPending || this.#pending.has(digest)) this.#pending.set(digest, pending);
+    if (this.#pending.size > 0) this.#startTimer();
+  }
+
+  #startTimer(): void {
+    if (this.#timer !== undefined || this.#isStopped) return;
+    this.#timer = this.#parts.clock.setTimeout(() => void this.#storeNext(), storeMs);
+    this.#timer.unref?.();
+  }
+
+  async #storeNext(): Promise<void> {
+    try {
+      const next = this.#byName().slice(0, storedAtOnce);
+      await Promise.all(next.map(async ([name, taken]) => this.#store(name, taken)));
+    } catch (err) {
+      this.#parts.logger.warn({ err }, 'failed logins could not be stored; trying again');
+    }
+    this.#timer = undefined;
+    if (this.#pending.size > 0) this.#startTimer();
+  }
+
+  /** Returns what waits to be stored, by the name of its value; first what has waited longest. */
+  #byName(): (readonly [string, readonly DigestPending[]])[] {
+    const byName = new Map<string, DigestPending[]>();
+    for (const each of this.#pending) {
+      const name = nameOf(each[0]);
+      const others = byName.get(name);
+      if (others === undefined) byName.set(name, [each]);
+      else others.push(each);
+    }
+    return [...byName];
+  }
+
+  /** Two replicas that write one value at the same time may lose failures of one second; each still counts its own. */
+  async #store(name: string, taken: readonly DigestPending[]): Promise<void> {
+    const { vault } = this.#parts;
+    const before = readVault<Stored>(vault, name);
+    const next = new Map(Object.entries(before ?? {}).filter(([, failures]) => this.#isRecent(failures)));
+    for (const [digest, pending] of taken) {
+      const sum = this.#sumOf(next.get(digest), pending);
+      if (sum === undefined) next.delete(digest);
+      else next.set(digest, sum);
+    }
+    const kept = [...next].sort(([, a], [, b]) => b.count - a.count || b.lastMs - a.lastMs).slice(0, maxPerValue);
+    if (kept.length > 0) await vault.put(name, Object.fromEntries(kept));
+    else if (before !== undefined) await vault.delete(name);
+    for (const [digest, stored] of taken) this.#leaveRest(digest, stored);
+  }
+
+  /** Leaves what happened while it was being stored. */
+  #leaveRest(digest: string, stored: Pending): void {
+    const pending = this.#pending.get(digest);
+    if (pending === undefined || pending.resets !== stored.resets) return;
+    this.#pending.delete(digest);
+    if (pending.count !== stored.count)
+      this.#pending.set(digest, { ...pending, resets: 0, count: pending.count - stored.count });
+  }
+
+  #storedOf(digest: string): Failures | undefined {
+    const failures = readVault<Stored>(this.#parts.vault, nameOf(digest))?.[digest];
+    return failures !== undefined && this.#isRecent(failures) ? failures : undefined;
+  }
+
+  #sumOf(stored: Failures | undefined, pending: Pending = nothing): Failures | undefined {
+    const former = pending.resets > 0 ? undefined : stored;
+    const count = (former?.count ?? 0) + pending.count;
+    if (count <= 0) return undefined;
+    return { count, lastMs: Math.max(former?.lastMs ?? 0, pending.lastMs) };
+  }
+
+  #isRecent({ lastMs }: Failures): boolean {
+    const { clock, forgetMs } = this.#parts;
+    return clock.now() - lastMs < forgetMs;
+  }
+}
+
+type DigestPending = readonly [digest: string, pending: Pending];
+
+const nothing: Pending = { resets: 0, count: 0, lastMs: 0 };
+
+function nameOf(digest: string): string {
+  return prefix + digest.slice(0, 2);
+}
+
+/** Names of clients may be long. */
+function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,34 @@
+/** The secret of a hash: two random integers of 32 bits. */
+export type HashSecret = readonly [number, number];
+
+/**
+ * HalfSipHash-1-3 of a string's code units, 32 bits without a sign. Clients choose keys: without the secret, no client can
+ * find many of equal hash.
+ */
+export function keyHash(key: string, [low, high]: HashSecret): number {
+  const words = (key.length + 1) >> 1;
+  let v0 = low | 0;
+  let v1 = high | 0;
+  let v2 = low ^ 0x6c796765;
+  let v3 = high ^ 0x74656462;
+  // One round for each word and for the length, and three to finish.
+  for (let at = 0; at < words + 4; at += 1) {
+    if (at === words + 1) v2 ^= 0xff;
+    // The code unit behind the end counts as 0.
+    const units = key.charCodeAt(at * 2) | (key.charCodeAt(at * 2 + 1) << 16);
+    const word = at < words ? units : at === words ? key.length : 0;
+    v3 ^= word;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 ^= word;
+  }
+  return (v1 ^ v3) >>> 0;
+}

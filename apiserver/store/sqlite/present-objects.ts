@@ -1,0 +1,97 @@
+import { operationCodes } from '../operation-codes.ts';
+import { readPresentCopy, writePresentCopy } from './present-copy.ts';
+import { type HashSecret, keyHash } from './key-hash.ts';
+import { RevisionTable } from './revision-table.ts';
+import { rowOf } from './sqlite-binding.ts';
+import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
+import * as sql from './sqlite-statements.ts';
+
+/** The object of a key, and the hash of the key. */
+export interface ObjectKey {
+  readonly kind: number;
+  readonly key: string;
+  readonly hash: number;
+}
+
+interface StoredState {
+  readonly revision: number;
+  readonly op: number;
+  readonly kind: number;
+  readonly previous: number | null;
+  readonly key: string;
+}
+
+/**
+ * The revisions of all present objects, by kind and key: what an index of the table would be. Keys themselves are only
+ * in the database, and are read to confirm a hash.
+ */
+export class PresentObjects {
+  readonly #database: SqlDatabase;
+  readonly #tables: Map<number, RevisionTable>;
+  readonly #keyAt: SqlStatement<{ readonly key: string }>;
+  readonly #secret: HashSecret;
+  /** The revision of the copy in the database; 0: there is none. */
+  #copied: number;
+
+  /** Reads the copy in the database and later changes. `secret`: for hashes, when there is no copy. */
+  constructor(database: SqlDatabase, secret: HashSecret) {
+    this.#database = database;
+    this.#keyAt = database.prepare(sql.getKey);
+    const copy = readPresentCopy(database);
+    this.#copied = copy?.revision ?? 0;
+    this.#secret = copy?.secret ?? secret;
+    this.#tables = new Map(copy?.tables);
+    const states = database.prepare<StoredState>(sql.listStates);
+    for (const state of states.iterate(this.#copied)) this.#replay(state);
+  }
+
+  /** The revision of the copy in the database; 0: there is none. */
+  get copied(): number {
+    return this.#copied;
+  }
+
+  get size(): number {
+    return [...this.#tables.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  keyOf(kind: number, key: string): ObjectKey {
+    return { kind, key, hash: keyHash(key, this.#secret) };
+  }
+
+  /** The revision of an object; 0: there is none. */
+  revisionOf({ kind, key, hash }: ObjectKey): number {
+    const isFound = (revision: number): boolean => rowOf(this.#keyAt, revision).key === key;
+    return this.#tables.get(kind)?.find(hash, isFound) ?? 0;
+  }
+
+  /** The object has another revision now. 0: it is absent. */
+  move({ kind, hash }: ObjectKey, from: number, to: number): void {
+    let table = this.#tables.get(kind);
+    if (table === undefined) {
+      table = new RevisionTable();
+      this.#tables.set(kind, table);
+    }
+    if (to === 0) table.remove(hash, from);
+    else if (from === 0 || !table.replace(hash, from, to)) table.add(hash, to);
+  }
+
+  /** The revisions of the objects of a kind, or of all, in ascending order. */
+  revisions(kind?: number): Float64Array<ArrayBuffer> {
+    const tables = [...this.#tables].flatMap(([each, table]) => (kind === undefined || each === kind ? [table] : []));
+    const found = new Float64Array(tables.reduce((sum, { size }) => sum + size, 0));
+    let at = 0;
+    for (const table of tables) at = table.copyTo(found, at);
+    return found.sort();
+  }
+
+  /** Writes a copy into the database, from which the next start begins. Call it in a transaction of its own. */
+  copy(revision: number): void {
+    writePresentCopy(this.#database, { revision, secret: this.#secret, tables: this.#tables });
+    this.#copied = revision;
+  }
+
+  // A state before may be absent: it goes as soon as the change that replaced it is compacted.
+  #replay({ revision, op, kind, previous, key }: StoredState): void {
+    this.move(this.keyOf(kind, key), previous ?? 0, op === operationCodes.delete ? 0 : revision);
+  }
+}

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CaseContext } from '../case.ts';
+import { Child, childrenOf } from '../child.ts';
+import type { StoreStart, StoreWrites } from '../children/store-writer.ts';
+import { median } from '../figures.ts';
+import type { InFlightFigures } from '../in-flight.ts';
+import type { Row, Target } from '../result-table.ts';
+
+const width = 256;
+
+/** So few that even 12 KB of log each are not written back before they are counted. */
+const loggedWrites = 1_000;
+
+const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
+
+/** One store in a process of its own, of this checkout or of another. */
+interface Writer {
+  readonly child: Child;
+  /** The thread of SQLite. */
+  readonly thread: string;
+  /** Kilobytes of the write-ahead log for a create. */
+  readonly logKb: number;
+  readonly costs: Cost[];
+}
+
+interface Cost {
+  readonly threadUs: number;
+  readonly diskKb: number;
+  readonly perCommit: number;
+}
+
+/**
+ * What does a create of 1 KB cost SQLite: the processor time of its thread, its write-ahead log, and the bytes written
+ * to disk, with those that move from the log into the database? And how long does a start take?
+ */
+export async function sqlite({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const rows = await writes({ settings, folder });
+  const count = loggedWrites + (settings.rounds + 1) * settings.writes;
+  return [...rows, await restart(join(folder, 'ours.db'), count)];
+}
+
+async function writes({ settings, folder }: Omit<CaseContext, 'only'>): Promise<readonly Row[]> {
+  const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
+  await using ours = new Child('store-writer');
+  await using other = against === undefined ? undefined : new Child('store-writer', [], childrenOf(against));
+  const writers = [await open(ours, join(folder, 'ours.db'))];
+  if (other !== undefined) writers.push(await open(other, join(folder, 'other.db')));
+  for (let round = 0; round <= settings.rounds; round += 1) {
+    for (const writer of round % 2 === 0 ? writers : writers.toReversed()) {
+      const cost = await costOf(writer, settings.writes);
+      if (round > 0) writer.costs.push(cost);
+    }
+  }
+  return rowsOf(writers);
+}
+
+async function open(child: Child, file: string): Promise<Writer> {
+  const before = child.threadsMs();
+  await child.call('open', `sqlite:${file}`);
+  await create(child, loggedWrites);
+  const logKb = statSync(`${file}-wal`).size / loggedWrites / 1024;
+  const newThreads = [...child.threadsMs()].filter(([id]) => !before.has(id));
+  const [thread] = newThreads.reduce((busiest, each) => (each[1] > busiest[1] ? each : busiest), ['', 0]);
+  return { child, thread, logKb, costs: [] };
+}
+
+function create(child: Child, count: number): Promise<InFlightFigures> {
+  return child.call('write', { verb: 'create', count, width } satisfies StoreWrites);
+}
+
+async function costOf({ child, thread }: Writer, count: number): Promise<Cost> {
+  const ms = (): number => child.threadsMs().get(thread) ?? Number.NaN;
+  const [beforeMs, beforeBytes] = [ms(), child.writtenBytes()];
+  const { perTurn } = await create(child, count);
+  return {
+    threadUs: ((ms() - beforeMs) / count) * 1000,
+    diskKb: (child.writtenBytes() - beforeBytes) / count / 1024,
+    perCommit: perTurn,
+  };
+}
+
+function rowsOf(writers: readonly Writer[]): Row[] {
+  const each = (value: (writer: Writer) => number): readonly number[] => writers.map(value);
+  const medianOf = (name: keyof Cost) => (writer: Writer) => median(writer.costs.map((cost) => cost[name]));
+  const commits = each(medianOf('perCommit')).map((size) => Math.round(size));
+  return [
+    {
+      name: 'sqlite: processor time of its thread, one create',
+      ...judged(each(medianOf('threadUs')), most.threadUs, 'us'),
+      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates a commit`,
+    },
+    {
+      name: 'sqlite: write-ahead log, one create',
+      ...judged(
+        each((writer) => writer.logKb),
+        most.logKb,
+        'KB',
+      ),
+    },
+    { name: 'sqlite: written to disk, one create', ...judged(each(medianOf('diskKb')), most.diskKb, 'KB') },
+  ];
+}
+
+function judged(
+  found: readonly number[],
+  atMost: number,
+  unit: string,
+): { readonly target: Target; readonly note: string } {
+  const [ours = Number.NaN] = found;
+  const target = { text: `<= ${atMost} ${unit}: ${ours.toFixed(1)}`, isMet: ours <= atMost };
+  return { target, note: withOther(found, unit) };
+}
+
+function withOther([ours = Number.NaN, other]: readonly number[], unit: string): string {
+  const text = `${ours.toFixed(2)} ${unit}`;
+  return other === undefined ? text : `${text}; the other checkout: ${other.toFixed(2)} ${unit}`;
+}
+
+async function restart(file: string, count: number): Promise<Row> {
+  await using reader = new Child('store-writer');
+  const { openMs, scanMs } = await reader.call<StoreStart>('start', { url: `sqlite:${file}`, kind: 1 });
+  return {
+    name: `sqlite: start, ${count.toLocaleString('en-US')} objects`,
+    ours: { opsPerSecond: (count / (openMs + scanMs)) * 1000, p50Ms: openMs + scanMs },
+    note: `opening ${openMs.toFixed(0)} ms, reading all objects ${scanMs.toFixed(0)} ms`,
+  };
+}

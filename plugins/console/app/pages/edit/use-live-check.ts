@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiObject } from '../../base/object.ts';
+import { browserClock } from '../../base/time.ts';
+import { toFailure } from '../../api/failure.ts';
+import type { FieldCause } from '../../api/failure.ts';
+import type { Resource } from '../../api/resources.ts';
+import { saveObject } from './save-object.ts';
+import type { Draft } from './use-draft.ts';
+
+/** The pause in typing after which the server tries the draft. */
+const pauseMs = 500;
+
+const none: readonly FieldCause[] = [];
+
+export interface LiveCheckOptions {
+  readonly resource: Resource;
+  readonly draft: Draft;
+  readonly stored: ApiObject | undefined;
+}
+
+/**
+ * What the server says about the fields of a draft, by a dry run after each pause in typing: it alone knows all rules. Other
+ * failures are left for the moment of saving.
+ */
+export function useLiveCheck({ resource, draft, stored }: LiveCheckOptions): readonly FieldCause[] {
+  const [causes, setCauses] = useState(none);
+  const first = useRef(draft.value);
+  useEffect(() => {
+    if (draft.value === first.current || draft.mistake !== undefined) return undefined;
+    let isCurrent = true;
+    const check = async (): Promise<void> => {
+      const found = await saveObject({ resource, draft: draft.value, stored, isDryRun: true }).then(
+        () => none,
+        (error: unknown) => toFailure(error).causes,
+      );
+      if (isCurrent) setCauses(found);
+    };
+    const cancel = browserClock.after(pauseMs, () => void check());
+    return () => {
+      isCurrent = false;
+      cancel();
+    };
+  }, [draft.value, draft.mistake, stored?.metadata.resourceVersion]);
+  return causes;
+}

@@ -1,0 +1,152 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isObject, textOf } from '../base/json.ts';
+import { toFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
+import { Failure } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { notify } from '../state/page-state.ts';
+import { plugins } from '../state/plugins.ts';
+import { api, may } from '../state/session.ts';
+import { PhaseBadge } from './plugin-phase.tsx';
+
+const archive = { group: 'plugin.homeostat.internal', plural: 'plugins/archive' };
+const path = '/apis/api.plugins.internal/v1/archives';
+
+/** Why the server installs nothing for requests; undefined when it does, or until that is known. */
+function useProblem(isAsked: boolean): string | undefined {
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    if (!isAsked) return;
+    api
+      .get(path)
+      .then((body) => setProblem(isObject(body) ? textOf(body.problem) || undefined : undefined))
+      .catch((error: unknown) => setProblem(toFailure(error).message));
+  }, [isAsked]);
+  return problem;
+}
+
+/** Installs the plugin of an archive that the person chooses. */
+export function InstallButton() {
+  const isAllowed = may('create', archive);
+  const [isOpen, setOpen] = useState(false);
+  const problem = useProblem(isAllowed);
+  if (!isAllowed) return null;
+  return (
+    <>
+      <button
+        type="button"
+        class="button button-primary"
+        disabled={problem !== undefined}
+        title={problem}
+        onClick={() => setOpen(true)}
+      >
+        Install…
+      </button>
+      {isOpen ? <InstallDialog onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+type Progress =
+  | { readonly step: 'choose' }
+  | { readonly step: 'install'; readonly file: string }
+  | { readonly step: 'done'; readonly name: string; readonly version: string; readonly replaced: string }
+  | { readonly step: 'failed'; readonly failure: ApiFailure };
+
+function InstallDialog({ onClose }: { readonly onClose: () => void }) {
+  const [progress, setProgress] = useState<Progress>({ step: 'choose' });
+  const input = useRef<HTMLInputElement>(null);
+  const install = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const file = input.current?.files?.[0];
+    if (file === undefined) return;
+    setProgress({ step: 'install', file: file.name });
+    try {
+      const { body } = await api.call(path, { method: 'POST', contentType: 'application/gzip', body: file });
+      const { name, version, replaced } = isObject(body) ? body : {};
+      setProgress({ step: 'done', name: textOf(name), version: textOf(version), replaced: textOf(replaced) });
+    } catch (error) {
+      setProgress({ step: 'failed', failure: toFailure(error) });
+    }
+  };
+  return (
+    <Dialog title="Install a plugin" onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void install(event)}>
+        <p>
+          Choose an archive that <code>npm pack</code> made. A plugin is trusted code: it runs in the server.
+        </p>
+        <label class="field-label">
+          Archive (.tgz)
+          <input ref={input} type="file" accept=".tgz,.tar.gz,application/gzip" required />
+        </label>
+        <InstallProgress progress={progress} />
+        <div class="dialog-actions">
+          <button type="button" class="button" onClick={onClose}>
+            Close
+          </button>
+          <button class="button button-primary" type="submit" disabled={progress.step === 'install'}>
+            Install
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function InstallProgress({ progress }: { readonly progress: Progress }) {
+  if (progress.step === 'choose') return null;
+  if (progress.step === 'failed') return <Failure failure={progress.failure} />;
+  if (progress.step === 'install') return <p role="status">{progress.file} is sent, checked and unpacked…</p>;
+  const { name, version, replaced } = progress;
+  const plugin = plugins.value.get(name);
+  const message = isObject(plugin?.status) ? textOf(plugin.status.message) : '';
+  return (
+    <p role="status" class="line">
+      {name} {version} is installed{replaced === '' ? '' : `, in place of ${replaced}`}.
+      {plugin === undefined ? null : <PhaseBadge plugin={plugin} />}
+      {message === '' ? null : <span class="problem">{message}</span>}
+    </p>
+  );
+}
+
+/** Asks, and removes an installed plugin. */
+export function UninstallButton({ name }: { readonly name: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure>();
+  const isAllowed = may('delete', archive, name);
+  const problem = useProblem(isAllowed);
+  if (!isAllowed || problem !== undefined) return null;
+  const uninstall = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await api.call(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' });
+      setOpen(false);
+      notify('good', `${name} is uninstalled`);
+    } catch (error) {
+      setFailure(toFailure(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setOpen(true)}>
+        Uninstall…
+      </button>
+      {isOpen ? (
+        <Dialog title={`Uninstall ${name}`} onClose={() => setOpen(false)}>
+          <p>The plugin stops, and its files are removed. The objects of its kinds stay in the database.</p>
+          {failure === undefined ? null : <Failure failure={failure} />}
+          <div class="dialog-actions">
+            <button type="button" class="button" onClick={() => setOpen(false)}>
+              Cancel
+            </button>
+            <button type="button" class="button button-danger" disabled={isBusy} onClick={() => void uninstall()}>
+              Uninstall
+            </button>
+          </div>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}

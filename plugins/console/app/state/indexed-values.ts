@@ -1,0 +1,23 @@
+import { shownAs, valueAt } from '../base/json.ts';
+import { parseField } from '../base/field-path.ts';
+import { pathOf } from '../api/resources.ts';
+import type { Resource } from '../api/resources.ts';
+import { objectsOf } from './plugins.ts';
+import { api } from './session.ts';
+
+/** The objects that are read for suggestions, from each end of the order. */
+const readAtEachEnd = 100;
+
+/** Longer values are nothing to choose by reading. */
+const maxLength = 80;
+
+/** Some values of an indexed field, in order: those of the objects with the least and the greatest ones. */
+export async function someValuesOf(resource: Resource, field: string): Promise<readonly string[]> {
+  const ends = await Promise.all(
+    ['asc', 'desc'].map(async (direction) =>
+      objectsOf(await api.get(pathOf(resource), { sort: `${field},${direction}`, limit: readAtEachEnd })),
+    ),
+  );
+  const found = ends.flat().map((object) => shownAs(valueAt(object, parseField(field)) ?? ''));
+  return [...new Set(found)].filter((value) => value !== '' && value.length <= maxLength).sort();
+}

@@ -1,0 +1,88 @@
+import { rotatedFiles } from '@homeostat/apiserver';
+import { open } from 'node:fs/promises';
+import { isFound } from './audit-search.ts';
+import type { AuditEntry, AuditSearch } from './audit-search.ts';
+
+export interface NewestSearch extends AuditSearch {
+  /** Entries of this moment and earlier ones, in milliseconds since 1970. */
+  readonly untilMs?: number | undefined;
+  readonly limit: number;
+}
+
+export interface NewestEntries {
+  /** Newest first. */
+  readonly entries: readonly AuditEntry[];
+  /** False when the log may have older entries that match. */
+  readonly isComplete: boolean;
+}
+
+/** Reading in pieces gives other requests their turn: parsing one takes a few milliseconds. */
+const pieceBytes = 128 * 1024;
+
+/** Most bytes that one search reads. */
+const maxBytes = 128 * 1024 * 1024;
+
+/** The newest entries of a log with its rotated files, read from their ends. A file that is gone meanwhile is left out. */
+export async function newestEntries(file: string, search: NewestSearch, signal: AbortSignal): Promise<NewestEntries> {
+  const { limit, untilMs = Number.POSITIVE_INFINITY, sinceMs = Number.NEGATIVE_INFINITY } = search;
+  const entries: AuditEntry[] = [];
+  const rotated = (await rotatedFiles(file)).toReversed();
+  const budget = { bytes: maxBytes };
+  for (const path of [file, ...rotated.map((each) => each.path)]) {
+    for await (const line of linesFromEnd(path, budget)) {
+      signal.throwIfAborted();
+      const entry = parsed(line);
+      if (entry === undefined) continue;
+      const atMs = Date.parse(entry.stageTimestamp ?? '');
+      // Entries are written in batches, so some are slightly out of order.
+      if (atMs < sinceMs - 60_000) return { entries, isComplete: true };
+      if (!(atMs <= untilMs) || !isFound(entry, search)) continue;
+      if (entries.length === limit) return { entries, isComplete: false };
+      entries.push(entry);
+    }
+    if (budget.bytes <= 0) return { entries, isComplete: false };
+  }
+  return { entries, isComplete: true };
+}
+
+const newline = 10;
+
+/** The lines of a file, last first. */
+async function* linesFromEnd(path: string, budget: { bytes: number }): AsyncGenerator<string> {
+  const handle = await open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return;
+  try {
+    let end = (await handle.stat()).size;
+    let rest = Buffer.alloc(0);
+    while (end > 0 && budget.bytes > 0) {
+      const start = Math.max(0, end - pieceBytes);
+      const { buffer } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+      budget.bytes -= end - start;
+      end = start;
+      const bytes = Buffer.concat([buffer, rest]);
+      const first = start === 0 ? -1 : bytes.indexOf(newline);
+      if (start > 0 && first < 0) {
+        rest = bytes;
+        continue;
+      }
+      rest = bytes.subarray(0, first + 1);
+      yield* bytes
+        .subarray(first + 1)
+        .toString()
+        .split('\n')
+        .toReversed();
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A line may be cut off, if the disk was full. */
+function parsed(line: string): AuditEntry | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

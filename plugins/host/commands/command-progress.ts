@@ -1,0 +1,22 @@
+import { systemClock } from '@homeostat/controller-runtime';
+import { Progress } from '../text/progress.ts';
+
+const tickMs = 500;
+
+/** Progress on stderr, because the output of a command may be on stdout. */
+export function commandProgress(what: string, unit: string): Progress {
+  return new Progress({ stream: process.stderr, what, unit, nowMs: () => systemClock.now() });
+}
+
+/** Shows the seconds that work takes which counts nothing. */
+export async function withSeconds<V>(what: string, work: () => Promise<V>): Promise<V> {
+  const progress = commandProgress(what, 's');
+  const beganMs = systemClock.now();
+  const timer = setInterval(() => progress.show(Math.floor((systemClock.now() - beganMs) / 1000)), tickMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    progress.end();
+  }
+}

@@ -1,0 +1,46 @@
+import { request as requestHttp } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+
+/** What a connection by TLS is verified with, in PEM. */
+interface Identity {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+interface RepeatingInit extends Pick<RequestInit, 'method' | 'signal'> {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/**
+ * Returns a function that requests as fetch does, with an `Impersonate-Group` line for each group: fetch would join them to one line, whose
+ * value would be the name of another group.
+ */
+export function repeatingFetch(
+  { ca, cert, key }: Identity,
+  groups: readonly string[],
+): (url: string, init: RepeatingInit) => Promise<Response> {
+  return async (url, { method = 'GET', signal, headers, body }) => {
+    const send = url.startsWith('https:') ? requestHttps : requestHttp;
+    const options = {
+      method,
+      headers: { ...headers, 'impersonate-group': [...groups] },
+      ...(signal === undefined || signal === null ? {} : { signal }),
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    };
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      send(url, options, resolve).once('error', reject).end(body);
+    });
+    const status = message.statusCode ?? 0;
+    const received = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
+      values.map((value): [string, string] => [name, value]),
+    );
+    const hasBody = status !== 204 && status !== 304;
+    return new Response(hasBody ? Readable.toWeb(message) : null, { status, headers: received });
+  };
+}

@@ -1,0 +1,22 @@
+import { hostVersion } from '../text/host-version.ts';
+import type { ServeConfig } from './config.ts';
+
+/** Returns the lines that open a server at a terminal: where it is, and how to get in. */
+export function bannerOf(url: string, config: ServeConfig): string {
+  const { auth, token, adminKubeconfig, database, console: hasConsole } = config;
+  const login = token === undefined ? `with the token in ${adminKubeconfig}` : 'with the token of --token';
+  const access = auth === 'open' ? 'everyone on this machine may do everything (--auth open)' : `log in ${login}`;
+  const lines = [
+    `Homeostat ${hostVersion()}, database ${withoutSecrets(database)}`,
+    `  API      ${url}`,
+    ...(hasConsole ? [`  Console  ${url}/console/`] : []),
+    `  Access   ${access}`,
+    '  Next     homeostat api-resources, in another terminal',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** A URL may hold a password, as a part of the authority or as a parameter. */
+function withoutSecrets(database: string): string {
+  return database.replace(/^([^:]+:\/\/)[^/]*@/, '$1').replace(/\?.*$/s, '');
+}

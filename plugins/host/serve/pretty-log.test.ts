@@ -1,0 +1,125 @@
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
+import { bannerOf } from './banner.ts';
+import { readConfig } from './config.ts';
+import { PrettyLog } from './pretty-log.ts';
+
+const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
+const host = fileURLToPath(new URL('../index.js', import.meta.url));
+const runOnTerminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
+
+describe('PrettyLog', () => {
+  let text: string;
+  const log = (options: { readonly colored?: boolean; readonly verbose?: boolean } = {}): PrettyLog => {
+    text = '';
+    const output = { write: (line: string) => void (text += line) };
+    return new PrettyLog({ output, colored: false, verbose: false, ...options });
+  };
+  const line = (fields: object): string =>
+    JSON.stringify({ level: 'error', time: '2030-01-01T12:34:56.789Z', pid: 1, hostname: 'x', ...fields });
+  const failure = (attempt: number, message = 'nope'): string => {
+    const stack = `Error: ${message}\n    at run (file:///my/plugin/dist/index.js:4:6)\n    at host (${host}:1:1)\n    at node:internal/x:1:1`;
+    const err = { type: 'Error', message, stack };
+    return line({
+      plugin: 'p',
+      controller: 'greeting',
+      key: 'world',
+      attempt,
+      err,
+      msg: 'reconcile failed; trying again',
+    });
+  };
+
+  it('writes time, level, subject, message and the other fields', () => {
+    const pretty = log();
+    pretty.write(line({ level: 'warn', plugin: 'p', lease: 'a', n: 3, msg: 'lost\u001B[2J' }));
+    expect(text).to.equal('12:34:56 warn  p: lost [2J  lease=a n=3\n');
+  });
+
+  it('folds the repeats of an error, and cuts its stack to frames of plugins', () => {
+    const pretty = log();
+    for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
+    const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
+    expect(text.split('\n')).to.deep.equal([
+      `${said} 1`,
+      '               at run (file:///my/plugin/dist/index.js:4:6)',
+      `${said} 2`,
+      `${said} 4`,
+      `${said} 8`,
+      '',
+    ]);
+  });
+
+  it('shows each other error of the same object, with its stack', () => {
+    const pretty = log();
+    for (const [attempt, message] of [
+      [5, 'a'],
+      [6, 'b'],
+      [7, 'a'],
+    ] as const)
+      pretty.write(failure(attempt, message));
+    expect(text.match(/attempt \d\n +at run/g)).to.have.length(3);
+  });
+
+  it('is quiet at the start, except for problems, until the banner', () => {
+    const pretty = log();
+    pretty.write(line({ level: 'info', msg: 'listening' }));
+    pretty.write(line({ level: 'warn', msg: 'odd' }));
+    pretty.ready('banner\n');
+    pretty.write(line({ level: 'info', msg: 'stopping' }));
+    expect(text).to.equal('12:34:56 warn  odd\nbanner\n12:34:56 info  stopping\n');
+    const verbose = log({ verbose: true });
+    verbose.write(line({ level: 'info', msg: 'listening' }));
+    expect(text).to.equal('12:34:56 info  listening\n');
+  });
+
+  it('opens with version, database without password, addresses and access', () => {
+    const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
+    const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
+    expect(banner.split('\n')).to.have.length(6);
+    expect(banner)
+      .to.include('database postgres://db/x\n')
+      .and.include('API      http://127.0.0.1:8700\n')
+      .and.include('Console  http://127.0.0.1:8700/console/\n')
+      .and.include('--auth open')
+      .and.not.include('secret');
+    const closed = bannerOf('http://x', readConfig({ flags: {}, environment: {} }));
+    expect(closed).to.include('log in with the token in data/admin.kubeconfig');
+  });
+});
+
+describe('homeostat serve at a terminal [slow]', () => {
+  afterEach(removeFolders);
+
+  it('opens with the banner, and shows errors as lines for people', async () => {
+    const folder = await makePlugin('broken', 'export default { start() { throw new Error("no luck"); } };');
+    const serve = ['serve', '--auth', 'open', '--port', '0', '--database', 'memory:', '--plugin', folder];
+    const child = spawn('/usr/bin/python3', ['-c', runOnTerminal, process.execPath, script, ...serve], {
+      env: { PATH: process.env['PATH'], TERM: 'xterm' },
+    });
+    let output = '';
+    child.stdout.on('data', (piece) => (output += String(piece)));
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    try {
+      await eventually(() => expect(output).to.match(/Next .*\r\n/));
+      child.stdin.write('\u0003');
+      expect(await ended).to.equal(0);
+    } finally {
+      child.stdin.end();
+      child.kill();
+      await ended;
+    }
+    const plain = stripVTControlCharacters(output).replaceAll('\r', '');
+    expect(output).to.include('\u001B[31merror');
+    expect(plain).to.match(
+      /error broken: no luck: plugin failed.*\n +at Object\.start .*index\.js:1:\d+\)\nHomeostat \S+, database memory:\n {2}API {6}http/,
+    );
+    expect(plain)
+      .to.match(/info {2}stopped\n$/)
+      .and.not.include('{"level"');
+  });
+});

@@ -1,0 +1,119 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { hostFolders } from '../text/host-folders.ts';
+
+/** Errors of different objects whose repeats are folded; of more, the oldest is forgotten. */
+const maxFolded = 1000;
+
+const colors: Readonly<Record<string, string>> = { debug: '2', info: '32', warn: '33', error: '31' };
+
+/** Fields that stand elsewhere in the line, or say nothing to a person at a terminal. */
+const placed = new Set([
+  'level',
+  'time',
+  'pid',
+  'hostname',
+  'msg',
+  'err',
+  'plugin',
+  'controller',
+  'key',
+  'reconcileID',
+  'attempt',
+]);
+
+interface PrettyLogOptions {
+  readonly output: { write(line: string): void };
+  readonly colored: boolean;
+  /** True: lines of the level info are shown while the server starts, too. */
+  readonly verbose: boolean;
+}
+
+/**
+ * Turns JSON lines of the log into lines for people. The start is quiet, because {@link ready} sums it up. When the same error
+ * repeats, only its attempts 1, 2, 4, 8, … are shown, and only the first one with its stack, cut to the frames of plugins.
+ */
+export class PrettyLog {
+  readonly #options: PrettyLogOptions;
+  readonly #last = new Map<string, string>();
+  #isStarting = true;
+
+  constructor(options: PrettyLogOptions) {
+    this.#options = options;
+  }
+
+  write(json: string): void {
+    const line: unknown = JSON.parse(json);
+    if (!isJsonObject(line)) return;
+    const { level, time } = line;
+    if (this.#isStarting && level === 'info' && !this.#options.verbose) return;
+    const text = this.#text(line);
+    if (text === undefined) return;
+    const clock = this.#colored('2', String(time).slice(11, 19));
+    const name = this.#colored(colors[String(level)] ?? '0', String(level).padEnd('error'.length));
+    this.#options.output.write(`${clock} ${name} ${text}\n`);
+  }
+
+  /** Writes the banner. From now on, lines of the level info are shown. */
+  ready(banner: string): void {
+    this.#isStarting = false;
+    this.#options.output.write(banner);
+  }
+
+  /** Returns undefined for a repeat that is left out. */
+  #text(line: JsonObject): string | undefined {
+    const { msg, err, attempt } = line;
+    const subject = subjectOf(line);
+    const message = isJsonObject(err) ? oneLine(String(err['message'])) : undefined;
+    const said = [subject, message, oneLine(String(msg))]
+      .filter((part) => part !== undefined && part !== '')
+      .join(': ');
+    if (typeof attempt !== 'number') return `${said}${fieldsOf(line)}${this.#framesOf(err)}`;
+    const isRepeat = this.#isRepeat(subject, said);
+    if (isRepeat && !Number.isInteger(Math.log2(attempt))) return undefined;
+    const counted = `${said}, attempt ${attempt}${fieldsOf(line)}`;
+    return isRepeat ? counted : `${counted}${this.#framesOf(err)}`;
+  }
+
+  #isRepeat(subject: string, said: string): boolean {
+    const isRepeat = this.#last.get(subject) === said;
+    this.#last.delete(subject);
+    this.#last.set(subject, said);
+    const [oldest] = this.#last.keys();
+    if (this.#last.size > maxFolded && oldest !== undefined) this.#last.delete(oldest);
+    return isRepeat;
+  }
+
+  #framesOf(err: unknown): string {
+    const stack = isJsonObject(err) && typeof err['stack'] === 'string' ? err['stack'] : '';
+    const frames = stack.split('\n').filter((line) => /^\s+at /.test(line) && !isHosts(line));
+    return frames.map((frame) => `\n${this.#colored('2', `               ${oneLine(frame)}`)}`).join('');
+  }
+
+  #colored(code: string, text: string): string {
+    return this.#options.colored ? `\u001B[${code}m${text}\u001B[0m` : text;
+  }
+}
+
+/** True for a frame of Node, of the host, or of a package. */
+function isHosts(frame: string): boolean {
+  if (/\(?node:|<anonymous>|\/node_modules\//.test(frame)) return true;
+  return hostFolders().some((folder) => frame.includes(`${folder}/`));
+}
+
+/** `plugin/controller key`, as far as the line has them. */
+function subjectOf({ plugin, controller, key }: JsonObject): string {
+  const place = [plugin, controller].filter((part) => typeof part === 'string').join('/');
+  return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');
+}
+
+function fieldsOf(line: JsonObject): string {
+  const rest = Object.entries(line).filter(([name]) => !placed.has(name));
+  const texts = rest.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return texts.length === 0 ? '' : `  ${oneLine(texts.join(' '))}`;
+}
+
+/** Control characters of a message must not reach the terminal. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ').trim();
+}

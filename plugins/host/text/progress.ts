@@ -1,0 +1,45 @@
+/** Shorter work shows nothing. */
+const quietMs = 1000;
+const pauseMs = 100;
+const barWidth = 24;
+
+export interface ProgressOptions {
+  readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
+  /** What is done, such as `exporting`. */
+  readonly what: string;
+  /** What is counted, such as `objects`. */
+  readonly unit: string;
+  readonly nowMs: () => number;
+}
+
+/** A line at a terminal that shows how far long work is, and is gone when it ends. Anywhere else, nothing is written. */
+export class Progress {
+  readonly #options: ProgressOptions;
+  readonly #beganMs: number;
+  #shownMs = 0;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+    this.#beganMs = options.nowMs();
+  }
+
+  /** Call it as often as you like. Without a total there is no bar. */
+  show(done: number, total?: number): void {
+    const { stream, what, unit, nowMs } = this.#options;
+    const now = nowMs();
+    if (!stream.isTTY || now - this.#beganMs < quietMs || now - this.#shownMs < pauseMs) return;
+    this.#shownMs = now;
+    const count = `${done}${total === undefined ? '' : ` of ${total}`} ${unit}`;
+    stream.write(`\r\u001B[K${what} ${total === undefined ? '' : `${barOf(done, total)} `}${count}`);
+  }
+
+  /** Clears the line. */
+  end(): void {
+    if (this.#shownMs > 0) this.#options.stream.write('\r\u001B[K');
+  }
+}
+
+function barOf(done: number, total: number): string {
+  const full = total === 0 ? barWidth : Math.min(barWidth, Math.floor((done / total) * barWidth));
+  return `[${'#'.repeat(full)}${' '.repeat(barWidth - full)}]`;
+}
