@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { EtcdTestDatabase } from './support/etcd-database.ts';
 import { letters as all, newLetter } from './support/models.ts';
 import { MysqlTestDatabase } from './support/mysql-server.ts';
 import { TestDatabase } from './support/postgres-server.ts';
@@ -18,23 +19,36 @@ const databases: readonly {
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
   /** After it, statements of this version fail. */
   readonly breaking: string;
+  /** This version's schema. */
+  readonly schema: number;
 }[] = [
   {
     name: 'PostgreSQL',
     create: (context) => TestDatabase.create(context),
     breaking: 'ALTER TABLE homeostat_log RENAME COLUMN previous TO earlier',
+    schema: 2,
   },
   {
     name: 'MySQL',
     create: (context) => MysqlTestDatabase.create(context),
     breaking: 'ALTER TABLE log CHANGE COLUMN previous earlier MEDIUMBLOB',
+    schema: 2,
+  },
+  {
+    name: 'etcd',
+    create: (context) => EtcdTestDatabase.create(context),
+    breaking: '{ "revisions": [1, 2] }',
+    schema: 1,
   },
 ];
 
 const letters = all.replace('letters', 'namespaces/default/letters');
-const isOutdated = /^\[-\]database failed: .* has schema version 3, this program knows 2: update it$/m;
+for (const { name, create, breaking, schema } of databases) {
+  const isOutdated = new RegExp(
+    String.raw`^\[-\]database failed: .* has schema version ${schema + 1}, this program knows ${schema}: update it$`,
+    'm',
+  );
 
-for (const { name, create, breaking } of databases) {
   describe(`a newer version that starts on a database of ${name}`, () => {
     let database: Upgradable;
     let server: TestServer;

@@ -63,6 +63,17 @@ describe('compileQuery', () => {
     ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
   });
 
+  it('knows requests with the same requirements, whatever their order', () => {
+    const [name, team] = [requirement('spec.name', 'Ada', 'Bob'), requirement('spec.team', 'red')];
+    const canonical = (...fieldSelector: Selector): string =>
+      compileQuery(createPersonCache(), { fieldSelector }).canonical;
+    const expected = canonical(...name, ...team);
+    expect(canonical(...team, ...requirement('spec.name', 'Bob', 'Ada', 'Bob'))).to.equal(expected);
+    const others = [name, team, [...name, ...requirement('spec.team', 'blue')]];
+    for (const other of others) expect(canonical(...other)).not.to.equal(expected);
+    expect(canonical({ key: 'spec.name', operator: 'notin', values: ['Ada', 'Bob'] }, ...team)).not.to.equal(expected);
+  });
+
   it('treats metadata.namespace as absent in a cluster-scoped kind', () => {
     const cache = createPersonCache();
     const ann = entryOf(cache, createPerson({ name: 'ann' }));

@@ -36,7 +36,7 @@ export interface Query {
   readonly order: readonly SortKey[];
   /** True when the query selects nothing. */
   readonly isEmpty: boolean;
-  /** Equal for equal requests; continue tokens are bound to it. */
+  /** Equal for equal requests, whatever the order of their requirements; continue tokens are bound to it. */
   readonly canonical: string;
 }
 
@@ -62,8 +62,15 @@ export function compileQuery(cache: KindCache, options: QueryOptions): Query {
     conditions: [...fields, ...labels].filter((condition) => typeof condition !== 'string'),
     order: (sort.length === 0 ? newestFirst : sort).map((request) => sortKey(cache, request)),
     isEmpty: fields.includes('none'),
-    canonical: JSON.stringify([group, plural, namespace ?? null, labelSelector, fieldSelector, sort]),
+    canonical: JSON.stringify([group, plural, namespace ?? null, inOrder(labelSelector), inOrder(fieldSelector), sort]),
   };
+}
+
+/** Returns the requirements, each as JSON, in the order of their texts. */
+function inOrder(selector: Selector): readonly string[] {
+  return selector
+    .map(({ key, operator, values }) => JSON.stringify([key, operator, ...[...new Set(values)].sort()]))
+    .sort();
 }
 
 /** True when the entry, of any revision, is in the selection. */

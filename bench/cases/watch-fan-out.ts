@@ -6,8 +6,9 @@ import { figuresOf, median } from '../figures.ts';
 import type { Figures } from '../figures.ts';
 import { newPerson, personsPath, threeIndexes } from '../person.ts';
 import { p99AtMost } from '../result-table.ts';
-import type { Row } from '../result-table.ts';
+import type { Row, Target } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
+import type { Settings } from '../settings.ts';
 import { Watchers, watchFromNow } from '../watchers.ts';
 
 interface Writing {
@@ -17,32 +18,76 @@ interface Writing {
   readonly nextNumber: () => number;
 }
 
+/** Selects every person, and is compared with each. */
+const selective = '&labelSelector=team!%3Dnone&fieldSelector=spec.name!%3Dnobody';
+
 /** How long after a write is sent does each of many watchers have it? */
 export async function watchFanOut({ settings, folder }: CaseContext): Promise<readonly Row[]> {
-  const { watchers: count, watchedWritesPerSecond: perSecond, seconds } = settings;
+  const { watchers: count, watchedWritesPerSecond: perSecond } = settings;
   await using server = new Child('api-server');
+  await using selecting = new Child('api-server');
   await using bare = new Child('frame-server');
   const url = await server.call<string>('start', `sqlite:${join(folder, 'watch.db')}`);
+  const selectingUrl = await selecting.call<string>('start', `sqlite:${join(folder, 'watch-selected.db')}`);
   const bareUrl = await bare.call<string>('start');
-  await server.call('register', threeIndexes);
+  for (const child of [server, selecting]) await child.call('register', threeIndexes);
   using ourWatchers = await Watchers.connect(url + personsPath + watchFromNow, count);
+  using selectors = await Watchers.connect(selectingUrl + personsPath + watchFromNow + selective, count);
   using bareWatchers = await Watchers.connect(bareUrl, count);
+  const all = { child: server, watchers: ourWatchers, url };
+  const selected = { child: selecting, watchers: selectors, url: selectingUrl };
+  const least = { child: bare, watchers: bareWatchers, url: bareUrl };
+  const name = `watch-fan-out, ${perSecond.toString()}/s to ${count.toLocaleString('en-US')}`;
   let number = 0;
-  const nextNumber = (): number => (number += 1);
+  const turns = { settings, nextNumber: () => (number += 1) };
+  const beside = await deliverByTurns(turns, all, least);
+  const equal = await deliverByTurns(turns, selected, all);
+  const ratio = equal.cpuMs.ours / equal.cpuMs.limit;
+  const shared: Target = { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 };
+  return [
+    { name, ...beside.figures, target: p99AtMost(50, beside.figures.ours), note: beside.note },
+    {
+      name: `${name}, equal selectors beside none`,
+      ...equal.figures,
+      target: shared,
+      note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,
+    },
+  ];
+}
+
+interface Watched {
+  readonly child: Child;
+  readonly watchers: Watchers;
+  readonly url: string;
+}
+
+interface Delivered {
+  readonly figures: { readonly ours: Figures; readonly limit: Figures };
+  /** Processor time of the servers, in all rounds. */
+  readonly cpuMs: { readonly ours: number; readonly limit: number };
+  readonly note: string;
+}
+
+interface Turns {
+  readonly settings: Settings;
+  readonly nextNumber: () => number;
+}
+
+async function deliverByTurns({ settings, nextNumber }: Turns, ours: Watched, limit: Watched): Promise<Delivered> {
+  const { watchedWritesPerSecond: perSecond, seconds, rounds } = settings;
   const busy: number[] = [];
-  const round = async (watchers: Watchers, to: string): Promise<Figures> => {
+  const cpuMs = { ours: 0, limit: 0 };
+  const round = async (which: 'ours' | 'limit', { child, watchers, url }: Watched): Promise<Figures> => {
     const before = performance.eventLoopUtilization();
-    const figures = await deliver(watchers, { url: to, perSecond, count: Math.ceil(perSecond * seconds), nextNumber });
+    const beforeMs = child.cpuMs();
+    const figures = await deliver(watchers, { url, perSecond, count: Math.ceil(perSecond * seconds), nextNumber });
+    cpuMs[which] += child.cpuMs() - beforeMs;
     busy.push(performance.eventLoopUtilization(before).utilization);
     return figures;
   };
-  const found = await alternate(settings.rounds, {
-    ours: () => round(ourWatchers, url),
-    limit: () => round(bareWatchers, bareUrl),
-  });
-  const name = `watch-fan-out, ${perSecond.toString()}/s to ${count.toLocaleString('en-US')}`;
+  const figures = await alternate(rounds, { ours: () => round('ours', ours), limit: () => round('limit', limit) });
   const note = `ops are deliveries; reading them kept the watching process ${(median(busy) * 100).toFixed(0)} % busy`;
-  return [{ name, ...found, target: p99AtMost(50, found.ours), note }];
+  return { figures, cpuMs, note };
 }
 
 /** Sends writes at a steady rate, whether or not the earlier ones have responses, and waits until every watcher has all. */

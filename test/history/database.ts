@@ -26,7 +26,7 @@ export async function createDatabase(engine: Engine, context: Mocha.Context): Pr
     return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
   }
   if (engine === 'etcd') {
-    const cluster = await startEtcd(context);
+    const cluster = await startEtcd(context, { proxied: true });
     return { url: cluster.url('/history'), cluster, server: undefined, drop: () => cluster.stop() };
   }
   const server = await (engine === 'postgres' ? TestDatabase.create(context) : MysqlTestDatabase.create(context));

@@ -18,19 +18,32 @@ export interface EtcdCluster {
   isolate(member: EtcdMember): Promise<void>;
   slowDown(delayMs: () => number): void;
   heal(): void;
+  /** Runs etcdctl; resolves with its output. */
+  ctl(args: readonly string[]): Promise<string>;
+  /** Saves a snapshot; returns its file. */
+  snapshot(): Promise<string>;
+  /** Starts all members again, with the data of a snapshot. */
+  restore(file: string): Promise<void>;
   stop(): Promise<void>;
+}
+
+interface EtcdClusterOptions {
+  /** Default 3. */
+  readonly size?: number;
+  /** True: members reach each other through proxies. Default false. */
+  readonly proxied?: boolean;
 }
 
 /** The test code of the API server, for which it has no public entry. */
 interface ClusterModule {
-  readonly EtcdCluster: { start(options: { readonly proxied: boolean }): Promise<EtcdCluster> };
+  readonly EtcdCluster: { start(options: EtcdClusterOptions): Promise<EtcdCluster> };
   readonly hasEtcd: () => Promise<boolean>;
   readonly missingEtcd: string;
 }
 
-/** Starts a cluster of three whose members reach each other through proxies; skips the tests without etcd. */
-export async function startEtcd(context: Mocha.Context): Promise<EtcdCluster> {
+/** Starts a cluster; skips the tests without etcd. */
+export async function startEtcd(context: Mocha.Context, options: EtcdClusterOptions): Promise<EtcdCluster> {
   const file = new URL('./store/etcd/etcd-cluster.test-support.js', import.meta.resolve('@homeostat/apiserver'));
   const { EtcdCluster, hasEtcd, missingEtcd } = (await import(file.href)) as ClusterModule;
-  return (await hasEtcd()) ? EtcdCluster.start({ proxied: true }) : context.skipBecause(missingEtcd);
+  return (await hasEtcd()) ? EtcdCluster.start(options) : context.skipBecause(missingEtcd);
 }

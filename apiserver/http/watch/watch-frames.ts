@@ -78,7 +78,7 @@ export class PassCache {
     return frame;
   }
 
-  /** The next frames for watchers of a whole kind that have the same position. */
+  /** The next frames for watchers that have the same selection and position. */
   batchOf(format: FrameFormat, key: string, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, format);
     const known = batches.get(key) ?? make();

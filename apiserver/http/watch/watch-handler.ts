@@ -163,7 +163,7 @@ export class WatchHandler {
       format,
       flushes: this.#flushes,
       clock,
-      selects: selection.isEverything ? undefined : selection.selects,
+      selection,
       revision: from.initial || from.revision === 0 ? revisions.current : from.revision,
       markInitialEnd: bookmarks && from.markEnd,
       bookmarkIntervalMs: bookmarks ? bookmarkIntervalMs : undefined,

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -9,6 +10,7 @@ import { FlushCycle } from './flush-cycle.ts';
 import { jsonLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
+import type { WatchStreamOptions } from './watch-stream.ts';
 
 /** Simulates a bug in the code that writes one form of objects. */
 const broken: FrameFormat = {
@@ -20,34 +22,74 @@ const broken: FrameFormat = {
 };
 
 describe('WatchStream', () => {
-  it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
-    const cache = createPersonCache();
-    const feed = new ChangeFeed({ floor: 10, onError: () => undefined });
+  const cache = createPersonCache();
+  let feed: ChangeFeed;
+  let errors: unknown[];
+  let server: Server;
+  let url: string;
+  let aborting: AbortController;
+  /** How often an entry was compared with a selection, by its key. */
+  let compared: Map<string, number>;
+
+  beforeEach(async () => {
+    feed = new ChangeFeed({ floor: 10, onError: () => undefined });
+    errors = [];
+    compared = new Map();
+    aborting = new AbortController();
     const resource = { feed, apiVersion: 'v1', keyPrefix: '/', model: { kind: 'Person' } } as unknown as Resource;
     const clock = new FakeClock();
-    const shared = { resource, clock, flushes: new FlushCycle(clock), selects: undefined, initial: [] };
-    const errors: unknown[] = [];
-    const server = createServer((request, response) => {
+    const flushes = new FlushCycle(clock);
+    const selection = (key: string): WatchStreamOptions['selection'] => ({
+      key,
+      selects: () => {
+        compared.set(key, (compared.get(key) ?? 0) + 1);
+        return true;
+      },
+    });
+    server = createServer((request, response) => {
       const format = request.url === '/broken' ? broken : jsonLines;
       const place = { revision: 10, markInitialEnd: false, bookmarkIntervalMs: undefined, timeoutMs: 3_600_000 };
       const hooks = { currentRevision: () => feed.revision, onError: (error: unknown) => void errors.push(error) };
-      const stream = new WatchStream({ response, format, ...shared, ...place, ...hooks }, () => undefined);
+      const watched = { resource, selection: selection(request.url ?? ''), initial: [], ...place };
+      const stream = new WatchStream({ response, format, clock, flushes, ...watched, ...hooks }, () => undefined);
       response.once('close', () => stream.end());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const aborting = new AbortController();
-    // The broken stream first: it is the first in each pass.
-    const [failed, sound] = [await fetch(`${url}/broken`), await fetch(url, { signal: aborting.signal })];
-    const told = sound.body!.getReader();
-    feed.append({ type: 'ADDED', revision: 11, entry: entryOf(cache, createPerson({ name: 'ada' }), 11) });
-    const status = JSON.parse(await failed.text()) as { type: string; object: { code: number } };
-    expect(status).to.have.nested.property('type', 'ERROR');
-    expect(status.object.code).to.equal(500);
-    expect(new TextDecoder().decode((await told.read()).value)).to.include('"name":"ada"');
-    expect(errors).to.have.lengthOf(1).and.to.have.nested.property('[0].message', 'cannot be shown');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterEach(async () => {
     aborting.abort();
     server.close();
     await eventually(() => !server.listening);
+  });
+
+  const watch = (path: string): Promise<Response> => fetch(`${url}${path}`, { signal: aborting.signal });
+  const add = (name: string, revision: number): void =>
+    feed.append({ type: 'ADDED', revision, entry: entryOf(cache, createPerson({ name }), revision) });
+  const firstChunk = async ({ body }: Response): Promise<string> => {
+    const { value } = await body!.getReader().read();
+    return new TextDecoder().decode(value);
+  };
+
+  it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
+    // The broken stream first: it is the first in each pass.
+    const [failed, sound] = [await watch('/broken'), await watch('/')];
+    add('ada', 11);
+    const status = JSON.parse(await failed.text()) as { type: string; object: { code: number } };
+    expect(status).to.have.nested.property('type', 'ERROR');
+    expect(status.object.code).to.equal(500);
+    expect(await firstChunk(sound)).to.include('"name":"ada"');
+    expect(errors).to.have.lengthOf(1).and.to.have.nested.property('[0].message', 'cannot be shown');
+  });
+
+  it('compares each change once for all watchers with the same selection and position', async () => {
+    const paths = ['/a', '/b', '/a', '/a', '/b'];
+    const watches = await Promise.all(paths.map(watch));
+    add('ada', 11);
+    add('bob', 12);
+    for (const chunk of await Promise.all(watches.map(firstChunk)))
+      expect(chunk).to.include('"name":"ada"').and.to.include('"name":"bob"');
+    expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
   });
 });

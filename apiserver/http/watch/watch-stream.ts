@@ -4,6 +4,7 @@ import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../../index/entry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
+import type { Selection } from '../../registry/reads/lister.ts';
 import { PendingConversion } from '../../registry/kinds/pending-conversion.ts';
 import { translate } from '../../registry/follow/watch-translation.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
@@ -29,8 +30,7 @@ export interface WatchStreamOptions {
   readonly format: FrameFormat;
   readonly flushes: FlushCycle;
   readonly clock: Clock;
-  /** undefined: the whole kind. */
-  readonly selects: ((entry: Entry) => boolean) | undefined;
+  readonly selection: Pick<Selection, 'selects' | 'key'>;
   /** Objects that are sent as ADDED first. */
   readonly initial: readonly Entry[];
   /** Changes after this revision follow. */
@@ -180,16 +180,16 @@ export class WatchStream {
     return frames;
   }
 
-  /** Watchers of the whole kind with the same position share one batch: a thousand of them cost one serialization. */
+  /** Watchers with the same selection and position share one batch: a thousand of them cost one serialization. */
   #nextBatch(): Batch {
-    const { resource, format, flushes, selects } = this.#options;
-    if (selects !== undefined) return this.#makeBatch();
-    const key = `${resource.keyPrefix} ${resource.apiVersion} ${this.#revision}`;
+    const { resource, format, flushes, selection } = this.#options;
+    const key = `${resource.keyPrefix} ${resource.apiVersion} ${this.#revision} ${selection.key}`;
     return flushes.shared.batchOf(format, key, () => this.#makeBatch());
   }
 
   #makeBatch(): Batch {
-    const { resource, format, flushes, selects = everything } = this.#options;
+    const { resource, format, flushes, selection } = this.#options;
+    const { selects } = selection;
     const frames: Buffer[] = [];
     let bytes = 0;
     let revision = this.#revision;
@@ -297,10 +297,6 @@ export class WatchStream {
 /** @throws ApiError InternalError when the object cannot be converted. */
 function shownIn(resource: Resource, seen: Translated): Translated {
   return { ...seen, entry: resource.show(seen.entry) };
-}
-
-function everything(): boolean {
-  return true;
 }
 
 function joined(frames: readonly Buffer[]): Buffer {

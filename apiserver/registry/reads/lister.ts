@@ -37,8 +37,8 @@ export interface ListRequest extends SelectionRequest {
 /** A selection that is ready to run. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
-  /** True when it selects all objects. */
-  readonly isEverything: boolean;
+  /** Equal for selections of the same objects of a kind; empty when it selects all of them. */
+  readonly key: string;
   /**
    * Builds the indexes that the selection needs and a large kind does not have yet, in many turns of the event loop.
    * Undefined when they exist.
@@ -87,7 +87,7 @@ export class Lister {
     const query = compileQuery(resource.cache, request);
     return {
       selects: (entry) => matches(query, entry),
-      isEverything: query.conditions.length === 0 && !query.isEmpty,
+      key: query.conditions.length === 0 && !query.isEmpty ? '' : query.canonical,
       prepare: () => prepareQuery(resource.cache, query),
       entries: () => select(resource.cache, query, {}).entries,
       collect: () => afterwards(selectInTurns(resource.cache, query, {}), ({ entries }) => entries),

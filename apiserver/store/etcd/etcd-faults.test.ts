@@ -280,6 +280,39 @@ describe('etcd store, with faults of the cluster [slow]', () => {
   }
 });
 
+describe('etcd store, after a restore while no store was open [slow]', () => {
+  const etcd = EtcdTestCluster.use({ size: 1 });
+
+  it('starts a new epoch each time a snapshot was restored with the same token, and none after a restart', async () => {
+    const { cluster } = etcd;
+    const [member] = cluster.members as [EtcdMember];
+    const url = etcd.freshUrl();
+    const epochs: string[] = [];
+    const openAndWrite = async (name: string): Promise<void> => {
+      const store = etcd.store(url);
+      epochs.push((await store.open()).epoch);
+      for (let at = 0; at < 20; at += 1) await written(store, create(`${name}-${at}`, ''));
+      await store.close();
+    };
+    await openAndWrite('a');
+    const snapshot = await cluster.snapshot();
+    await openAndWrite('b');
+    await cluster.kill(member);
+    cluster.start(member);
+    await cluster.ready();
+    await openAndWrite('c');
+    await cluster.restore(snapshot);
+    await openAndWrite('d');
+    const later = await cluster.snapshot();
+    await openAndWrite('e');
+    await cluster.restore(later);
+    await openAndWrite('f');
+    await cluster.restore(snapshot);
+    await openAndWrite('g');
+    expect(epochs.map((epoch) => epochs.indexOf(epoch))).to.deep.equal([0, 0, 0, 3, 3, 5, 6]);
+  });
+});
+
 describe('etcd store, with a quota that is used up [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1, args: ['--quota-backend-bytes', String(8 * 1024 * 1024)] });
 

@@ -1,7 +1,7 @@
 import type { EtcdConnection } from './etcd-connection.ts';
 import { EtcdError } from './etcd-errors.ts';
 import { EtcdLayout } from './etcd-layout.ts';
-import type { TxnResponse } from './etcd-messages.ts';
+import type { Integer, TxnResponse } from './etcd-messages.ts';
 import { formatHead, type Head, parseHead, schemaVersion } from './head.ts';
 import { commitOf } from './stored-value.ts';
 import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
@@ -20,6 +20,9 @@ export interface EtcdHistoryParts {
   readonly name: string;
   readonly uuid: () => string;
 }
+
+/** What tells a restored cluster from the one before. */
+type Origin = Pick<Head, 'cluster' | 'ahead'>;
 
 /** Compares the history of a cluster with the known one, at each new connection. */
 export class EtcdHistory {
@@ -43,17 +46,18 @@ export class EtcdHistory {
    * none, and starts a new epoch if a backup was restored.
    */
   async check(connection: EtcdConnection): Promise<void> {
-    const { version } = await connection.call('Maintenance/Status', {});
-    checkVersion(version);
     for (;;) {
-      const head = await this.#look(connection);
+      const { version, raftAppliedIndex } = await connection.call('Maintenance/Status', {});
+      checkVersion(version);
+      const head = await this.#look(connection, raftAppliedIndex);
       if (head === 'changed') continue;
       this.#first ??= head;
       return;
     }
   }
 
-  async #look(connection: EtcdConnection): Promise<Head | 'changed'> {
+  /** `applied`: the index of the last entry that the member had executed before. */
+  async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
     const last = this.known.last;
     const response = await connection.call('KV/Txn', {
@@ -61,20 +65,30 @@ export class EtcdHistory {
     });
     const found = foundIn(response.responses);
     const bytes = found.get(layout.head.toString());
-    const cluster = response.header.cluster_id.toString();
-    if (bytes === undefined) return this.#create(connection, cluster, found);
+    const { cluster_id, revision } = response.header;
+    const origin = { cluster: cluster_id.toString(), ahead: difference(applied, revision) };
+    if (bytes === undefined) return this.#create(connection, origin, found);
     const head = parseHead(bytes, name);
     if (this.#first) {
       const record = found.get(layout.log(last.revision).toString());
-      await this.#compare(connection, head, { last, record });
+      await this.#compare(connection, head, { last, record, origin });
       return head;
     }
-    if (head.cluster !== cluster) return this.#startEpoch(connection, head, { cluster, seen: head.revision });
+    if (head.cluster !== origin.cluster || (await this.#isRestored(connection, head, revision))) {
+      return this.#startEpoch(connection, head, { ...origin, seen: head.revision });
+    }
     this.known.start(head);
     return head;
   }
 
-  async #create(connection: EtcdConnection, cluster: string, found: ReadonlyMap<string, Buffer>): Promise<'changed'> {
+  /** `revision`: the cluster's, when the head was read. */
+  async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
+    const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
+    // The index of an entry is set after its effect is visible.
+    return difference(raftAppliedIndex, revision) + 1 < head.ahead;
+  }
+
+  async #create(connection: EtcdConnection, origin: Origin, found: ReadonlyMap<string, Buffer>): Promise<'changed'> {
     const { layout, name, uuid } = this.#parts;
     if (this.#first) throw new StoreError('diverged', `${name} was emptied: restart the server`);
     const [other] = found.keys();
@@ -84,8 +98,8 @@ export class EtcdHistory {
     }
     await this.#refuseNested(connection);
     const fields = {
+      ...origin,
       schema: schemaVersion,
-      cluster,
       epoch: uuid(),
       revision: 0,
       compactRevision: 0,
@@ -117,7 +131,11 @@ export class EtcdHistory {
   async #compare(
     connection: EtcdConnection,
     head: Head,
-    { last, record }: { readonly last: KnownRevision; readonly record: Buffer | undefined },
+    {
+      last,
+      record,
+      origin,
+    }: { readonly last: KnownRevision; readonly record: Buffer | undefined; readonly origin: Origin },
   ): Promise<void> {
     try {
       this.known.check({ ...head, batch: record && commitOf(record) }, last);
@@ -126,7 +144,7 @@ export class EtcdHistory {
       const isMarked = head.epoch !== last.epoch;
       if (!isMarked) {
         const seen = Math.max(head.revision, last.revision);
-        await this.#startEpoch(connection, head, { cluster: head.cluster, seen });
+        await this.#startEpoch(connection, head, { ...origin, seen });
       }
       throw error;
     }
@@ -135,11 +153,19 @@ export class EtcdHistory {
   async #startEpoch(
     connection: EtcdConnection,
     head: Head,
-    { cluster, seen }: { readonly cluster: string; readonly seen: number },
+    { cluster, ahead, seen }: Origin & { readonly seen: number },
   ): Promise<'changed'> {
     const { layout, uuid } = this.#parts;
     const revision = seen + revisionGap;
-    const next = formatHead({ ...head, cluster, epoch: uuid(), revision, compactRevision: revision, commit: uuid() });
+    const next = formatHead({
+      ...head,
+      cluster,
+      ahead,
+      epoch: uuid(),
+      revision,
+      compactRevision: revision,
+      commit: uuid(),
+    });
     await connection.call('KV/Txn', {
       compare: [isEqual(layout.head, head.bytes)],
       success: [put(layout.head, next.bytes)],
@@ -152,6 +178,10 @@ function checkVersion(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return;
   throw new StoreError('refused', `etcd ${version} is too old: ${oldest.join('.')} or newer is needed`);
+}
+
+function difference(index: Integer, revision: Integer): number {
+  return Number(index.toString()) - Number(revision.toString());
 }
 
 /** Undefined when the user may not read the keys. */

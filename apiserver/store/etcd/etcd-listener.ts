@@ -29,7 +29,9 @@ export function listenForCommits(
     await watchHead(connection, {
       layout,
       clock,
-      onHead: (head) => {
+      onHead: (value) => {
+        const head = readHead(value);
+        if (head === undefined) return subscription.look();
         onHead(head);
         subscription.notice(head.revision);
       },
@@ -45,7 +47,7 @@ export function listenForCommits(
 interface HeadWatch {
   readonly layout: EtcdLayout;
   readonly clock: Clock;
-  readonly onHead: (head: Head) => void;
+  readonly onHead: (value: Buffer) => void;
 }
 
 /** Resolves when the watch has started; its end ends the connection. */
@@ -64,9 +66,17 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
       if (canceled) end(new Error(`the watch was cancelled: ${reason}`));
       if (created) resolve();
       const last = events.at(-1);
-      // A deleted head has no value: the next read reports it.
-      if (last && last.kv.value.byteLength > 0) onHead(parseHead(last.kv.value, ''));
+      if (last) onHead(last.kv.value);
     });
     stream.write({ create_request: { key: layout.head } });
   }).finally(() => clock.clearTimeout(timer));
+}
+
+/** Undefined for a deleted head, and for that of a newer version: the next read reports it. */
+function readHead(value: Buffer): Head | undefined {
+  try {
+    return parseHead(value, '');
+  } catch {
+    return undefined;
+  }
 }

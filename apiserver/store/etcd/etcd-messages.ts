@@ -50,7 +50,7 @@ message LeaseKeepAliveRequest { int64 ID = 1; }
 message LeaseKeepAliveResponse { ResponseHeader header = 1; int64 TTL = 3; }
 
 message StatusRequest {}
-message StatusResponse { ResponseHeader header = 1; string version = 2; }
+message StatusResponse { ResponseHeader header = 1; string version = 2; uint64 raftAppliedIndex = 7; }
 message AuthenticateRequest { string name = 1; string password = 2; }
 message AuthenticateResponse { ResponseHeader header = 1; string token = 2; }
 `;
@@ -139,7 +139,7 @@ export interface Methods {
   readonly 'KV/Compact': [{ readonly revision: Integer }, object];
   readonly 'Lease/LeaseGrant': [{ readonly TTL: number; readonly ID: number }, { readonly error: string }];
   readonly 'Lease/LeaseRevoke': [{ readonly ID: number }, object];
-  readonly 'Maintenance/Status': [object, { readonly version: string }];
+  readonly 'Maintenance/Status': [object, { readonly version: string; readonly raftAppliedIndex: Integer }];
   readonly 'Auth/Authenticate': [{ readonly name: string; readonly password: string }, { readonly token: string }];
 }
 

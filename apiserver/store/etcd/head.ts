@@ -12,6 +12,11 @@ export interface HeadFields {
   readonly schema: number;
   /** The id of the cluster that assigned the revisions: etcd gives a restored cluster a new one. */
   readonly cluster: string;
+  /**
+   * How far, at least, the index of the cluster's last entry was above the cluster's revision when the epoch began. The
+   * difference only grows: a restored snapshot has its revision, and indexes from the beginning.
+   */
+  readonly ahead: number;
   readonly epoch: string;
   /** The last revision. */
   readonly revision: number;
@@ -28,34 +33,44 @@ export interface Head extends HeadFields {
 }
 
 export function formatHead(fields: HeadFields): Head {
-  const { schema, cluster, epoch, revision, compactRevision, commit, turns } = fields;
-  const text = JSON.stringify({ schema, cluster, epoch, revision, compactRevision, commit, turns });
+  const { schema, cluster, ahead, epoch, revision, compactRevision, commit, turns } = fields;
+  const text = JSON.stringify({ schema, cluster, ahead, epoch, revision, compactRevision, commit, turns });
   return { ...fields, bytes: Buffer.from(text) };
 }
 
 /** `name`: the database's name in messages. Throws StoreError `newer` or `corrupt`. */
 export function parseHead(bytes: Buffer, name: string): Head {
-  const fields = parsed(bytes);
-  if (fields === undefined) throw new StoreError('corrupt', `${name} has a key "head" of another program`);
-  if (fields.schema > schemaVersion) {
-    const message = `${name} has schema version ${fields.schema}, this program knows ${schemaVersion}: update it`;
+  const found = parsed(bytes);
+  const schema = isJsonObject(found) ? found['schema'] : undefined;
+  // A newer version may have other fields.
+  if (typeof schema === 'number' && schema > schemaVersion) {
+    const message = `${name} has schema version ${schema}, this program knows ${schemaVersion}: update it`;
     throw new StoreError('newer', message);
   }
+  const fields = fieldsIn(found);
+  if (fields === undefined) throw new StoreError('corrupt', `${name} has a key "head" of another program`);
   return { ...fields, bytes };
 }
 
-function parsed(bytes: Buffer): HeadFields | undefined {
-  let found: unknown;
+function parsed(bytes: Buffer): unknown {
   try {
-    found = JSON.parse(bytes.toString());
+    return JSON.parse(bytes.toString());
   } catch {
     return undefined;
   }
+}
+
+function fieldsIn(found: unknown): HeadFields | undefined {
   if (!isJsonObject(found)) return undefined;
-  const { schema, cluster, epoch, revision, compactRevision, commit, turns } = found;
-  if (typeof schema !== 'number' || typeof revision !== 'number' || typeof compactRevision !== 'number')
+  const { schema, cluster, ahead, epoch, revision, compactRevision, commit, turns } = found;
+  if (
+    typeof schema !== 'number' ||
+    typeof ahead !== 'number' ||
+    typeof revision !== 'number' ||
+    typeof compactRevision !== 'number'
+  )
     return undefined;
   if (typeof cluster !== 'string' || typeof epoch !== 'string' || typeof commit !== 'string') return undefined;
   if (!Array.isArray(turns) || !turns.every((each) => typeof each === 'string')) return undefined;
-  return { schema, cluster, epoch, revision, compactRevision, commit, turns };
+  return { schema, cluster, ahead, epoch, revision, compactRevision, commit, turns };
 }

@@ -2,6 +2,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { type EtcdDatabase, parseEtcdUrl } from '../etcd/etcd-url.ts';
 import { type MysqlDatabase, parseMysqlUrl } from '../mysql/mysql-url.ts';
+import { loadDriver } from './load-driver.ts';
 import { parsePostgresUrl } from '../postgres/postgres-url.ts';
 import type { Store } from '../store.ts';
 
@@ -64,11 +65,12 @@ export async function openStore(
     return createPostgresStore({ clock, uuid, url: location.url, ...options });
   }
   if (location.engine === 'mysql') {
+    await loadDriver('mysql', () => import('mysql2'));
     const { createMysqlStore } = await import('../mysql/mysql-store.ts');
     return createMysqlStore({ database: location.database, clock, logger, uuid, ...options });
   }
   if (location.engine === 'etcd') {
-    const { createEtcdStore } = await import('../etcd/etcd-store.ts');
+    const { createEtcdStore } = await loadDriver('etcd', () => import('../etcd/etcd-store.ts'));
     return createEtcdStore({ database: location.database, clock, logger, uuid, ...options });
   }
   const { createSqliteStore } = await import('../sqlite/sqlite-store.ts');

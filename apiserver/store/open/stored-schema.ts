@@ -1,6 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 import { parseDatabaseUrl } from './database-url.ts';
+import { loadDriver } from './load-driver.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
 /**
@@ -14,11 +15,12 @@ export async function storedSchema(url: string, clock: Clock): Promise<SchemaVer
     return postgresSchema(location.url);
   }
   if (location.engine === 'mysql') {
+    await loadDriver('mysql', () => import('mysql2'));
     const { mysqlSchema } = await import('../mysql/mysql-migrator.ts');
     return mysqlSchema(location.database, clock);
   }
   if (location.engine === 'etcd') {
-    const { etcdSchema } = await import('../etcd/etcd-schema.ts');
+    const { etcdSchema } = await loadDriver('etcd', () => import('../etcd/etcd-schema.ts'));
     return etcdSchema(location.database, clock);
   }
   if (location.engine === 'memory') return { stored: 0, known: 0 };

@@ -14,7 +14,9 @@ export function keyHash(key: string, [low, high]: HashSecret): number {
   // One round for each word and for the length, and three to finish.
   for (let at = 0; at < words + 4; at += 1) {
     if (at === words + 1) v2 ^= 0xff;
-    const word = at < words ? wordAt(key, at * 2) : at === words ? key.length : 0;
+    // The code unit behind the end counts as 0.
+    const units = key.charCodeAt(at * 2) | (key.charCodeAt(at * 2 + 1) << 16);
+    const word = at < words ? units : at === words ? key.length : 0;
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -29,9 +31,4 @@ export function keyHash(key: string, [low, high]: HashSecret): number {
     v0 ^= word;
   }
   return (v1 ^ v3) >>> 0;
-}
-
-/** Two code units; the one behind the end counts as 0. */
-function wordAt(key: string, at: number): number {
-  return key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
 }

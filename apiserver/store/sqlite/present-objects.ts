@@ -1,4 +1,5 @@
 import { operationCodes } from '../operation-codes.ts';
+import { readPresentCopy, writePresentCopy } from './present-copy.ts';
 import { type HashSecret, keyHash } from './key-hash.ts';
 import { RevisionTable } from './revision-table.ts';
 import { rowOf } from './sqlite-binding.ts';
@@ -10,13 +11,6 @@ export interface ObjectKey {
   readonly kind: number;
   readonly key: string;
   readonly hash: number;
-}
-
-/** A change of {@link PresentObjects}; revision 0: the object is absent. */
-interface Move {
-  readonly object: ObjectKey;
-  readonly from: number;
-  readonly to: number;
 }
 
 interface StoredState {
@@ -32,17 +26,28 @@ interface StoredState {
  * in the database, and are read to confirm a hash.
  */
 export class PresentObjects {
-  readonly #tables = new Map<number, RevisionTable>();
+  readonly #database: SqlDatabase;
+  readonly #tables: Map<number, RevisionTable>;
   readonly #keyAt: SqlStatement<{ readonly key: string }>;
   readonly #secret: HashSecret;
-  /** The moves of the present transaction, in order. */
-  #moves: Move[] = [];
+  /** The revision of the copy in the database; 0: there is none. */
+  #copied: number;
 
-  /** Reads the keys of the database. */
+  /** Reads the copy in the database and later changes. `secret`: for hashes, when there is no copy. */
   constructor(database: SqlDatabase, secret: HashSecret) {
+    this.#database = database;
     this.#keyAt = database.prepare(sql.getKey);
-    this.#secret = secret;
-    for (const state of database.prepare<StoredState>(sql.listStates).iterate()) this.#replay(state);
+    const copy = readPresentCopy(database);
+    this.#copied = copy?.revision ?? 0;
+    this.#secret = copy?.secret ?? secret;
+    this.#tables = new Map(copy?.tables);
+    const states = database.prepare<StoredState>(sql.listStates);
+    for (const state of states.iterate(this.#copied)) this.#replay(state);
+  }
+
+  /** The revision of the copy in the database; 0: there is none. */
+  get copied(): number {
+    return this.#copied;
   }
 
   get size(): number {
@@ -59,21 +64,15 @@ export class PresentObjects {
     return this.#tables.get(kind)?.find(hash, isFound) ?? 0;
   }
 
-  /** Holds until {@link undo}. 0: the object is absent. */
-  move(object: ObjectKey, from: number, to: number): void {
-    this.#moves.push({ object, from, to });
-    this.#set(object, from, to);
-  }
-
-  /** The transaction is committed. */
-  keep(): void {
-    this.#moves = [];
-  }
-
-  /** The transaction is rolled back. */
-  undo(): void {
-    for (const { object, from, to } of this.#moves.toReversed()) this.#set(object, to, from);
-    this.#moves = [];
+  /** The object has another revision now. 0: it is absent. */
+  move({ kind, hash }: ObjectKey, from: number, to: number): void {
+    let table = this.#tables.get(kind);
+    if (table === undefined) {
+      table = new RevisionTable();
+      this.#tables.set(kind, table);
+    }
+    if (to === 0) table.remove(hash, from);
+    else if (from === 0 || !table.replace(hash, from, to)) table.add(hash, to);
   }
 
   /** The revisions of the objects of a kind, or of all, in ascending order. */
@@ -85,23 +84,14 @@ export class PresentObjects {
     return found.sort();
   }
 
-  #set({ kind, hash }: ObjectKey, from: number, to: number): void {
-    const table = this.#tableOf(kind);
-    if (to === 0) table.remove(hash, from);
-    else if (from === 0 || !table.replace(hash, from, to)) table.add(hash, to);
+  /** Writes a copy into the database, from which the next start begins. Call it in a transaction of its own. */
+  copy(revision: number): void {
+    writePresentCopy(this.#database, { revision, secret: this.#secret, tables: this.#tables });
+    this.#copied = revision;
   }
 
   // A state before may be absent: it goes as soon as the change that replaced it is compacted.
   #replay({ revision, op, kind, previous, key }: StoredState): void {
-    this.#set(this.keyOf(kind, key), previous ?? 0, op === operationCodes.delete ? 0 : revision);
-  }
-
-  #tableOf(kind: number): RevisionTable {
-    let table = this.#tables.get(kind);
-    if (table === undefined) {
-      table = new RevisionTable();
-      this.#tables.set(kind, table);
-    }
-    return table;
+    this.move(this.keyOf(kind, key), previous ?? 0, op === operationCodes.delete ? 0 : revision);
   }
 }

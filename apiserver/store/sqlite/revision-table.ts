@@ -1,5 +1,11 @@
 const fewestSlots = 16;
 
+/** The hash of a key and the revision of its object, at equal positions. */
+export interface RevisionPairs {
+  readonly hashes: Uint32Array;
+  readonly revisions: Float64Array;
+}
+
 /**
  * The revisions of a kind's present objects, by the hashes of their keys: 16 to 32 bytes an object, and nothing that a
  * garbage collection has to visit. Different keys may have equal hashes; a revision is that of one object.
@@ -10,13 +16,38 @@ export class RevisionTable {
   #revisions = new Float64Array(fewestSlots);
   #size = 0;
 
+  /** A table of these pairs. */
+  static of({ hashes, revisions }: RevisionPairs): RevisionTable {
+    const table = new RevisionTable();
+    while (table.#revisions.length * 3 < revisions.length * 4 + 4) table.#grow();
+    for (const [at, revision] of revisions.entries()) table.add(hashes[at] ?? 0, revision);
+    return table;
+  }
+
+  /** The pairs of all objects, in no particular order. */
+  pairs(): RevisionPairs {
+    const hashes = new Uint32Array(this.#size);
+    const revisions = new Float64Array(this.#size);
+    let at = 0;
+    for (const [slot, revision] of this.#revisions.entries()) {
+      if (revision === 0) continue;
+      hashes[at] = this.#hashes[slot] ?? 0;
+      revisions[at++] = revision;
+    }
+    return { hashes, revisions };
+  }
+
   get size(): number {
     return this.#size;
   }
 
   add(hash: number, revision: number): void {
     if ((this.#size + 1) * 4 > this.#revisions.length * 3) this.#grow();
-    this.#place(hash, revision);
+    const mask = this.#revisions.length - 1;
+    let slot = hash & mask;
+    while (this.#revisions[slot] !== 0) slot = (slot + 1) & mask;
+    this.#hashes[slot] = hash;
+    this.#revisions[slot] = revision;
     this.#size += 1;
   }
 
@@ -62,14 +93,6 @@ export class RevisionTable {
     }
   }
 
-  #place(hash: number, revision: number): void {
-    const mask = this.#revisions.length - 1;
-    let slot = hash & mask;
-    while (this.#revisions[slot] !== 0) slot = (slot + 1) & mask;
-    this.#hashes[slot] = hash;
-    this.#revisions[slot] = revision;
-  }
-
   /** Moves those back that a search would no longer reach. */
   #free(freed: number): void {
     const mask = this.#revisions.length - 1;
@@ -89,6 +112,7 @@ export class RevisionTable {
     const revisions = this.#revisions;
     this.#hashes = new Uint32Array(hashes.length * 2);
     this.#revisions = new Float64Array(revisions.length * 2);
-    for (const [slot, revision] of revisions.entries()) if (revision !== 0) this.#place(hashes[slot] ?? 0, revision);
+    this.#size = 0;
+    for (const [slot, revision] of revisions.entries()) if (revision !== 0) this.add(hashes[slot] ?? 0, revision);
   }
 }

@@ -29,15 +29,24 @@ interface PackedOperation {
   readonly generation: number;
 }
 
+/** Changes that a start reads in a few milliseconds. */
+const fewestChanges = 10_000;
+
 /** The writing side of a database: all transactions run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
   /** The generations of the kinds that were written to. */
   readonly #generations = new Map<number, number>();
   readonly #objects: PresentObjects;
+  /** The changes of {@link PresentObjects} in the present transaction, in order. */
+  #moves: { readonly object: ObjectKey; readonly from: number; readonly to: number }[] = [];
   #revision: number;
 
-  constructor(database: SqlDatabase, secret: HashSecret) {
+  readonly #copyAfter: number;
+
+  /** `copyAfter`: the fewest changes after which {@link copyObjects} writes. */
+  constructor(database: SqlDatabase, secret: HashSecret, copyAfter: number = fewestChanges) {
+    this.#copyAfter = copyAfter;
     this.#statements = prepareStatements(database);
     this.#objects = new PresentObjects(database, secret);
     const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
@@ -133,10 +142,26 @@ export class SqliteCommitter {
     this.transaction(() => {
       if (this.#objects.size > 0) throw new StoreError('refused', 'the database has objects already');
       dropHistory.run();
+      this.#objects.copy(revision);
       setMeta.run('compactRevision', revision);
       setEpoch.run();
     });
     this.#revision = revision;
+  }
+
+  /** The revision of the copy of {@link PresentObjects} in the database. */
+  get copied(): number {
+    return this.#objects.copied;
+  }
+
+  /**
+   * Writes a copy of the present objects, unless a start with the copy that is there is fast, or has less than `share` of
+   * them to read: each change then pays for a few bytes of copies.
+   */
+  copyObjects(share: number): void {
+    const changes = this.#revision - this.#objects.copied;
+    if (changes < this.#copyAfter || changes < this.#objects.size * share) return;
+    this.transaction(() => this.#objects.copy(this.#revision));
   }
 
   transaction<Result>(body: () => Result): Result {
@@ -144,7 +169,7 @@ export class SqliteCommitter {
     try {
       const result = body();
       this.#statements.commit.run();
-      this.#objects.keep();
+      this.#moves = [];
       return result;
     } catch (error) {
       this.#rollback();
@@ -225,11 +250,14 @@ export class SqliteCommitter {
     const { kind, key } = object;
     if (op === undefined) throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
     this.#statements.addChange.run(revision, operationCodes[op], kind, present === 0 ? null : present, key, data);
-    this.#objects.move(object, present, op === 'delete' ? 0 : revision);
+    const move = { object, from: present, to: op === 'delete' ? 0 : revision };
+    this.#moves.push(move);
+    this.#objects.move(object, move.from, move.to);
   }
 
   #rollback(): void {
-    this.#objects.undo();
+    for (const { object, from, to } of this.#moves.toReversed()) this.#objects.move(object, to, from);
+    this.#moves = [];
     try {
       this.#statements.rollback.run();
     } catch {

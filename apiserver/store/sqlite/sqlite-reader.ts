@@ -16,6 +16,7 @@ export class SqliteReader {
   readonly #row: SqlStatement<StoredRow>;
   readonly #changes: SqlStatement<StoredRow>;
   readonly #bound: SqlStatement<{ readonly changes: number; readonly last: number | null }>;
+  readonly #addGone: SqlStatement;
   readonly #dropReplaced: SqlStatement;
   readonly #dropDeletes: SqlStatement;
   readonly #setMeta: SqlStatement;
@@ -29,6 +30,7 @@ export class SqliteReader {
     this.#row = database.prepare(sql.getRow);
     this.#changes = database.prepare(sql.listChanges);
     this.#bound = database.prepare(sql.compactBound);
+    this.#addGone = database.prepare(sql.addGone);
     this.#dropReplaced = database.prepare(sql.dropReplaced);
     this.#dropDeletes = database.prepare(sql.dropDeletes);
     this.#setMeta = database.prepare(sql.setMeta);
@@ -71,13 +73,20 @@ export class SqliteReader {
     return page(this.#changes.iterate(after, maxRows), maxRows);
   }
 
-  /** Call in a transaction. Returns the number of dropped changes, and the new compactRevision. */
-  compact(upTo: number, maxRows: number): { readonly dropped: number; readonly compactRevision: number } {
+  /**
+   * Call in a transaction. `copied`: the revision of the copy of the present objects. Returns the number of dropped
+   * changes, and the new compactRevision.
+   */
+  compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
+    readonly dropped: number;
+    readonly compactRevision: number;
+  } {
     const from = this.#compactRevision;
     const bound = Math.min(upTo, Math.max(upTo - maxHeldChanges, Math.min(...this.#held.values())));
     if (maxRows < 1 || bound <= from) return { dropped: 0, compactRevision: from };
     const { changes, last } = rowOf(this.#bound, from, bound, maxRows);
     const compactRevision = changes < maxRows ? bound : (last ?? bound);
+    this.#addGone.run(from, compactRevision, copied);
     this.#dropReplaced.run(from, compactRevision);
     this.#dropDeletes.run(from, compactRevision);
     this.#setMeta.run('compactRevision', compactRevision);

@@ -20,6 +20,9 @@ type Handlers = {
   ) => SqliteCalls[Type]['answer'] | Promise<SqliteCalls[Type]['answer']>;
 };
 
+/** The share of the objects that must have changed before a running store copies them again. */
+const copiedShare = 1 / 2;
+
 /** One database and its requests: in the store's worker, or in the store's thread for a database in memory. */
 export class SqliteSession {
   #opened: Opened | undefined;
@@ -46,8 +49,9 @@ export class SqliteSession {
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
     pragmas: () => readPragmas(this.#present().database),
     close: () => {
-      const { database } = this.#present();
+      const { database, committer } = this.#present();
       this.#opened = undefined;
+      committer.copyObjects(0);
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       database.close();
       return undefined;
@@ -88,7 +92,9 @@ function beginScan({ committer, reader }: Opened, kind: number | undefined): Beg
 
 function compact({ committer, reader }: Opened, upTo: number, maxRows: number): number {
   const bound = Math.min(upTo, committer.revision);
-  const { dropped, compactRevision } = committer.transaction(() => reader.compact(bound, maxRows));
+  committer.copyObjects(copiedShare);
+  const { copied } = committer;
+  const { dropped, compactRevision } = committer.transaction(() => reader.compact({ upTo: bound, maxRows, copied }));
   reader.compacted(compactRevision);
   return dropped;
 }

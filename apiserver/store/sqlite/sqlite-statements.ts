@@ -7,10 +7,17 @@ export const findDamage = 'PRAGMA quick_check(1)';
 export const lastRevision = 'SELECT coalesce(max(revision), 0) AS revision FROM history';
 export const addChange = 'INSERT INTO history (revision, op, kind, previous, key, data) VALUES (?, ?, ?, ?, ?, ?)';
 export const getKey = 'SELECT key FROM history WHERE revision = ?';
+export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
 /** Everything that says which states are present, without their data. */
-export const listStates = 'SELECT revision, op, kind, previous, key FROM history ORDER BY revision';
+export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
 export const dropHistory = 'DELETE FROM history';
+
+export const listPresent = 'SELECT kind, hashes, revisions FROM present ORDER BY kind';
+export const addPresent = 'INSERT INTO present (kind, hashes, revisions) VALUES (?, ?, ?)';
+export const listGone = 'SELECT revision FROM gone';
+/** Without a copy, a start reads all rows. */
+export const dropPresent = `DELETE FROM present; DELETE FROM gone; DELETE FROM meta WHERE name = 'present'`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
 export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, ?, ?)
@@ -31,6 +38,9 @@ export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
 export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
+/** The states of the copy in `present` that {@link dropReplaced} drops. */
+export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
+  WHERE revision > ? AND revision <= ? AND previous <= ?`;
 export const dropDeletes = 'DELETE FROM history WHERE revision > ? AND revision <= ? AND op = 2';
 
 export const addNumber = 'INSERT INTO number (name) VALUES (?) ON CONFLICT DO NOTHING';

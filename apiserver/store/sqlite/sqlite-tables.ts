@@ -13,6 +13,10 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * are stored once. It has no index of keys, which would cost as much as the row itself: the memory of the only process
  * that has the file knows the present row of each object. `previous` is the revision of the state that a write
  * replaced. That row goes when the write is compacted; the row of a delete goes with it.
+ *
+ * `present` is a copy of that memory, so that a start does not read all rows: for each kind, the hashes of the keys of its
+ * objects and their revisions. The row `present` of `meta` has the copy's revision, and the secret of the hashes. Later
+ * rows of `history` say what has changed since; `gone` has the states of the copy whose changes are compacted.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (
@@ -66,6 +70,8 @@ export const migrations: readonly string[] = [
    DROP TABLE kv;
    DROP TABLE log;
    DROP TABLE counter;`,
+  `CREATE TABLE present (kind INTEGER PRIMARY KEY, hashes BLOB NOT NULL, revisions BLOB NOT NULL);
+   CREATE TABLE gone (revision INTEGER PRIMARY KEY);`,
 ];
 
 /** Runs before the first migration: `meta` holds the schema version. */

@@ -25,8 +25,10 @@ function findFolders(root: string): readonly string[] {
 function dependenciesOf(folder: string): readonly string[] {
   const file = join(folder, 'package.json');
   if (!existsSync(file)) return [];
-  const { dependencies, optionalDependencies } = readPackageJson(file);
-  const names = [dependencies, optionalDependencies].flatMap((each) => (isJsonObject(each) ? Object.keys(each) : []));
+  const { dependencies, optionalDependencies, peerDependencies } = readPackageJson(file);
+  const names = [dependencies, optionalDependencies, peerDependencies].flatMap((each) =>
+    isJsonObject(each) ? Object.keys(each) : [],
+  );
   return names.flatMap((name) => resolveFolder(folder, name) ?? []);
 }
 

@@ -1,0 +1,60 @@
+// `node .ci/node-versions.js` runs a part of the tests on each line of Node that the packages support: the contract of the SQLite
+// store, which is node:sqlite from Node 22.13 on, and requests to a server. It needs the build, and the npm registry, whose packages
+// `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** The oldest that package.json allows, and the newest of each later line. */
+const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
+const files = ['apiserver/dist/store/sqlite/sqlite-store.test.js', 'test/dist/objects-writes.test.js'];
+
+const root = resolve(import.meta.dirname, '..');
+const cache = process.env.HOMEOSTAT_NODE_VERSIONS ?? join(tmpdir(), 'homeostat-node-versions');
+const attempts = 3;
+
+/** Returns the path of the program, which is downloaded unless it is there already. */
+function download(version) {
+  const program = join(cache, version, 'package/bin/node');
+  if (existsSync(program)) return program;
+  const name = `node-${process.platform}-${process.arch}@${version}`;
+  const folder = join(cache, `${version}.${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      // npm checks the archive against the digest of the registry.
+      const pack = ['pack', '--silent', '--pack-destination', folder, name];
+      const archive = execFileSync('npm', pack, { cwd: folder, encoding: 'utf8', timeout: 120_000 }).trim();
+      execFileSync('tar', ['xzf', join(folder, archive), '-C', folder]);
+      rmSync(join(folder, archive));
+      renameSync(folder, join(cache, version));
+      return program;
+    } catch (error) {
+      if (attempt < attempts) continue;
+      rmSync(folder, { recursive: true, force: true });
+      throw new Error(`${name} could not be downloaded from the npm registry: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+function runTests(version) {
+  const program = download(version);
+  const options = ['--no-config', '--exit', '--timeout', '60000', '--reporter', 'dot'];
+  const setup = ['--require', './.ci/leak-check.js', '--require', './.ci/tiers.js'];
+  const mocha = [join(root, 'node_modules/mocha/bin/mocha.js'), ...options, ...setup, ...files];
+  const startMs = performance.now();
+  const { status, stdout, stderr } = spawnSync(program, mocha, { cwd: root, encoding: 'utf8', timeout: 300_000 });
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  console.log(`${status === 0 ? 'passed' : 'FAILED'}: Node ${version} (${seconds} s)`);
+  if (status !== 0) console.log(`${stdout}${stderr}`);
+  return status === 0;
+}
+
+try {
+  const results = versions.map(runTests);
+  if (!results.every(Boolean)) process.exitCode = 1;
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,17 @@
+import { expect } from 'chai';
+import { loadDriver } from './load-driver.ts';
+
+describe('loadDriver', () => {
+  it('names the command that installs a missing package', async () => {
+    const missing = ['homeostat', 'no-such-package'].join('-');
+    const load = (): Promise<unknown> => import(missing);
+    const error = await loadDriver('mysql', load).catch((reason: unknown) => reason);
+    expect(error).to.include({ code: 'refused', message: 'mysql: databases need a package: npm install mysql2@3' });
+  });
+
+  it('leaves other errors, and modules, as they are', async () => {
+    const broken = new Error('broken');
+    expect(await loadDriver('etcd', () => Promise.reject(broken)).catch((reason: unknown) => reason)).to.equal(broken);
+    expect(await loadDriver('etcd', () => Promise.resolve(7))).to.equal(7);
+  });
+});

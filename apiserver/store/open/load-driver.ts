@@ -1,0 +1,16 @@
+import { StoreError } from '../store-error.ts';
+
+/** The packages of databases that only some installations use. They are optional peers. */
+const packages = { mysql: 'mysql2@3', etcd: '@grpc/grpc-js@1' } as const;
+
+/** Resolves as the import does. Without the driver's package, rejects with StoreError `refused`, which says how to install it. */
+export async function loadDriver<Module>(engine: keyof typeof packages, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing) throw cause;
+    const name = packages[engine];
+    throw new StoreError('refused', `${engine}: databases need a package: npm install ${name}`, { cause });
+  }
+}
