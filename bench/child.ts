@@ -58,6 +58,11 @@ export class Child implements AsyncDisposable {
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
+  /** Processor time of its main thread so far. Linux only. @throws Error elsewhere */
+  mainCpuMs(): number {
+    return this.threadsMs().get(String(this.#process.pid)) ?? Number.NaN;
+  }
+
   /** Bytes that it has written to disks so far, or that still wait to be. Linux only. @throws Error elsewhere */
   writtenBytes(): number {
     const counters = readFileSync(`/proc/${String(this.#process.pid)}/io`, 'utf8');

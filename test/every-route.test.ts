@@ -101,11 +101,17 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 /** The last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
+/** The way of a request to the routes that `app.use` adds, from its end to its beginning. */
+const way =
+  /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
+
 /** What the server uses, in order: the name of each middleware, or the beginning of its text. */
 function usedIn(text: string): readonly string[] {
-  return [...text.matchAll(/app\.use\((?:new )?(.*)/g)].map(([, used = '']) =>
+  const [, ...fromEnd] = way.exec(text) ?? [];
+  const others = [...text.matchAll(/app\.use\((?:new )?(.*)/g)].map(([, used = '']) =>
     used.startsWith(absence) ? absence : (/^([\w.]+)\(/.exec(used)?.[1] ?? used),
   );
+  return [...fromEnd.reverse(), ...others];
 }
 
 /** The middlewares without a line in {@link pages}. */
@@ -198,7 +204,7 @@ describe('every route of the server', () => {
       'app.use(async function planted(context) {});',
     ])
       expect(unknownIn(planted(line, last)), line).to.have.length(1);
-    expect(unguardedIn(planted('app.use(metricsRoute(parts.metrics));', 'app.use(guardRequests('))).to.deep.equal([
+    expect(unguardedIn(text.replace('app.listener(aroundRequests(', 'app.listener(metricsRoute('))).to.deep.equal([
       'metricsRoute',
     ]);
   });

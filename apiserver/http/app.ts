@@ -1,7 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
-import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { AssetTable } from '../assets/asset-table.ts';
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
@@ -14,6 +13,8 @@ import type { AroundParts } from './around-requests.ts';
 import { assetRoutes } from './pages/asset-routes.ts';
 import { RequestAuditor } from './guards/audit-requests.ts';
 import { guardRequests } from './guards/guard-requests.ts';
+import { inOrder, LeanKoa } from './response/lean-koa.ts';
+import type { Handle } from './response/lean-koa.ts';
 import { requireRead } from './response/cacheable-answer.ts';
 import { debugRoutes } from './pages/debug-pages.ts';
 import type { DebugPage } from './pages/debug-page.ts';
@@ -68,18 +69,18 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly metrics: Metrics;
 }
 
-/** All middleware, in order: what happens around each request, guards (authentication, authorization), routes. */
-export function createApp(parts: AppParts): Koa {
+/**
+ * Returns the handler of all requests: what happens around each, guards (authentication, authorization), objects, and all other routes
+ * in their order.
+ */
+export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   const app = new LeanKoa();
   const auditor = parts.audit === undefined ? undefined : new RequestAuditor(parts.audit, parts.proxies);
-  app.use(aroundRequests(parts, auditor));
   const refusals = new RefusalLog(parts);
   const guarded = {
     isKind: (path: ResourcePath) => isKind(parts, path),
     providers: () => parts.people.issuers.offers(),
   };
-  app.use(guardRequests({ ...parts, ...guarded, auditor, refusals }));
-  app.use(resourceRoutes(parts));
   app.use(pageHeaders(parts.proxies));
   app.use(loginRoutes({ ...parts, refusals }));
   app.use(endpointRoutes(parts));
@@ -96,55 +97,20 @@ export function createApp(parts: AppParts): Koa {
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
   // Errors that koa itself reports: a watcher hangs up, a connection breaks while a response is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
-  return app;
-}
-
-type Handle = (context: Context) => Promise<void>;
-
-/** How koa handles a request; its types leave this out. */
-const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
-
-/**
- * Koa without its listeners for the end of a response, where the response is whole and in memory: they do nothing then, and cost
- * 2 µs, as much as all guards. Everything else (streams, empty responses, errors of this server) is sent by koa itself.
- */
-class LeanKoa extends Koa {
-  /** Called by koa's callback, in place of its own, with all middleware as one function. */
-  async handleRequest(context: Context, handle: Handle): Promise<void> {
-    const { res } = context;
-    res.statusCode = 404;
-    const handled = handle(context);
-    try {
-      await handled;
-      if (context.respond === false) return;
-      const { body } = context;
-      const isWhole = body instanceof Buffer && context.method !== 'HEAD' && !res.destroyed && context.writable;
-      if (isWhole) return void res.end(body);
-    } catch {
-      // Koa reports it below.
-    }
-    if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: see what its new version has');
-    const { statusCode } = res;
-    await koaHandler.call(this, context, () => {
-      res.statusCode = statusCode;
-      return handled;
-    });
-  }
-}
-
-function isHandler(value: unknown): value is (this: Koa, context: Context, handle: Handle) => Promise<void> {
-  return typeof value === 'function';
+  const routes = resourceRoutes(parts, inOrder(app.middleware));
+  const guard = guardRequests({ ...parts, ...guarded, auditor, refusals }, routes);
+  return app.listener(aroundRequests(parts, auditor, guard));
 }
 
 /** The hot path: one lookup in a table instead of a route for each kind. */
-function resourceRoutes(parts: AppParts): Middleware {
-  return function routeResource(context, next) {
+function resourceRoutes(parts: AppParts, others: Handle): (context: Context) => Promise<void> | void {
+  return function routeResource(context) {
     const path = resourcePathOf(context);
-    if (path === undefined) return next();
+    if (path === undefined) return others(context);
     if (parts.connections.isStopping) throw shuttingDown();
     const resource = parts.table.find(path.group, path.version, path.plural);
     const model = resource?.model ?? parts.reviews.find(path) ?? parts.apiServices.find(path);
-    if (model === undefined) return next();
+    if (model === undefined) return others(context);
     context.state.servedPath = path;
     if (
       (path.namespace !== undefined) !== (model.scope === 'Namespaced') &&

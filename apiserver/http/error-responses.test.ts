@@ -4,7 +4,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { answerError } from './error-responses.ts';
-import { beginState } from './request/request-state.ts';
+import { newState } from './request/request-state.ts';
 
 describe('an error of a request', () => {
   let server: Server;
@@ -13,7 +13,7 @@ describe('an error of a request', () => {
   before(async () => {
     const app = new Koa();
     app.use(async (context) => {
-      beginState(context, 'an-id');
+      context.state = { ...newState(context.res), id: 'an-id' };
       answerError(context, thrown, silentLogger);
     });
     await new Promise<void>((resolve) => (server = app.listen(0, '127.0.0.1', resolve)));

@@ -138,8 +138,8 @@ export function handleInSpan(context: Context, handle: () => Promise<void>): Pro
 }
 
 /** The status code of the response, which is not written yet when the request failed. */
-function statusOf({ res }: Context, failure: Failure | undefined): number {
-  if (failure === undefined || res.headersSent) return res.statusCode;
+function statusOf(context: Context, failure: Failure | undefined): number {
+  if (failure === undefined || context.headerSent) return context.status;
   return isApiError(failure.error) ? failure.error.code : 500;
 }
 

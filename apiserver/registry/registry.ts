@@ -84,19 +84,21 @@ export class Registry {
     return resource.showLater(this.#planner.stored(resource, key));
   }
 
-  async create(resource: Resource, body: BodySource, options: CreateOptions): Promise<WriteResult> {
+  /** Reaches the commit in this turn, if nothing has to wait. `draws`: how many names were drawn, with this one. */
+  create(resource: Resource, body: BodySource, options: CreateOptions, draws: number = 1): Promise<WriteResult> {
+    const again = (): Promise<WriteResult> => this.create(resource, body, options, draws + 1);
+    const retry = draws === maxNameDraws ? undefined : again;
     const ready = resource.whenWritable();
-    if (ready !== undefined) await ready;
+    if (ready !== undefined) return ready.then(() => this.create(resource, body, options, draws));
     const isLong = body.isLarge === true || resource.takesLong;
-    for (let draws = 1; ; draws += 1) {
+    try {
       const request = this.#planner.createRequest(options, isLong);
       const proposed = runSteps(proposeCreate(resource.rules, body, request), isLong);
-      const proposal = proposed instanceof Promise ? await proposed : proposed;
-      try {
-        return await this.#createNamed(resource, proposal, options);
-      } catch (error) {
-        if (!proposal.isNameDrawn || draws === maxNameDraws || reasonOf(error) !== 'AlreadyExists') throw error;
-      }
+      return proposed instanceof Promise
+        ? proposed.then((proposal) => this.#createNamed(resource, proposal, options, retry))
+        : this.#createNamed(resource, proposed, options, retry);
+    } catch (error) {
+      return rejected(error);
     }
   }
 
@@ -192,8 +194,13 @@ export class Registry {
     return written.outcome === 'removed' ? written : whenConverted(() => deletionAnswer(resource, written));
   }
 
-  /** @throws ApiError AlreadyExists when the name is taken */
-  #createNamed(resource: Resource, proposal: CreateProposal, options: CreateOptions): Promise<WriteResult> {
+  /** Calls `retry` when the name is drawn and taken. @throws ApiError AlreadyExists for any other that is taken */
+  #createNamed(
+    resource: Resource,
+    proposal: CreateProposal,
+    options: CreateOptions,
+    retry?: () => Promise<WriteResult>,
+  ): Promise<WriteResult> {
     const { request } = proposal;
     const key = formatKey(keyOf(proposal.object));
     const lock = resource.keyPrefix + key;
@@ -211,7 +218,12 @@ export class Registry {
     };
     // A creation always changes something.
     const accepted = decided as NextState | Promise<NextState>;
-    return accepted instanceof Promise ? accepted.then(commit) : commit(accepted);
+    const created = accepted instanceof Promise ? accepted.then(commit) : commit(accepted);
+    if (!proposal.isNameDrawn || retry === undefined) return created;
+    return created.catch((error: unknown) => {
+      if (reasonOf(error) !== 'AlreadyExists') throw error;
+      return retry();
+    });
   }
 
   #change(resource: Resource, change: RequestedChange): Promise<WriteResult> {
@@ -248,7 +260,7 @@ export class Registry {
         ? planned.then((plan) => this.#execute(work, plan, race))
         : this.#execute(work, planned, race);
     } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      return rejected(error);
     }
   }
 
@@ -297,6 +309,10 @@ export class Registry {
     resource.checkServed();
     return whenConverted(plan);
   }
+}
+
+function rejected(error: unknown): Promise<never> {
+  return Promise.reject(error instanceof Error ? error : new Error(String(error)));
 }
 
 async function planOrRefusal(plan: Work['plan']): Promise<WritePlan> {

@@ -92,7 +92,7 @@ export function createListener(settings: Settings, served: Served, keyPair: KeyP
       clock,
       logger,
       uuid,
-    }).callback(),
+    }),
     { keyPair, clock, connections },
   );
 }

@@ -100,15 +100,13 @@ export class HttpListener {
       if (this.#connections.isStopping) response.shouldKeepAlive = false;
       return handler(request, response);
     };
-    const begin: Handler = (request, response) => arrivals.run(() => handle(request, response));
     return (request, response) => {
       if (!this.#connections.hear(response)) return refuseUnknown(response);
       const { url = '' } = request;
       if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
-      response.setHeader('X-Content-Type-Options', 'nosniff');
       // Without a socket, the response is queued behind another one of the connection.
-      if (response.socket !== null) return begin(request, response);
-      return turns.wait(response, () => begin(request, response));
+      if (response.socket !== null) return arrivals.run(handle, request, response);
+      return turns.wait(response, () => arrivals.run(handle, request, response));
     };
   }
 

@@ -12,16 +12,16 @@ export class ArrivalTurns {
   #waiting = 0;
 
   /** Calls `handle` at once, or in a later turn. */
-  run(handle: () => unknown): unknown {
+  run<Arrived extends readonly unknown[]>(handle: (...arrived: Arrived) => unknown, ...arrived: Arrived): unknown {
     if (this.#waiting === 0 && this.#handled < atOnce) {
       if (this.#handled === 0) setImmediate(() => (this.#handled = 0));
       this.#handled += 1;
-      return handle();
+      return handle(...arrived);
     }
     this.#waiting += 1;
     return nextTurn().then(() => {
       this.#waiting -= 1;
-      return handle();
+      return handle(...arrived);
     });
   }
 }

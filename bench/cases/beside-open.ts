@@ -5,23 +5,15 @@ import type { CaseContext } from '../case.ts';
 import { Child } from '../child.ts';
 import { formatRequest, HttpConnection } from '../http-load.ts';
 import { personsPath } from '../person.ts';
-import { creations, startedServer, writeTokenFile } from '../person-server.ts';
+import { protectedServer, creations, startedServer, userToken } from '../person-server.ts';
 import type { Row } from '../result-table.ts';
-
-const [masterToken, userToken] = ['token-of-the-administrator', 'token-of-a-user-by-a-role'];
 
 /** Creates and gets of a user with a token and a role, beside those of an open server. */
 export async function besideOpen({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using required = new Child('api-server');
   await using open = new Child('api-server');
-  const tokenFile = join(folder, 'required-tokens.yaml');
-  await writeTokenFile(tokenFile, [
-    { token: masterToken, user: 'master' },
-    { token: userToken, user: 'user', group: 'writers' },
-  ]);
-  const url = await startedServer(required, { database: `sqlite:${join(folder, 'required.db')}`, tokenFile });
+  const url = await protectedServer(required, join(folder, 'required'));
   const openUrl = await startedServer(open, { database: `sqlite:${join(folder, 'open.db')}`, auth: 'open' });
-  await allowWriters(url);
   for (const [server, token] of [[url, userToken], [openUrl]] as const) {
     using connection = await HttpConnection.connect(server);
     await connection.send(creations('read', token)());
@@ -42,20 +34,4 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     found.push(await besideOther(name, ours.child === open ? { ours, limit } : { ours, limit, least: 0.95 }, settings));
   }
   return found;
-}
-
-/** Gives the group `writers` a role for persons. */
-async function allowWriters(url: string): Promise<void> {
-  using connection = await HttpConnection.connect(url);
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const metadata = { name: 'writers' };
-  const rules = [{ apiGroups: ['people.example.com'], resources: ['persons'], verbs: ['get', 'list', 'create'] }];
-  const roleRef = { apiGroup, kind: 'ClusterRole', name: 'writers' };
-  const subjects = [{ apiGroup, kind: 'Group', name: 'writers' }];
-  const create = (plural: string, object: object): Promise<void> =>
-    connection.send(formatRequest('POST', `${rbac}/${plural}`, { body: JSON.stringify(object), token: masterToken }));
-  await create('clusterroles', { apiVersion, kind: 'ClusterRole', metadata, rules });
-  await create('clusterrolebindings', { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects });
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { besideKoa } from './beside-koa.ts';
 import type { CaseContext } from '../case.ts';
 import { Child, childrenOf } from '../child.ts';
 import { median } from '../figures.ts';
@@ -68,12 +69,17 @@ function bodyOf(name: string, number: number): string {
   return JSON.stringify(newPerson({ name, number }));
 }
 
+/** What do the operations cost, compared with another checkout, and in units of bare koa? */
+export async function cpu(context: CaseContext): Promise<readonly Row[]> {
+  return [...(await besideCheckout(context)), ...(await besideKoa(context))];
+}
+
 /**
  * The processor time of an operation, all threads of the server together, compared with another built checkout of
  * this repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds; the ratio is the median of the
  * rounds' ratios.
  */
-export async function cpu({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
+async function besideCheckout({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
   await using ours = new Child('api-server');
   await using other = against === undefined ? undefined : new Child('api-server', [], childrenOf(against));

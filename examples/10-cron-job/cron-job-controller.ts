@@ -26,11 +26,14 @@ export const cronJobController = controller(CronJob, {
 
 /** Returns whether there is a job for the time of this run. A run of the same time may have been cut short before. */
 async function startsJob(run: Run): Promise<boolean> {
-  const { object, scheduled, children, ensure, event } = run;
+  const { object, namespace, scheduled, client, ensure, event } = run;
   if (scheduled === undefined || object.status?.lastScheduleTime === scheduled) return false;
   const { concurrencyPolicy, startingDeadlineSeconds = Infinity, jobTemplate } = object.spec;
   const name = `${object.metadata.name}-${Date.parse(scheduled) / 60_000}`;
-  const jobs = children(Job);
+  // From the server: the cache of a new leader may lack a job that the last one has created.
+  const { items } = await client.list(Job, { namespace });
+  const { uid } = object.metadata;
+  const jobs = items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
   if (jobs.some(({ metadata }) => metadata.name === name)) return true;
   if (run.clock.now() > Date.parse(scheduled) + startingDeadlineSeconds * 1000) {
     event('Warning', 'MissSchedule', `the job of ${scheduled} missed its starting deadline`);

@@ -3,10 +3,12 @@ import { Job } from './models.ts';
 
 /** Stands for what runs jobs: each takes its seconds, and those of the image "broken" fail. */
 export const jobController = controller(Job, {
-  async reconcile({ object, clock, now, condition, status }) {
+  async reconcile({ object, clock, condition, status }) {
     const { image, seconds = 0 } = object.spec;
-    const { startTime = now, conditions = [] } = object.status ?? {};
+    const { conditions = [] } = object.status ?? {};
     if (conditions.length > 0) return undefined;
+    // Not the present time: a new process may not see yet that the job has a start, and would set a later one.
+    const startTime = object.metadata.creationTimestamp;
     await status({ startTime });
     const leftMs = Date.parse(startTime) + seconds * 1000 - clock.now();
     if (leftMs > 0) return { after: leftMs };

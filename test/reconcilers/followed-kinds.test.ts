@@ -74,6 +74,18 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('are named by their kind in the reason of a run, also where only metadata is followed', async () => {
+      const reasons = new Set<string>();
+      const at = await runTeam(transport, {
+        watches: [on(Worker, () => ['red'], { metadataOnly: true })],
+        reconcile: ({ reasons: ofRun }: TeamRun) => ofRun.forEach(({ detail = '' }) => reasons.add(detail)),
+      });
+      await at.client.create(Worker, { metadata: { name: 'w' }, spec: { task: 'dig' } });
+      await at.settle();
+      expect([...reasons]).to.include('Worker w');
+      await at.stop();
+    });
+
     it('leave out the updates that the controller itself wrote, if asked, and nothing else', async () => {
       let runs = 0;
       const at = await runTeam(transport, {

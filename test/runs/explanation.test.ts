@@ -129,7 +129,8 @@ describe('the explanation of an object', () => {
         body: JSON.stringify(body),
       });
     }
-    const { controllers, details, finalizers } = await explain('bob', { 'Impersonate-User': 'rita' });
+    const { controllers, summary, details, finalizers } = await explain('bob', { 'Impersonate-User': 'rita' });
+    expect(summary).to.equal('Person bob has no condition Ready.');
     expect(controllers).to.deep.equal([]);
     expect(details).to.deep.equal([
       'You may not read controllers, so their queues are not explained.',

@@ -37,7 +37,7 @@ export class RequestAuditor {
     const { audited } = context.state;
     if (audited === undefined) return;
     if (failure !== undefined) this.#complete(context, audited, refusalOf(failure.error));
-    else if (context.respond === false && !context.res.closed) this.#follow(context, audited);
+    else if (context.respond === false && !context.state.outgoing.closed) this.#follow(context, audited);
     else this.#complete(context, audited, { code: context.status });
   }
 
@@ -103,7 +103,8 @@ export class RequestAuditor {
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),
       attributes,
-      createdName: createdName(context, response),
+      // The path of a creation does not have the name.
+      createdName: response?.code === 201 ? context.state.createdName : undefined,
       user,
       impersonatedUser,
       decision: isReceived ? undefined : notes.decision,
@@ -140,11 +141,4 @@ function usersOf(context: Context, notes: AuditNotes): Pick<AuditMoment, 'user' 
   return impersonator === undefined
     ? { user: caller ?? notes.claimedUser }
     : { user: impersonator, impersonatedUser: caller };
-}
-
-/** The path of a creation does not have the name; its response does. */
-function createdName(context: Context, response: AuditedResponse | undefined): string | undefined {
-  if (response?.code !== 201) return undefined;
-  const location = context.res.getHeader('Location');
-  return typeof location === 'string' ? location.slice(location.lastIndexOf('/') + 1) : undefined;
 }

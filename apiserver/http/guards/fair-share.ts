@@ -57,7 +57,7 @@ export function askForSeats(context: Context, parts: FairShareParts): Seats | Pr
   const { level: name, cost } = workOf(context, parts);
   if (name !== 'system') fairness.contention.note(identity);
   const level = fairness.level(name);
-  const flow = level.enter(identity, cost, context.res);
+  const flow = level.enter(identity, cost, context.state.outgoing);
   return flow instanceof Promise ? flow.then((found) => ({ level, flow: found, cost })) : { level, flow, cost };
 }
 

@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { discardRest } from '../../decode/read-body.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
@@ -31,24 +31,28 @@ export interface GuardParts extends OriginGuardParts, FairShareParts, Attributes
  * The checks before a request is handled, in their order: host and origin, the user, a seat, impersonation, the audit entry of
  * the arrival, permission, the encoding of the query. Health checks and the login need neither user nor permission.
  */
-export function guardRequests(parts: GuardParts): Middleware {
+export function guardRequests(
+  parts: GuardParts,
+  handle: (context: Context) => Promise<void> | void,
+): (context: Context) => Promise<void> {
   const { authenticator, permissions, auditor } = parts;
   const origins = new OriginGuard(parts);
 
-  return function guardRequest(context, next): Promise<void> {
+  return function guardRequest(context): Promise<void> {
     origins.check(context);
-    if (isOpenPath(context.path)) return passOpen(context, next);
+    // Nothing that is open has a path like those of objects, which are most requests.
+    if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
-    return user instanceof Promise ? user.then((found) => pass(context, found, next)) : pass(context, user, next);
+    return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
 
-  async function passOpen(context: Context, next: () => Promise<void>): Promise<void> {
+  async function passOpen(context: Context): Promise<void> {
     await auditor?.recordArrival(context);
     checkQueryEncoding(context);
-    await next();
+    await handle(context);
   }
 
-  async function pass(context: Context, user: UserInfo | undefined, next: () => Promise<void>): Promise<void> {
+  async function pass(context: Context, user: UserInfo | undefined): Promise<void> {
     if (user === undefined) return refuseStranger(context, parts);
     setCaller(context, user);
     let seats: Seats | undefined;
@@ -66,7 +70,7 @@ export function guardRequests(parts: GuardParts): Middleware {
       for (const attributes of requestAttributes(context, parts)) permissions.require(context, attributes);
       isAllowed = true;
       checkQueryEncoding(context);
-      await next();
+      await handle(context);
     } finally {
       if (!isAllowed) discardRest(context.req);
       if (seats !== undefined) seats.level.leave(seats.flow, seats.cost);

@@ -188,10 +188,13 @@ export class ResourceHandler {
       resource,
       await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
     );
-    const written = await warned(context, options, this.#parts.registry.create(resource, body, options));
+    const written = await this.#parts.registry.create(resource, body, options).catch(warnAsWell(context, options));
+    const { name } = written.object.metadata;
     context.status = 201;
-    context.set('Location', `${context.path.replace(/\/$/, '')}/${written.object.metadata.name}`);
-    await this.#answer(call, written);
+    context.state.createdName = name;
+    context.set('Location', `${context.path.replace(/\/$/, '')}/${name}`);
+    setWarnings(context, written.warnings);
+    await this.#sendObject(call, written.bytes);
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
@@ -201,7 +204,7 @@ export class ResourceHandler {
       resource,
       await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
     );
-    const written = await warned(context, options, this.#parts.registry.update(resource, key, body, options));
+    const written = await this.#parts.registry.update(resource, key, body, options).catch(warnAsWell(context, options));
     await this.#answer(call, written);
   }
 
@@ -211,7 +214,7 @@ export class ResourceHandler {
     const read = readWriteOptions(context, 'PatchOptions', writtenPart(path));
     const options = { preconditions: readPreconditionsHeader(context), ...read };
     const patch = await readPatch(context, this.#parts.bodies, objectPatchTypes);
-    const written = await warned(context, options, this.#parts.registry.patch(resource, key, patch, options));
+    const written = await this.#parts.registry.patch(resource, key, patch, options).catch(warnAsWell(context, options));
     await this.#answer(call, written);
   }
 
@@ -220,7 +223,7 @@ export class ResourceHandler {
     const checkCreate = (): void => this.#requireCreate(call);
     const options = { ...readApplyOptions(context, writtenPart(path)), checkCreate };
     const body = await readAppliedBody(context, this.#parts.bodies);
-    const written = await warned(context, options, this.#parts.registry.apply(resource, key, body, options));
+    const written = await this.#parts.registry.apply(resource, key, body, options).catch(warnAsWell(context, options));
     if (written.outcome === 'created') context.status = 201;
     await this.#answer(call, written);
   }
@@ -235,7 +238,7 @@ export class ResourceHandler {
   async #delete(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
     const options = await readDeleteOptions(context, this.#parts.bodies);
-    const written = await warned(context, options, this.#parts.registry.delete(resource, key, options));
+    const written = await this.#parts.registry.delete(resource, key, options).catch(warnAsWell(context, options));
     if (!isHidden(written)) return this.#answer(call, written);
     setWarnings(context, written.warnings);
     sendBytes(context, Buffer.from(JSON.stringify(deleted(resource, written))), call.format);
@@ -295,18 +298,12 @@ export class ResourceHandler {
   }
 }
 
-/** Waits for a write. The response to a refused write has the warnings of the write as well, as with Kubernetes. */
-async function warned(
-  context: Context,
-  { warnings }: ReadOptions<WriteOptions>,
-  write: Promise<WriteResult>,
-): Promise<WriteResult> {
-  try {
-    return await write;
-  } catch (error) {
+/** Gives the response to a refused write the warnings of the write, as Kubernetes does. */
+function warnAsWell(context: Context, { warnings }: ReadOptions<WriteOptions>): (error: unknown) => never {
+  return (error) => {
     setWarnings(context, warnings);
     throw error;
-  }
+  };
 }
 
 /** The bytes that are kept for this list alone. The bytes of its pieces are counted when they are sent. */

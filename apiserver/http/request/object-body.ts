@@ -18,13 +18,14 @@ const objectTypes = ['application/json', 'application/yaml'];
  * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing
  * Content-Type counts as JSON, since `kubectl replace --raw` sends none.
  */
-export async function readObjectBody(
+export function readObjectBody(
   context: Context,
   bodies: BodyCodec,
   findMessage: () => Message | undefined = () => undefined,
 ): Promise<BodySource> {
   const type = mediaTypeOf(context);
-  if (type === '' || objectTypes.includes(type)) return receiveBody(context, bodies, textFormatOf(type));
+  if (type === '' || objectTypes.includes(type))
+    return receiveBody(context, bodies, type === 'application/yaml' ? 'yaml' : 'json');
   const message = findMessage();
   if (message !== undefined && type === protobufType) return receiveBody(context, bodies, message);
   throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
@@ -32,7 +33,8 @@ export async function readObjectBody(
 
 /** The request's body in a known format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
-  const body = await bodies.decode(await readBody(context, bodies.memory), format, context.res);
+  const { outgoing: res } = context.state;
+  const body = await bodies.decode(await readBody({ req: context.req, res }, bodies.memory), format, res);
   noteForAudit(context, { body });
   return body;
 }
@@ -48,7 +50,7 @@ export async function readOptionalBody(context: Context, bodies: BodyCodec, mess
   const isProtobuf = type === protobufType;
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
-  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.res);
+  const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.state.outgoing);
   noteForAudit(context, { body });
   return body();
 }
@@ -64,7 +66,7 @@ export function unsupported(accepted: readonly string[]): ApiError {
 
 /** Media type without parameters, in lower case; '' when there is none. A charset other than UTF-8 gets a 415. */
 export function mediaTypeOf(context: Context): string {
-  return readContentType(context.get('Content-Type'));
+  return readContentType(context.headers['content-type'] ?? '');
 }
 
 /** Kinds for which standard clients have their own types. */

@@ -19,12 +19,12 @@ export class BodyRelease {
   }
 
   /** Calls the handler of a request. */
-  around(context: Context, handle: () => Promise<void>): Promise<void> {
-    if (!mayBeCounted(context.req)) return handle();
-    const { req, res } = context;
+  around(context: Context, handle: (context: Context) => Promise<void>): Promise<void> {
+    if (!mayBeCounted(context.req)) return handle(context);
+    const { req, state } = context;
     this.#memory.nameClient(req, addressBlock(this.#proxies.addressOf(context)));
-    const handled = handle();
-    void Promise.allSettled([handled, closeOf(res)]).then(() => this.#memory.release(req));
+    const handled = Promise.resolve(context).then(handle);
+    void Promise.allSettled([handled, closeOf(state.outgoing)]).then(() => this.#memory.release(req));
     return handled;
   }
 }

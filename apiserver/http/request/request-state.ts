@@ -1,4 +1,4 @@
-import type { Context } from 'koa';
+import type { ServerResponse } from 'node:http';
 import type { Attributes } from '../../authorization/attributes.ts';
 import type { Decision } from '../../authorization/authorizer.ts';
 import type { BodySource } from '../../decode/body-codec.ts';
@@ -33,7 +33,9 @@ export interface AuditedRequest {
  * because each property that is added to an object later changes its hidden class.
  */
 interface RequestState {
-  readonly id: string;
+  id: string;
+  /** Node's response, to see how it goes on. Code that changes or writes it uses `context.res`. */
+  readonly outgoing: ServerResponse;
   /** `null`: the path cannot be an object's. undefined: the path has not been parsed yet. */
   path: ResourcePath | null | undefined;
   asked: Attributes | undefined;
@@ -45,16 +47,19 @@ interface RequestState {
   query: QueryParameters | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
+  /** The name of the object that the request has created. */
+  createdName: string | undefined;
 }
 
 declare module 'koa' {
   interface DefaultState extends RequestState {}
 }
 
-/** Begins the state of a request, which replaces koa's. */
-export function beginState(context: Context, id: string): void {
-  context.state = {
-    id,
+/** Returns the state of a request that has just arrived, which replaces koa's. */
+export function newState(outgoing: ServerResponse): RequestState {
+  return {
+    id: '',
+    outgoing,
     path: undefined,
     asked: undefined,
     servedPath: undefined,
@@ -64,5 +69,6 @@ export function beginState(context: Context, id: string): void {
     query: undefined,
     isCurrent: false,
     audited: undefined,
-  } satisfies RequestState;
+    createdName: undefined,
+  };
 }

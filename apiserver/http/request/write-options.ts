@@ -40,7 +40,7 @@ export function readApplyOptions(context: Context, place: Place): ReadOptions<Ap
 
 function readOptions(context: Context, options: OptionsKind, { namespace, subresource }: Place): ReadOptions {
   const { query } = context;
-  const dryRun = readDryRun(allOf(query, 'dryRun'), options);
+  const dryRun = query['dryRun'] !== undefined && readDryRun(allOf(query, 'dryRun'), options);
   const fieldValidation = choiceOf(query, {
     name: 'fieldValidation',
     supported: ['Ignore', 'Warn', 'Strict'],

@@ -23,6 +23,11 @@ const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as c
  */
 export function sendLargeAnswer(context: Context, memory: AnswerMemory): Promise<void> | undefined {
   // Most responses are small and pay only for this check.
+  const { body } = context;
+  return body instanceof Buffer && body.length < leastCounted ? undefined : sendOther(context, memory);
+}
+
+function sendOther(context: Context, memory: AnswerMemory): Promise<void> | undefined {
   return sizeOf(context.body) < leastCounted ? undefined : sendLarge(context, memory);
 }
 

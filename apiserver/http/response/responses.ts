@@ -11,15 +11,15 @@ import type { ResponseFormat } from '../request/accept.ts';
 export function sendBytes(context: Context, json: Buffer, format: ResponseFormat): void {
   if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
   if (format === 'protobuf') return setProtobuf(context, encodeProtobufObject({ ...decodeObject(json) }));
-  if (context.response.status === 404) context.status = 200;
-  context.res.setHeader('Cache-Control', 'no-cache, private');
+  if (context.status === 404) context.status = 200;
+  context.set('Cache-Control', 'no-cache, private');
   // Not context.type: it would add a charset, which JSON does not have.
-  context.res.setHeader('Content-Type', 'application/json');
+  context.set('Content-Type', 'application/json');
   context.body = json;
 }
 
 export function setYaml(context: Context, yaml: Buffer | Readable): void {
-  if (context.response.status === 404) context.status = 200;
+  if (context.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
   context.set('Content-Type', 'application/yaml');
   context.body = yaml;
@@ -27,7 +27,7 @@ export function setYaml(context: Context, yaml: Buffer | Readable): void {
 
 /** Sends protobuf. */
 export function setProtobuf(context: Context, body: Buffer): void {
-  if (context.response.status === 404) context.status = 200;
+  if (context.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
   context.set('Content-Type', protobufType);
   context.body = body;

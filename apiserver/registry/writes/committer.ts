@@ -49,12 +49,13 @@ class Commit implements Submission {
   readonly operation: Operation;
   readonly #options: RegistryOptions;
   readonly #parts: CommitParts;
-  readonly #traceparent = currentTraceparent();
+  readonly #traceparent: string | undefined;
   #written: Written | undefined;
 
   constructor(options: RegistryOptions, parts: CommitParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#traceparent = currentTraceparent();
     this.operation = operationOf(parts.resource.storage, parts.write, options);
   }
 

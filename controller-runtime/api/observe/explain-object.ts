@@ -31,7 +31,9 @@ export function explainObject(known: KnownObject): Explanation {
   const finalizers = explainFinalizers(known);
   const conditions = conditionsOf(object);
   const observed = observedGenerationOf(object, conditions);
-  const { state, summary } = judge({ object, controllers, conditions, observed, finalizers, nowMs });
+  const mayReadControllers = known.controllers !== undefined;
+  const facts = { object, controllers, mayReadControllers, conditions, observed, finalizers, nowMs };
+  const { state, summary } = judge(facts);
   return {
     apiVersion: 'controllers.homeostat.internal/v1alpha1',
     kind: 'Explanation',
@@ -51,6 +53,7 @@ export function explainObject(known: KnownObject): Explanation {
 interface Facts {
   readonly object: ApiObject;
   readonly controllers: readonly ExplainedController[];
+  readonly mayReadControllers: boolean;
   readonly conditions: readonly Condition[];
   readonly observed: number | undefined;
   readonly finalizers: Explanation['finalizers'];
@@ -83,16 +86,17 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
     return { state: 'Behind', summary };
   }
   const ready = conditions.find(({ type }) => type === 'Ready');
-  if (ready === undefined) return withoutReady(what, controllers);
+  if (ready === undefined) return withoutReady(what, facts);
   if (ready.status === 'True') return { state: 'Ready', summary: `${what} is ready.` };
   return { state: 'NotReady', summary: `${what} is not ready: ${reasonOf(ready)}.` };
 }
 
 function withoutReady(
   what: string,
-  controllers: readonly ExplainedController[],
+  { controllers, mayReadControllers }: Facts,
 ): Pick<Explanation, 'state' | 'summary'> {
   const names = controllers.map(({ controller }) => controller).join(', ');
+  if (!mayReadControllers) return { state: 'Unknown', summary: `${what} has no condition Ready.` };
   if (controllers.length === 0)
     return { state: 'Unknown', summary: `${what} has no condition Ready, and no known controller reconciles it.` };
   const busy = controllers.find(({ key }) => key !== undefined && key.state !== 'delayed');

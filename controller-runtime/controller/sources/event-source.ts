@@ -59,7 +59,7 @@ export class EventSource {
   add(source: OwnedSource | WatchSource, informer: Informer<ApiObject>): void {
     const enqueue: Enqueue = (change, priority) => {
       if (!this.#counts(source, change)) return;
-      if (source.map === undefined) this.#onOwned(change, priority);
+      if (source.map === undefined) this.#onOwned(source, change, priority);
       else this.#onWatched(source, change, priority);
     };
     this.#registrations.set(source, informer.addHandler(this.#handler(this.#quieted(source, enqueue))));
@@ -168,10 +168,10 @@ export class EventSource {
   }
 
   /** The earlier and the present owner. The group of the reference's apiVersion matters, its version does not. */
-  #onOwned(change: ObjectChange, priority: number): void {
+  #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
     const { model } = definition;
-    const reason = reasonFor('owner', change, { priority });
+    const reason = reasonFor('owner', change, { priority, detail: namedBy(source, change) });
     const keys = new Set<string>();
     for (const object of statesOf(change)) {
       const owner = controllerOf(object);
@@ -185,7 +185,7 @@ export class EventSource {
   }
 
   #onWatched(source: WatchSource, change: ObjectChange, priority: number): void {
-    const reason = reasonFor('mapping', change, { priority });
+    const reason = reasonFor('mapping', change, { priority, detail: namedBy(source, change) });
     this.#parts.mappings.add({ source, states: statesOf(change), priority, reason });
   }
 }
@@ -202,14 +202,19 @@ function ownReason(change: ObjectChange, priority: number): Reason {
   return reasonFor('manual', change, { priority, detail: action });
 }
 
+/** The object of a change; with its own kind where the cache has only its metadata. */
+function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
+  return `${kind} ${object.metadata.name}`;
+}
+
 function reasonFor(
   type: ReasonType,
   change: ObjectChange,
-  { priority, detail }: { readonly priority: number; readonly detail?: string },
+  { priority, detail }: { readonly priority: number; readonly detail: string },
 ): Reason {
   const { previous, object } = change;
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
-  const reason = { type, detail: detail ?? `${object.kind} ${object.metadata.name}` };
+  const reason = { type, detail };
   const traceparent = originOf(object);
   // The queue of the start can have a million keys, whose runs begin with the same revision.
   if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };

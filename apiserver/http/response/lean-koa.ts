@@ -1,0 +1,250 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Koa from 'koa';
+import type { Context, Middleware, Request, Response } from 'koa';
+import { newState } from '../request/request-state.ts';
+
+/** Handles a request whose context is made; the response is in the context then, or it is being written. */
+export type Handle = (context: Context) => Promise<void>;
+
+/** How koa handles a request; its types leave this out. */
+const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
+
+/** A target without a query, and without characters that koa's parser reads in a way of its own. */
+const pathAlone = /^\/[^?#\s]*$/;
+
+/**
+ * Koa that makes its objects when a request needs them ({@link LeanContext}), and sends a response that is whole and in memory in
+ * one call. Everything else (streams, empty responses, errors of this server) is sent by koa itself.
+ */
+export class LeanKoa extends Koa {
+  /** Returns the handler of node's server, in place of koa's `callback`. */
+  listener(handle: Handle): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+    return this.#answer.bind(this, handle);
+  }
+
+  /** Makes the context of a request: koa's own for a target with a query. */
+  contextOf(req: IncomingMessage, res: ServerResponse): Context {
+    if (!pathAlone.test(req.url ?? '')) return this.koaContextOf(req, res);
+    const context: object = new LeanContext(this, req, res);
+    if (!isContext(context)) throw new Error('koa has no context with onerror: see what its new version has');
+    return context;
+  }
+
+  koaContextOf(req: IncomingMessage, res: ServerResponse): Context {
+    const context = this.createContext(req, res);
+    context.state = newState(res);
+    context.set(...firstHeader);
+    res.statusCode = 404;
+    return context;
+  }
+
+  async #answer(handle: Handle, req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const context = this.contextOf(req, res);
+    const handled = handle(context);
+    try {
+      await handled;
+      if (context.respond === false) return;
+      const { body } = context;
+      const isWhole = body instanceof Buffer && context.method !== 'HEAD' && !bodiless.has(context.status);
+      if (isWhole && !res.destroyed && !res.writableEnded && res.socket?.writable !== false) {
+        if (context instanceof LeanContext) context.writeHead(body.length);
+        return void res.end(body);
+      }
+    } catch {
+      // Koa reports it below.
+    }
+    if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: see what its new version has');
+    const { statusCode } = context.res;
+    await koaHandler.call(this, context, () => {
+      res.statusCode = statusCode;
+      return handled;
+    });
+  }
+}
+
+function isHandler(value: unknown): value is (this: Koa, context: Context, handle: Handle) => Promise<void> {
+  return typeof value === 'function';
+}
+
+function isContext(context: object): context is Context {
+  return 'onerror' in context;
+}
+
+/** Statuses without a body. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** All middlewares as one function; each gets the rest of them as `next`. */
+export function inOrder(all: readonly Middleware[]): Handle {
+  async function from(position: number, context: Context): Promise<void> {
+    await all[position]?.(context, () => from(position + 1, context));
+  }
+  return (context) => from(0, context);
+}
+
+const noQuery: Context['query'] = Object.freeze({});
+
+const firstHeader = ['X-Content-Type-Options', 'nosniff'] as const;
+
+/** Names and values in turn. */
+type Headers = string[];
+
+/** The name of a header, or koa's other form: several names with their values. */
+type HeaderNames = string | Record<string, string | string[]>;
+
+/** The members of koa's context that answer without koa. */
+type Shown = Pick<
+  Context,
+  | 'app'
+  | 'req'
+  | 'res'
+  | 'request'
+  | 'response'
+  | 'method'
+  | 'headers'
+  | 'path'
+  | 'querystring'
+  | 'query'
+  | 'state'
+  | 'status'
+  | 'body'
+  | 'set'
+>;
+
+/** What koa makes for each request. */
+interface KoaParts {
+  readonly request: Request;
+  readonly response: Response;
+}
+
+/**
+ * Koa's context for a target without a query. Its parts are made when something asks for them: most requests need no `request`,
+ * and their response is a status, a few headers and bytes, which are kept here until they are sent. With the first use of `res`, or
+ * of a member of koa that is not below, koa's objects get what is here, and answer from then on. So all requests take one way, and
+ * no list of headers decides which of them is simple.
+ */
+class LeanContext implements Shown {
+  readonly app: Koa;
+  readonly req: IncomingMessage;
+  readonly originalUrl: string;
+  readonly method: string;
+  readonly path: string;
+  readonly querystring: string;
+  readonly query: Context['query'];
+  readonly headers: IncomingMessage['headers'];
+  state: Context['state'];
+  respond: boolean | undefined;
+  readonly #res: ServerResponse;
+  readonly #kept: Headers;
+  #hasType: boolean;
+  #status: number;
+  #isStatusSet: boolean;
+  #body: Buffer | undefined;
+  #koa: KoaParts | undefined;
+
+  constructor(app: Koa, req: IncomingMessage, res: ServerResponse) {
+    const { url = '', method = '' } = req;
+    this.app = app;
+    this.req = req;
+    this.originalUrl = url;
+    this.method = method;
+    this.path = url;
+    this.querystring = '';
+    this.query = noQuery;
+    this.headers = req.headers;
+    this.state = newState(res);
+    this.respond = undefined;
+    this.#res = res;
+    this.#kept = [...firstHeader];
+    this.#hasType = false;
+    this.#status = 404;
+    this.#isStatusSet = false;
+    this.#body = undefined;
+    this.#koa = undefined;
+  }
+
+  get request(): Request {
+    return (this.#koa ??= this.#toKoa()).request;
+  }
+
+  get response(): Response {
+    return (this.#koa ??= this.#toKoa()).response;
+  }
+
+  /** For code that changes the response, or writes it; `state.outgoing` is for code that follows it. */
+  get res(): ServerResponse {
+    this.#koa ??= this.#toKoa();
+    return this.#res;
+  }
+
+  get status(): number {
+    return this.#koa === undefined ? this.#status : this.#koa.response.status;
+  }
+
+  set status(code: number) {
+    if (this.#koa !== undefined) {
+      this.#koa.response.status = code;
+      return;
+    }
+    this.#status = code;
+    this.#isStatusSet = true;
+  }
+
+  get body(): unknown {
+    return this.#koa === undefined ? this.#body : this.#koa.response.body;
+  }
+
+  set body(value: unknown) {
+    if (this.#koa !== undefined || !this.#hasType || !(value instanceof Buffer)) {
+      this.response.body = value;
+      return;
+    }
+    if (!this.#isStatusSet) this.status = 200;
+    this.#body = value;
+  }
+
+  set(name: HeaderNames, value: string | string[] = ''): void {
+    if (typeof name !== 'string') return this.response.set(name);
+    if (this.#koa !== undefined || typeof value !== 'string') return this.response.set(name, value);
+    if (name === '') return;
+    // What node does not send is refused here, where the error has its cause.
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (name === 'Content-Type') this.#hasType = true;
+    const kept = this.#kept;
+    for (let at = 0; at < kept.length; at += 2) {
+      if (kept[at]?.length !== name.length || kept[at]?.toLowerCase() !== name.toLowerCase()) continue;
+      kept[at] = name;
+      kept[at + 1] = value;
+      return;
+    }
+    kept.push(name, value);
+  }
+
+  /** Writes status and headers of a response with a body of this length, unless koa has them. */
+  writeHead(length: number): void {
+    if (this.#koa !== undefined) return;
+    this.#kept.push('Content-Length', String(length));
+    this.#res.writeHead(this.#status, this.#kept);
+  }
+
+  /** Makes koa's objects, and gives them what is known of the response. */
+  #toKoa(): KoaParts {
+    const { app, req } = this;
+    const res = this.#res;
+    const { request, response } = app.createContext(req, res);
+    // They find each other by their context.
+    Object.assign(request, { ctx: this });
+    Object.assign(response, { ctx: this });
+    this.#koa = { request, response };
+    res.statusCode = this.#status;
+    const kept = this.#kept;
+    for (let at = 0; at < kept.length; at += 2) res.setHeader(kept[at] ?? '', kept[at + 1] ?? '');
+    if (this.#isStatusSet) response.status = this.#status;
+    if (this.#body !== undefined) response.body = this.#body;
+    return this.#koa;
+  }
+}
+
+// Everything that is not above is koa's.
+Object.setPrototypeOf(LeanContext.prototype, Reflect.getPrototypeOf(new Koa().context));

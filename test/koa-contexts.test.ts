@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Suites of HTTP: bodies, headers, errors, connections, limits, and what is recorded of requests. */
+const suites = [
+  'audit',
+  'body-memory',
+  'compression',
+  'errors-body',
+  'errors-objects',
+  'errors-parameters',
+  'fairness',
+  'impersonation',
+  'metrics',
+  'objects-metadata',
+  'objects-writes',
+  'pipelining',
+  'protobuf',
+  'refused-requests',
+  'stopping',
+  'tables',
+  'tracing',
+  'unread-answers',
+];
+
+describe('a server whose requests all have koa’s own context', function () {
+  this.timeout(300_000);
+
+  it('passes the suites that it passes with lean ones [slow]', async () => {
+    const files = suites.map((suite) => `test/dist/${suite}.test.js`);
+    const preload = ['--require', './.ci/koa-contexts.js', '--require', './.ci/tiers.js'];
+    const mocha = ['mocha', '--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot', ...files];
+    const { stdout } = await run('npx', mocha, { cwd: root, maxBuffer: 1e8 });
+    expect(stdout).to.match(/\b\d{3} passing/);
+  });
+});
