@@ -91,8 +91,8 @@ export class SortedIndex {
     const number = Math.min(found.bucket, this.#buckets.length - 1);
     const bucket = inBounds(this.#buckets[number]);
     const at = found.bucket === number ? found.at : bucket.values.length;
-    bucket.values.splice(at, 0, value);
-    bucket.slots.splice(at, 0, slot);
+    insertAt(bucket.values, at, value);
+    insertAt(bucket.slots, at, slot);
     this.#note(number);
     this.#size++;
     this.#changed(number + 1);
@@ -308,6 +308,13 @@ export class SortedIndex {
     const joined = { values: lower.values.concat(upper.values), slots: lower.slots.concat(upper.slots) };
     this.#replace(left, 2, joined);
   }
+}
+
+/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of what it removes. */
+function insertAt<T>(list: T[], at: number, item: T): void {
+  list.push(item);
+  for (let to = list.length - 1; to > at; to--) list[to] = inBounds(list[to - 1]);
+  list[at] = item;
 }
 
 function moveReversed(from: Entry[], to: Entry[]): void {

@@ -1,5 +1,5 @@
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { isApiError, silentLogger } from '@homeostat/controller-runtime/api';
+import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { MemoryLimit } from './memory-limit.ts';
 import type { MemoryUse } from './process-memory.ts';
@@ -28,20 +28,6 @@ function setup(): Setup {
   return { memory, clock, use, counts };
 }
 
-function isRefused({ memory }: Setup): boolean {
-  try {
-    memory.checkGrowth();
-    return false;
-  } catch (error) {
-    expect(isApiError(error) && error.toStatus()).to.deep.include({
-      reason: 'InsufficientStorage',
-      code: 507,
-      details: { retryAfterSeconds: 10 },
-    });
-    return true;
-  }
-}
-
 describe('MemoryLimit', () => {
   it('refuses growth from 85 % of the heap on, and accepts it below 82 %', async () => {
     const at = setup();
@@ -55,19 +41,28 @@ describe('MemoryLimit', () => {
     ] as const) {
       at.use.heap = heap;
       await at.clock.advance(6000);
-      expect(isRefused(at), `${heap} of 1,000 bytes`).to.equal(expected);
+      expect(at.memory.isFull, `${heap} of 1,000 bytes`).to.equal(expected);
     }
-    expect(at.memory.refusals).to.equal(3);
+  });
+
+  it('counts refusals, whose error is 507 with a time for the next attempt', () => {
+    const { memory } = setup();
+    expect(memory.refuse().toStatus()).to.deep.include({
+      reason: 'InsufficientStorage',
+      code: 507,
+      details: { retryAfterSeconds: 10 },
+    });
+    expect(memory.refusals).to.equal(1);
   });
 
   it('refuses growth from 85 % of the memory that the system grants', async () => {
     const at = setup();
     at.use.resident = 8500;
     await at.clock.advance(1000);
-    expect(isRefused(at)).to.equal(true);
+    expect(at.memory.isFull).to.equal(true);
     at.use.residentLimit = Number.POSITIVE_INFINITY;
     await at.clock.advance(6000);
-    expect(isRefused(at)).to.equal(false);
+    expect(at.memory.isFull).to.equal(false);
   });
 
   it('collects garbage before it refuses, and again only after the heap has grown', async () => {
@@ -75,13 +70,13 @@ describe('MemoryLimit', () => {
     at.use.heap = 800;
     at.use.garbage = 100;
     await at.clock.advance(1000);
-    expect([isRefused(at), at.counts.collected]).to.deep.equal([false, 1]);
+    expect([at.memory.isFull, at.counts.collected]).to.deep.equal([false, 1]);
     at.use.garbage = 50;
     await at.clock.advance(60_000);
-    expect([isRefused(at), at.counts.collected], 'grown by 5 %').to.deep.equal([false, 1]);
+    expect([at.memory.isFull, at.counts.collected], 'grown by 5 %').to.deep.equal([false, 1]);
     at.use.garbage = 51;
     await at.clock.advance(1000);
-    expect([isRefused(at), at.counts.collected], 'grown by more').to.deep.equal([false, 2]);
+    expect([at.memory.isFull, at.counts.collected], 'grown by more').to.deep.equal([false, 2]);
   });
 
   it('asks for relief while memory is full, every 100 ms', async () => {
@@ -99,9 +94,9 @@ describe('MemoryLimit', () => {
     const { memory, use } = setup();
     use.heapLimit = 125 * 1024 * 1024;
     use.heap += 30 * 1024 * 1024;
-    expect(memory.load(50_000)).to.equal(true);
+    expect(memory.load(50_000, 50_000)).to.equal(true);
     use.heap += 45 * 1024 * 1024;
-    expect(memory.load(50_000), '75 MiB, and 400 bytes each for the indexes').to.equal(false);
+    expect(memory.load(50_000, 100_000), '75 MiB, and 400 bytes each for the indexes').to.equal(false);
     expect(memory.needOf(1_000_000)).to.equal(
       'the 1000000 stored objects need about 1664 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=1664',
     );

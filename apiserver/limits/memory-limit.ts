@@ -41,10 +41,11 @@ export interface MemoryLimitParts {
  * the process, the heap of V8 and the memory that the system grants.
  */
 export class MemoryLimit {
+  /** True while writes that need more memory than what they replace are refused. */
+  isFull = false;
   readonly #parts: MemoryLimitParts;
   readonly #atStart: MemoryUse;
   readonly #periodic: PeriodicTask;
-  #isFull = false;
   #collectedMs = Number.NEGATIVE_INFINITY;
   #collectedHeap = 0;
   #pauseMs = farMs;
@@ -71,11 +72,6 @@ export class MemoryLimit {
     return this.#periodic.stop();
   }
 
-  /** True while writes that need more memory are refused. */
-  get isFull(): boolean {
-    return this.#isFull;
-  }
-
   /** The number of refused writes. */
   get refusals(): number {
     return this.#refusals;
@@ -86,20 +82,23 @@ export class MemoryLimit {
     return shareOf(this.#parts.meter.read());
   }
 
-  /** Called before a write that needs more memory than what it replaces. @throws ApiError InsufficientStorage */
-  checkGrowth(): void {
-    if (!this.#isFull) return;
+  /** Counts a refused write, and returns its error: InsufficientStorage. */
+  refuse(): ApiError {
     this.#refusals += 1;
     const message =
       'the memory of the server is full: it takes no new objects and no larger ones; delete some, or raise its limit';
-    throw new ApiError('InsufficientStorage', message, { retryAfterSeconds });
+    return new ApiError('InsufficientStorage', message, { retryAfterSeconds });
   }
 
-  /** Counts objects that a start has read. Returns false when no more of them fit into memory. */
-  load(objects: number): boolean {
+  /**
+   * Counts objects that were read to be served, of whose kind `ofKind` are now in memory without their indexes. Returns false when
+   * no more of them fit.
+   */
+  load(objects: number, ofKind: number): boolean {
     this.#loaded += objects;
-    if (this.#loadedShare(this.#parts.meter.read()) < startShare) return true;
-    return this.#loadedShare(this.#collect()) < startShare;
+    const fits = (use: MemoryUse): boolean =>
+      shareOf({ ...use, heap: use.heap + ofKind * indexBytesPerObject }) < startShare;
+    return fits(this.#parts.meter.read()) || fits(this.#collect());
   }
 
   /** What a start with this many stored objects needs, in words; after {@link load} has returned false. */
@@ -118,10 +117,6 @@ export class MemoryLimit {
     return `the ${objects} stored objects need about ${inMiB(needed)} MiB of memory, and the limit is ${inMiB(limit)} MiB: ${cure}`;
   }
 
-  #loadedShare(use: MemoryUse): number {
-    return shareOf({ ...use, heap: use.heap + this.#loaded * indexBytesPerObject });
-  }
-
   #sample(): void {
     const { meter, clock, onFull } = this.#parts;
     let use = meter.read();
@@ -137,19 +132,19 @@ export class MemoryLimit {
       this.#judge(use);
     }
     this.#pauseMs = shareOf(use) < 0.5 ? farMs : nearMs;
-    if (this.#isFull) onFull();
+    if (this.isFull) onFull();
   }
 
   #isCollectionDue({ heap, heapLimit }: MemoryUse, nowMs: number): boolean {
     const hasGrown = heap - this.#collectedHeap > collectShare * usableShare * heapLimit;
-    return hasGrown || (this.#isFull && nowMs - this.#collectedMs >= collectMs);
+    return hasGrown || (this.isFull && nowMs - this.#collectedMs >= collectMs);
   }
 
   #judge(use: MemoryUse): void {
     const share = shareOf(use);
-    const isFull = share >= fullShare || (this.#isFull && share >= freeShare);
-    if (isFull === this.#isFull) return;
-    this.#isFull = isFull;
+    const isFull = share >= fullShare || (this.isFull && share >= freeShare);
+    if (isFull === this.isFull) return;
+    this.isFull = isFull;
     const { logger } = this.#parts;
     if (isFull) logger.warn({ ...use, share }, 'memory is full: creations and growing updates are refused (507)');
     else logger.info({ ...use, share }, 'memory is no longer full: all writes are accepted');

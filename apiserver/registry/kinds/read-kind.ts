@@ -53,7 +53,7 @@ export async function readKind(
       await nextTurn('background');
     }
     onProgress(entries.length);
-    if (!memory.load(rows.length)) throw new IndexBuildError(memory.needOf(await countObjects(store)));
+    if (!memory.load(rows.length, entries.length)) throw new IndexBuildError(memory.needOf(await countObjects(store)));
     // Lets others see the progress: the next page may already be here.
     await nextTurn('background');
   }

@@ -20,7 +20,7 @@ export interface RegistryOptions {
   /** Uniform in [0, 1); for generated names. */
   readonly random: () => number;
   readonly uuid: () => string;
-  readonly memory: Pick<MemoryLimit, 'checkGrowth'>;
+  readonly memory: Readonly<Pick<MemoryLimit, 'isFull' | 'refuse'>>;
   readonly serviceDomain: string;
   /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
   readonly onCommit: (revision: number, bytes: number) => void;

@@ -149,7 +149,8 @@ export class WritePlanner {
 
   /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
-    if (options.isOwnUpkeep !== true) this.#options.memory.checkGrowth();
+    const { memory } = this.#options;
+    if (memory.isFull && options.isOwnUpkeep !== true) return { kind: 'refused', error: memory.refuse() };
     const { object } = next;
     const { name, namespace } = object.metadata;
     const { ofCreation } = this.rulesOf(resource);
@@ -205,7 +206,7 @@ export class WritePlanner {
       isDeletion = proposal.verb === 'delete';
       return this.#decideChange({ proposal, ...asked });
     });
-    const { logger } = this.#options;
+    const { logger, memory } = this.#options;
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
@@ -217,7 +218,7 @@ export class WritePlanner {
       return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) {
           // The server's own upkeep and deletions make room.
-          if (!isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) this.#options.memory.checkGrowth();
+          if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
           return { kind: 'commit', write, warnings, recheck };
         }
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
