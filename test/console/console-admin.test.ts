@@ -111,11 +111,11 @@ describe('an administrator in the console', function () {
     expect(page.url()).to.include('verb=delete');
     await page.getByLabel('Verb').fill('');
     await page.getByLabel('Code').fill('401');
-    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('<img src=x onerror=alert(1)>', { exact: false }).first().waitFor();
     expect(await page.locator('main img').count()).to.equal(0);
     await page.getByLabel('Code').fill('no');
-    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('code: must be a number', { exact: false }).waitFor();
   });
 

@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, visit } from './console.fixture.ts';
 
-const maxFirstLoadBytes = 150 * 1024;
-
-describe('kinds of all sorts in the console', function () {
+describe('namespaced kinds in the console', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -27,16 +22,6 @@ describe('kinds of all sorts in the console', function () {
   });
 
   afterEach(() => browser.expectQuiet());
-
-  it('loads at most 150 KB, packed, before the first page is shown', () => {
-    const folder = join(consoleFolder, 'resources/static');
-    const html = readFileSync(join(folder, 'index.html'), 'utf8');
-    const files = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file = '']) => file);
-    expect(files.map((file) => dirname(file))).to.include('assets');
-    const texts = [html, ...files.map((file) => readFileSync(join(folder, file)))];
-    const bytes = texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
-    expect(bytes).to.be.greaterThan(10_000).and.lessThan(maxFirstLoadBytes);
-  });
 
   it('creates an object in a namespace, and finds it by the namespace', async () => {
     await visit(page, '#/create/configmaps');
