@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +40,7 @@ describe('an administrator in the console', function () {
     browser = await ConsoleBrowser.start(this);
     folder = mkdtempSync(join(tmpdir(), 'homeostat-admin-'));
     mkdirSync(join(folder, 'plugins'));
-    const sha256 = execFileSync('sha256sum', { input: reader }).toString().slice(0, 64);
+    const sha256 = createHash('sha256').update(reader).digest('hex');
     writeFileSync(join(folder, 'tokens.yaml'), `tokens:\n  - user: rita\n    sha256: ${sha256}\n`, { mode: 0o600 });
     const access = ['--auth', 'required', '--token', token, '--token-file', join(folder, 'tokens.yaml')];
     const files = ['--plugins-dir', join(folder, 'plugins'), '--audit-log', join(folder, 'audit.log')];
