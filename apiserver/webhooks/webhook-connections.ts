@@ -140,7 +140,11 @@ function requestTo(place: WebhookPlace, timeoutMs: number): WebhookRequest {
   };
 }
 
-function collect(response: IncomingMessage, resolve: (answer: WebhookAnswer) => void, reject: (error: Error) => void): void {
+function collect(
+  response: IncomingMessage,
+  resolve: (answer: WebhookAnswer) => void,
+  reject: (error: Error) => void,
+): void {
   const chunks: Buffer[] = [];
   let length = 0;
   response.on('data', (chunk: Buffer) => {
