@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
 
@@ -210,6 +211,36 @@ describe('admission policies [compat policies]', () => {
     expect(failures).to.deep.equal([
       { message: 'not so', policy: 'limits', binding: 'all', expressionIndex: 1, validationActions: ['Audit'] },
     ]);
+  });
+
+  it('have a status with what is wrong with their expressions for the kinds that they name', async () => {
+    const rules = [
+      { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
+      { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
+    ];
+    const statusOf = async (): Promise<{ observedGeneration?: number; typeChecking?: object } | undefined> =>
+      (await server.get(`${policies}/limits`)).body.status;
+    const validations = [
+      { expression: 'object.metadata.labels.size() < 3 && oldObject == null && object.data.size() > 0' },
+      { expression: 'object.stringData.size() > 0 || object.metadata.nam == ""' },
+    ];
+    await server.create(policies, policy({ matchConstraints: { resourceRules: rules }, validations }));
+    await eventually(async () => (await statusOf())?.observedGeneration === 1);
+    const mistake = (kind: string, column: number, field: string): string =>
+      `/v1, Kind=${kind}: ERROR: <input>:1:${column}: undefined field '${field}'`;
+    const { expressionWarnings = [] } = (await statusOf())?.typeChecking as {
+      expressionWarnings?: { fieldRef: string; warning: string }[];
+    };
+    expect(expressionWarnings.map(({ fieldRef }) => fieldRef)).to.deep.equal(['spec.validations[1].expression']);
+    const lines = expressionWarnings[0]?.warning.split('\n').filter((line) => line.includes('ERROR')) ?? [];
+    expect(lines).to.deep.equal([
+      mistake('ConfigMap', 7, 'stringData'),
+      "ERROR: <input>:1:48: undefined field 'nam'",
+      mistake('Secret', 48, 'nam'),
+    ]);
+    await server.patch(`${policies}/limits`, { spec: { validations: [validations[0]] } });
+    await eventually(async () => (await statusOf())?.observedGeneration === 2);
+    expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
   it('refuse an expression that costs too much, and let the others run', async () => {

@@ -3,6 +3,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
+import { definitions, widgetDefinition, widgetDefinitionPath, widgets } from './support/widget-definition.ts';
 
 interface Recorded {
   readonly client: string;
@@ -41,6 +42,36 @@ describe('bodies in protobuf [compat protobuf]', () => {
       expect(answer.headers['content-type']).to.equal('application/json');
     });
   }
+
+  it('carry definitions and admission policies in both directions', async () => {
+    const group = '/apis/admissionregistration.k8s.io/v1';
+    const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] };
+    const head = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name: 'a' } };
+    await server.create(definitions, widgetDefinition());
+    await server.create(`${group}/validatingadmissionpolicies`, {
+      ...head,
+      kind: 'ValidatingAdmissionPolicy',
+      spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
+    });
+    await server.create(`${group}/validatingadmissionpolicybindings`, {
+      ...head,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      spec: { policyName: 'a', validationActions: ['Deny'] },
+    });
+    await eventually(async () => (await server.get(widgets)).status === 200);
+    for (const path of [
+      widgetDefinitionPath,
+      `${group}/validatingadmissionpolicies/a`,
+      `${group}/validatingadmissionpolicybindings/a`,
+    ]) {
+      const before = (await server.get(path)).body;
+      const sent = await fetch(server.api.url + path, { headers: { accept: type } });
+      expect([sent.status, sent.headers.get('content-type')]).to.deep.equal([200, type]);
+      const body = await sent.arrayBuffer();
+      const written = await fetch(server.api.url + path, { method: 'PUT', headers: { 'content-type': type }, body });
+      expect([written.status, ((await written.json()) as { spec: object }).spec]).to.deep.equal([200, before.spec]);
+    }
+  });
 
   it('are sent to a client that accepts nothing else, also in lists, watches and reviews', async () => {
     const only = { accept: type };

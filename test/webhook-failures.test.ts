@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
@@ -115,6 +117,34 @@ describe('webhooks that fail [compat webhooks]', () => {
       reason: 'InternalError',
       message: `failed calling webhook "bad.example.com": failed to call webhook: Post "${hooks.origin}/bad?timeout=3s": context deadline exceeded`,
     });
+  });
+
+  it('calls that wait for a connection to a webhook end at their time as well', async () => {
+    // A server that takes connections, and never says anything.
+    const mute = createTcpServer().listen(0, '127.0.0.1');
+    const sockets = new Set<Socket>();
+    mute.on('connection', (socket: Socket) => void sockets.add(socket));
+    await once(mute, 'listening');
+    const address = mute.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    await configure('validating', {
+      timeoutSeconds: 3,
+      clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: ca },
+    });
+    const ended: string[] = [];
+    const asked = Array.from({ length: 120 }, async (_, number) => {
+      ended.push((await server.post(persons, person(`ann-${number}`))).body.reason);
+    });
+    // The other twenty wait, and have no connection when their time ends.
+    await eventually(() => sockets.size === 100);
+    await eventually(async () => {
+      await clock.advance(3000);
+      return ended.length === 120;
+    });
+    await Promise.all(asked);
+    expect(new Set(ended)).to.deep.equal(new Set(['InternalError']));
+    for (const socket of sockets) socket.destroy();
+    mute.close();
   });
 
   it('a dead webhook, one without TLS, and one with the certificate of another authority are refused', async () => {

@@ -27,6 +27,14 @@ export interface CompiledPolicy {
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
   /** The mistakes; a policy with one is not in effect. */
   readonly problems: readonly FieldViolation[];
+  /** The same, in the words of the compiler alone. */
+  readonly mistakes: readonly ExpressionMistake[];
+}
+
+/** What is wrong with an expression. */
+interface ExpressionMistake {
+  readonly field: string;
+  readonly problem: string;
 }
 
 /** What an expression may return. */
@@ -81,6 +89,7 @@ export function compilePolicy({ spec }: Pick<AdmissionPolicy, 'spec'>, object?: 
       ),
     ),
     problems: compiler.problems,
+    mistakes: compiler.mistakes,
   };
 }
 
@@ -92,6 +101,7 @@ interface Wanted {
 
 class ExpressionCompiler {
   readonly problems: FieldViolation[] = [];
+  readonly mistakes: ExpressionMistake[] = [];
   readonly #options: Pick<ScopeOptions, 'hasParams' | 'object'>;
   readonly #variables = new Map<string, CelType>();
 
@@ -111,6 +121,7 @@ class ExpressionCompiler {
     const problem = isCelProblem(result) ? `compilation failed: ${result.problem}` : wrongResult(result.type, results);
     if (problem === undefined && !isCelProblem(result)) return [{ of, expression: result }];
     const message = `Invalid value: ${JSON.stringify(source.slice(0, 1024))}: ${problem ?? ''}`;
+    this.mistakes.push({ field, problem: isCelProblem(result) ? result.problem : (problem ?? '') });
     this.problems.push({ reason: 'FieldValueInvalid', field, message });
     return [];
   }

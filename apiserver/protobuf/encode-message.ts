@@ -1,10 +1,12 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
+import { eitherFields } from './message.ts';
 import type { FieldType, Message, MessageField } from './message.ts';
 
 /** Wire types of protobuf. */
 const varintType = 0;
 const bytesType = 2;
+const fixed64Type = 1;
 
 /**
  * Encodes a JSON object as a message. Values of a wrong type, which no valid object has, are left out; so are empty values, unless
@@ -38,6 +40,10 @@ function encodeField(parts: Buffer[], { number, field, value }: Encoded): void {
   } else if (is === 'map') {
     for (const [key, held] of isJsonObject(value) ? Object.entries(value) : [])
       push(parts, number, entry(type, key, held));
+  } else if (is === 'either') {
+    push(parts, number, encodeValue(type, eitherOf(value)));
+  } else if (type === 'double') {
+    if (typeof value === 'number') parts.push(varint(number * 8 + fixed64Type), doubleOf(value));
   } else if (is === 'optional' || (value !== '' && value !== 0 && value !== false)) {
     push(parts, number, encodeValue(type, value));
   }
@@ -71,12 +77,27 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
       return bytesField(1, Buffer.from(JSON.stringify(value)));
     case 'integer':
       return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
+    case 'double':
+      return undefined;
     case 'boolean':
       return typeof value === 'boolean' ? BigInt(value) : undefined;
     case 'time':
     case 'microTime':
       return timestamp(value);
   }
+}
+
+/** Clients expect the flag beside an object. */
+function eitherOf(value: unknown): JsonObject {
+  if (typeof value === 'boolean') return { [eitherFields.flag]: value };
+  if (Array.isArray(value)) return { [eitherFields.list]: value };
+  return { [eitherFields.flag]: true, [eitherFields.object]: value };
+}
+
+function doubleOf(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return bytes;
 }
 
 /** A time has whole seconds and nanoseconds. */

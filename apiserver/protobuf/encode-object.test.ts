@@ -79,6 +79,76 @@ const objects: readonly JsonObject[] = [
       },
     ],
   },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+    spec: {
+      paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+      matchConstraints: {
+        matchPolicy: 'Exact',
+        resourceRules: [
+          { resourceNames: ['a'], operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] },
+        ],
+      },
+      validations: [{ expression: 'true', reason: 'Forbidden', messageExpression: '"no"' }],
+      failurePolicy: 'Fail',
+      auditAnnotations: [{ key: 'k', valueExpression: '"v"' }],
+      variables: [{ name: 'a', expression: '1' }],
+    },
+    status: { observedGeneration: 2, conditions: [{ type: 'A', status: 'True' }] },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
+    spec: {
+      policyName: 'a',
+      paramRef: { name: 'p', parameterNotFoundAction: 'Deny' },
+      validationActions: ['Deny', 'Audit'],
+    },
+  },
+  {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata,
+    spec: {
+      group: 'shop.example.com',
+      names: { plural: 'widgets', kind: 'Widget', shortNames: ['wd'] },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: false,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: {
+                size: { type: 'number', minimum: 0.5, maximum: -3, default: 0, enum: [1, null, 'a', { b: [] }] },
+                free: { type: 'object', additionalProperties: true },
+                closed: { type: 'object', additionalProperties: false },
+                map: { type: 'object', additionalProperties: { type: 'string', maxLength: 0 } },
+                list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+                empty: {},
+                wild: { 'x-kubernetes-preserve-unknown-fields': true, default: { a: { b: 1 } } },
+              },
+              anyOf: [{ required: ['size'] }, { not: { required: ['free'] } }],
+              'x-kubernetes-validations': [{ rule: 'true', fieldPath: '.size', optionalOldSelf: false }],
+            },
+          },
+          subresources: { status: {}, scale: { specReplicasPath: '.a', statusReplicasPath: '.b' } },
+          additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.a', priority: 1 }],
+          selectableFields: [{ jsonPath: '.spec.a' }],
+        },
+      ],
+      conversion: {
+        strategy: 'Webhook',
+        webhook: { clientConfig: { url: 'https://a', caBundle: 'AAEC' }, conversionReviewVersions: ['v1'] },
+      },
+    },
+    status: { storedVersions: ['v1'], acceptedNames: { plural: 'widgets', kind: 'Widget' } },
+  },
 ];
 
 describe('encodeProtobufObject', () => {

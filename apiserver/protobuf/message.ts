@@ -9,22 +9,26 @@ import type { WireField } from './wire-fields.ts';
 /**
  * The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in
  * Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON. `json` is a
- * message of one text of JSON, which is only written.
+ * message of one text of JSON.
  */
 export type FieldType =
-  'string' | 'bytes' | 'quantity' | 'json' | 'integer' | 'boolean' | 'time' | 'microTime' | Message;
+  'string' | 'bytes' | 'quantity' | 'json' | 'integer' | 'double' | 'boolean' | 'time' | 'microTime' | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
   readonly name: string;
   readonly type: FieldType;
   /**
-   * `list`: repeated; `map`: entries with a key of text, and values of text, bytes or quantities; `optional`: an empty
+   * `list`: repeated; `map`: entries with a key of text; `optional`: an empty
    * value counts as a value; `inline`: JSON has the fields of the message beside the other fields; `shown`: a value, or a list
-   * of values, that is only written, since it is the server's own. Default: none of these.
+   * of values, that is only written, since it is the server's own; `either`: the message has the fields {@link eitherFields},
+   * and JSON has the one that is there. Default: none of these.
    */
-  readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown';
+  readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown' | 'either';
 }
+
+/** The fields of a message of which one has the value: an object, a list, or true or false. */
+export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as const;
 
 /** The fields of a message by their numbers. Fields with other numbers are ignored, as protobuf requires. */
 export type Message = ReadonlyMap<number, MessageField>;
@@ -34,36 +38,40 @@ export type Message = ReadonlyMap<number, MessageField>;
  * @throws ApiError BadRequest, naming the field, when the bytes are not that message.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {
-  if (depth > objectLimits.maxDepth) throw malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
-  const entries = new Map<string, unknown>();
+  if (depth > objectLimits.maxDepth) throw tooDeep();
+  const fields = new Map<string, unknown>();
   for (const wire of readFields(bytes)) {
     const field = message.get(wire.number);
     if (field === undefined || field.is === 'shown') continue;
     const value = decodeValue(field, wire, depth);
-    if (field.is === 'list') push(entries, field.name, value);
-    else if (field.is === 'map') push(entries, field.name, mapEntry(value));
-    else if (field.is === 'inline') addAll(entries, value);
-    else if (field.is === 'optional' ? value !== undefined : !isEmpty(value)) entries.set(field.name, value);
+    if (field.is === 'list') push(fields, field.name, value);
+    else if (field.is === 'map') push(fields, field.name, mapEntry(value));
+    else if (field.is === 'inline') addAll(fields, value);
+    else if (field.is === 'optional' || field.is === 'either' ? value !== undefined : !isEmpty(value))
+      fields.set(field.name, value);
   }
   for (const { name, is } of message.values()) {
-    const pairs = is === 'map' ? entries.get(name) : undefined;
+    const pairs = is === 'map' ? fields.get(name) : undefined;
     // Not assigned one by one, since a key may be `__proto__`.
-    if (Array.isArray(pairs)) entries.set(name, Object.fromEntries(pairs));
+    if (Array.isArray(pairs)) fields.set(name, Object.fromEntries(pairs));
   }
-  return Object.fromEntries(entries);
+  return Object.fromEntries(fields);
 }
 
 const quantity: Message = new Map([[1, { name: 'string', type: 'string' }]]);
 
-const textEntry = entryWith('string');
-const bytesEntry = entryWith('bytes');
-const quantityEntry = entryWith('quantity');
+const entryMessages = new Map<FieldType, Message>();
 
-function entryWith(type: 'string' | 'bytes' | 'quantity'): Message {
-  return new Map([
+/** Returns the message of an entry of a map. */
+function entryOf(type: FieldType): Message {
+  const known = entryMessages.get(type);
+  if (known !== undefined) return known;
+  const made: Message = new Map<number, MessageField>([
     [1, { name: 'key', type: 'string' }],
     [2, { name: 'value', type }],
   ]);
+  entryMessages.set(type, made);
+  return made;
 }
 
 function push(entries: Map<string, unknown>, name: string, value: unknown): void {
@@ -90,20 +98,47 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
     if (wire.kind !== 'varint') throw malformed(`${name} is no ${type}`);
     return type === 'boolean' ? wire.value !== 0n : integerOf(name, wire.value);
   }
+  if (type === 'double') {
+    if (wire.kind !== 'fixed' || wire.value.length !== 8) throw malformed(`${name} is no double`);
+    return wire.value.readDoubleLE();
+  }
   if (wire.kind !== 'bytes') throw malformed(`${name} is of another type`);
-  // Only the server sets managed fields, so those of a client are not read.
-  if (type === 'json') return undefined;
+  if (type === 'json') return jsonOf(name, wire.value, depth + 1);
   if (is === 'map') return decodeMessage(entryOf(type), wire.value, depth + 1);
   if (type === 'quantity') return decodeMessage(quantity, wire.value, depth + 1)['string'];
   if (type === 'bytes') return wire.value.toString('base64');
   if (type === 'string') return textOf(name, wire.value);
   if (type === 'time' || type === 'microTime') return timeOf(name, type, wire.value);
-  return decodeMessage(type, wire.value, depth + 1);
+  const decoded = decodeMessage(type, wire.value, depth + 1);
+  return is === 'either' ? eitherOf(type, decoded) : decoded;
 }
 
-function entryOf(type: FieldType): Message {
-  if (type === 'quantity') return quantityEntry;
-  return type === 'bytes' ? bytesEntry : textEntry;
+function eitherOf(type: Message, { object, list, flag }: Record<string, unknown>): unknown {
+  const isFlag = [...type.values()].some(({ name }) => name === eitherFields.flag);
+  return object ?? list ?? (isFlag ? flag === true : undefined);
+}
+
+const jsonMessage: Message = new Map([[1, { name: 'raw', type: 'string' }]]);
+
+function jsonOf(name: string, bytes: Buffer, depth: number): unknown {
+  const { raw } = decodeMessage(jsonMessage, bytes, depth);
+  try {
+    const value: unknown = JSON.parse(typeof raw === 'string' ? raw : 'null');
+    checkDepth(value, depth);
+    return value;
+  } catch (error) {
+    throw error instanceof SyntaxError ? malformed(`${name} is not valid JSON`) : error;
+  }
+}
+
+function checkDepth(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > objectLimits.maxDepth) throw tooDeep();
+  for (const each of Object.values(value)) checkDepth(each, depth + 1);
+}
+
+function tooDeep(): Error {
+  return malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
 }
 
 /** Returns an integer. Negative numbers are the complement of two, in 64 bits. */

@@ -48,3 +48,12 @@ export const metadata: Message = message({
   14: ['finalizers', 'string', 'list'],
   17: ['managedFields', managedFields, 'shown'],
 });
+
+export const labelSelector: Message = message({
+  1: ['matchLabels', 'string', 'map'],
+  2: [
+    'matchExpressions',
+    message({ 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] }),
+    'list',
+  ],
+});

@@ -1,6 +1,7 @@
 import type { Message } from './message.ts';
-import { message, metadata } from './metadata-message.ts';
-import type { MessageFields } from './metadata-message.ts';
+import { admissionMessages } from './admission-messages.ts';
+import { definitionMessages } from './definition-messages.ts';
+import { labelSelector, message, metadata } from './metadata-message.ts';
 import { reviewMessages } from './review-messages.ts';
 
 const objectReference = message({
@@ -82,15 +83,6 @@ const lease = message({
   ],
 });
 
-const labelSelector: Message = message({
-  1: ['matchLabels', 'string', 'map'],
-  2: [
-    'matchExpressions',
-    message({ 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] }),
-    'list',
-  ],
-});
-
 const policyRule = message({
   1: ['verbs', 'string', 'list'],
   2: ['apiGroups', 'string', 'list'],
@@ -145,63 +137,6 @@ const configMap = message({
   4: ['immutable', 'boolean', 'optional'],
 });
 
-const clientConfig = message({
-  1: [
-    'service',
-    message({
-      1: ['namespace', 'string'],
-      2: ['name', 'string'],
-      3: ['path', 'string', 'optional'],
-      4: ['port', 'integer', 'optional'],
-    }),
-  ],
-  2: ['caBundle', 'bytes'],
-  3: ['url', 'string', 'optional'],
-});
-
-const ruleWithOperations = message({
-  1: ['operations', 'string', 'list'],
-  2: [
-    '',
-    message({
-      1: ['apiGroups', 'string', 'list'],
-      2: ['apiVersions', 'string', 'list'],
-      3: ['resources', 'string', 'list'],
-      4: ['scope', 'string', 'optional'],
-    }),
-    'inline',
-  ],
-});
-
-const matchCondition = message({ 1: ['name', 'string'], 2: ['expression', 'string'] });
-
-/** A webhook; the numbers of some fields differ between the two kinds. */
-function webhooks(rest: MessageFields): Message {
-  return message({
-    1: ['name', 'string'],
-    2: ['clientConfig', clientConfig],
-    3: ['rules', ruleWithOperations, 'list'],
-    4: ['failurePolicy', 'string', 'optional'],
-    5: ['namespaceSelector', labelSelector],
-    6: ['sideEffects', 'string', 'optional'],
-    7: ['timeoutSeconds', 'integer', 'optional'],
-    8: ['admissionReviewVersions', 'string', 'list'],
-    9: ['matchPolicy', 'string', 'optional'],
-    ...rest,
-  });
-}
-
-const mutatingWebhook = webhooks({
-  10: ['reinvocationPolicy', 'string', 'optional'],
-  11: ['objectSelector', labelSelector],
-  12: ['matchConditions', matchCondition, 'list'],
-});
-
-const validatingWebhook = webhooks({
-  10: ['objectSelector', labelSelector],
-  11: ['matchConditions', matchCondition, 'list'],
-});
-
 const messages: Readonly<Record<string, Message>> = {
   '/v1/Namespace': namespace,
   '/v1/Event': event,
@@ -215,14 +150,8 @@ const messages: Readonly<Record<string, Message>> = {
   'rbac.authorization.k8s.io/v1/RoleBinding': binding,
   'rbac.authorization.k8s.io/v1/ClusterRoleBinding': binding,
   '/v1/ServiceAccount': serviceAccount,
-  'admissionregistration.k8s.io/v1/MutatingWebhookConfiguration': message({
-    1: ['metadata', metadata],
-    2: ['webhooks', mutatingWebhook, 'list'],
-  }),
-  'admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration': message({
-    1: ['metadata', metadata],
-    2: ['webhooks', validatingWebhook, 'list'],
-  }),
+  ...admissionMessages,
+  ...definitionMessages,
   ...reviewMessages,
 };
 

@@ -4,7 +4,7 @@ import { malformed } from './malformed.ts';
 export type WireField =
   | { readonly number: number; readonly kind: 'varint'; readonly value: bigint }
   | { readonly number: number; readonly kind: 'bytes'; readonly value: Buffer }
-  | { readonly number: number; readonly kind: 'fixed' };
+  | { readonly number: number; readonly kind: 'fixed'; readonly value: Buffer };
 
 /** A varint of 64 bits. */
 const maxVarintBytes = 10;
@@ -28,8 +28,7 @@ function readField(reader: Reader, number: number, wireType: number): WireField 
       return { number, kind: 'bytes', value: reader.take(Number(reader.varint())) };
     case 1:
     case 5:
-      reader.take(wireType === 1 ? 8 : 4);
-      return { number, kind: 'fixed' };
+      return { number, kind: 'fixed', value: reader.take(wireType === 1 ? 8 : 4) };
     default:
       throw malformed(`field ${number} has the wire type ${wireType}`);
   }

@@ -173,11 +173,12 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** True when no write is running, and garbage collection, namespaces, events, definitions and roles have nothing to do. */
+  /** True when no write is running, and garbage collection, namespaces, events, definitions, roles, quotas and policies have nothing to do. */
   isIdle(): boolean {
-    const { registry, commits, collector, namespaces, events, runs, definitions, roles, quotas } = this.#parts;
-    return [registry, commits, collector, namespaces, events, runs, definitions, roles, quotas].every((part) =>
-      part.isIdle(),
+    const { registry, commits, collector, namespaces, events, runs, definitions, roles, quotas, policies } =
+      this.#parts;
+    return [registry, commits, collector, namespaces, events, runs, definitions, roles, quotas, policies].every(
+      (part) => part.isIdle(),
     );
   }
 
@@ -218,6 +219,7 @@ export class ApiServer {
       definitions,
       roles,
       quotas,
+      policies,
       compactor,
       memory,
       schemaWatch,
@@ -229,7 +231,7 @@ export class ApiServer {
     await this.drain();
     const followed = definitions.stop();
     const collected = Promise.all(
-      [collector, namespaces, events, runs, roles, quotas].map(async (each) => each.stop()),
+      [collector, namespaces, events, runs, roles, quotas, policies].map(async (each) => each.stop()),
     );
     await Promise.all([memory.stop(), compactor.stop(), schemaWatch.stop()]);
     // Pending writes wait for the follower, which may wait for a database that does not come back.

@@ -27,6 +27,7 @@ import type { EndpointTable } from '../endpoints/serving/endpoint-table.ts';
 import { RequestPermissions } from '../http/access/request-permissions.ts';
 import type { DebugPage } from '../http/pages/debug-page.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
+import { PolicyStatusController } from '../policies/policy-status-controller.ts';
 import { QuotaController } from '../quota/quota-controller.ts';
 import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
 import type { Compactor } from '../registry/history/compactor.ts';
@@ -82,6 +83,7 @@ export interface Parts {
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
   readonly quotas: QuotaController;
+  readonly policies: PolicyStatusController;
   readonly events: EventExpiry;
   readonly runs: RunExpiry;
   readonly health: DatabaseHealth;
@@ -127,6 +129,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
   for (const followed of parts.access.followed) followed.start();
   await parts.namespaces.ensureDefault();
   parts.definitions.start();
+  parts.policies.start();
 }
 
 /** Creates the parts of a server, and connects them. Opens the store; nothing else runs yet. */
@@ -222,7 +225,10 @@ function createRegistry(
   return registry;
 }
 
-type Controllers = Pick<Parts, 'collector' | 'namespaces' | 'events' | 'runs' | 'definitions' | 'roles' | 'quotas'>;
+type Controllers = Pick<
+  Parts,
+  'collector' | 'namespaces' | 'events' | 'runs' | 'definitions' | 'roles' | 'quotas' | 'policies'
+>;
 
 /** The parts that change stored objects by themselves. */
 function createControllers(
@@ -244,5 +250,6 @@ function createControllers(
     definitions: new DefinitionController({ ...working, converterOf: conversionWebhooks(settings, parts.webhooks) }),
     roles: new RoleKeeper(working),
     quotas: new QuotaController(working),
+    policies: new PolicyStatusController(working),
   };
 }

@@ -82,7 +82,13 @@ export class WebhookConnections {
       const agent = this.#agentOf(request);
       const sent = httpsRequest({ host, port: url.port, path, method: 'POST', headers, setHost: false, agent });
       // The signal as an option of the request takes four times as long.
-      signal.addEventListener('abort', () => sent.destroy(toError(signal.reason)), { once: true });
+      const stop = (): void => {
+        const reason = toError(signal.reason);
+        sent.destroy(reason);
+        // A request that waits for a connection says that it has ended only once it gets one.
+        reject(reason);
+      };
+      signal.addEventListener('abort', stop, { once: true });
       sent.on('error', (error: NodeJS.ErrnoException) => {
         // The webhook has closed a kept connection at the moment in which it was used.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted;

@@ -49,6 +49,7 @@ export interface AdmissionPolicy extends ApiObject {
     readonly auditAnnotations?: readonly PolicyAuditAnnotation[];
     readonly failurePolicy: string;
   };
+  readonly status?: { readonly observedGeneration?: number };
 }
 
 export interface ParamRef {
