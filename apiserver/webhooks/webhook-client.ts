@@ -4,7 +4,7 @@ import { BodyCodec } from '../decode/body-codec.ts';
 import { toError } from '../base/to-error.ts';
 import { Slots } from './slots.ts';
 import { UnusableAnswer, WebhookConnections } from './webhook-connections.ts';
-import type { Answer, WebhookRequest } from './webhook-connections.ts';
+import type { WebhookAnswer, WebhookRequest } from './webhook-connections.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
 /** Calls at the same time; further ones wait, and the time counts. */
@@ -64,7 +64,7 @@ export class WebhookClient {
     await this.#bodies.close();
   }
 
-  async #read({ status, location, bytes }: Answer): Promise<unknown> {
+  async #read({ status, location, bytes }: WebhookAnswer): Promise<unknown> {
     if (status >= 300 && status < 400)
       throw new UnusableAnswer(
         `the webhook redirects to ${JSON.stringify(clip(location))}, and redirects are not followed`,

@@ -32,7 +32,7 @@ export interface WebhookRequest {
 }
 
 /** The response of a webhook. */
-export interface Answer {
+export interface WebhookAnswer {
   readonly status: number;
   readonly location: string;
   readonly bytes: Buffer;
@@ -66,7 +66,7 @@ export class WebhookConnections {
   }
 
   /** Sends a body, and returns the response. */
-  exchange(request: WebhookRequest, body: string, signal: AbortSignal): Promise<Answer> {
+  exchange(request: WebhookRequest, body: string, signal: AbortSignal): Promise<WebhookAnswer> {
     return this.#exchange({ request, body, signal, isAgain: false });
   }
 
@@ -74,7 +74,7 @@ export class WebhookConnections {
     this.#agents.clear();
   }
 
-  #exchange(exchange: Exchange): Promise<Answer> {
+  #exchange(exchange: Exchange): Promise<WebhookAnswer> {
     const { request, body, signal, isAgain } = exchange;
     return new Promise((resolve, reject) => {
       const { host, path, url } = request;
@@ -146,7 +146,11 @@ function requestTo(place: WebhookPlace, timeoutMs: number): WebhookRequest {
   };
 }
 
-function collect(response: IncomingMessage, resolve: (answer: Answer) => void, reject: (error: Error) => void): void {
+function collect(
+  response: IncomingMessage,
+  resolve: (answer: WebhookAnswer) => void,
+  reject: (error: Error) => void,
+): void {
   const chunks: Buffer[] = [];
   let length = 0;
   response.on('data', (chunk: Buffer) => {

@@ -346,7 +346,7 @@ Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `
-The other options are those of serve: doctor judges what serve would run with them, and changes nothing.
+The other options are those of serve: doctor judges what serve would run with them, and repairs nothing.
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `

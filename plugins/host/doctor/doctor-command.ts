@@ -21,7 +21,8 @@ import { isServing, judgeServer } from './judge-server.ts';
 import { judgeTls } from './judge-tls.ts';
 
 /**
- * Judges what `serve` would run with the same options, and the server if it runs; with `--server`, that server alone. Changes nothing.
+ * Judges what `serve` would run with the same options, and the server if it runs; with `--server`, that server alone.
+ * Repairs nothing, but opens the database as a server does, which may narrow the permissions of its file.
  * Prints the findings, and returns the exit code: 0 without errors, 1 with one, 2 for bad options.
  */
 export async function runDoctor(sources: ConfigSources): Promise<number> {
