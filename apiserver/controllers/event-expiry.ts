@@ -22,7 +22,7 @@ const deletedPerPass = 1000;
 
 const pauseMs = 1000;
 
-export interface EventExpiryOptions {
+export interface EventExpiryParts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly clock: Clock;
@@ -36,16 +36,16 @@ export interface EventExpiryOptions {
  * so several replicas may delete the same ones. An event that occurs again meanwhile stays.
  */
 export class EventExpiry {
-  readonly #options: EventExpiryOptions;
+  readonly #parts: EventExpiryParts;
   readonly #followed = new Map<Resource, () => void>();
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(options: EventExpiryOptions) {
-    this.#options = options;
-    options.table.on('opened', (resource) => this.#follow(resource));
-    options.table.on('closed', (resource) => this.#unfollow(resource));
+  constructor(parts: EventExpiryParts) {
+    this.#parts = parts;
+    parts.table.on('opened', (resource) => this.#follow(resource));
+    parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
   /** True while nothing is being deleted. */
@@ -55,7 +55,7 @@ export class EventExpiry {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
+    this.#parts.clock.clearTimeout(this.#timer);
     for (const unsubscribe of this.#followed.values()) unsubscribe();
     await this.#run;
   }
@@ -77,7 +77,7 @@ export class EventExpiry {
 
   #schedule(delayMs: number): void {
     if (this.#stopped || this.#timer !== undefined || this.#run !== undefined) return;
-    this.#timer = this.#options.clock.setTimeout(() => {
+    this.#timer = this.#parts.clock.setTimeout(() => {
       this.#timer = undefined;
       this.#run = this.#work();
     }, delayMs);
@@ -92,7 +92,7 @@ export class EventExpiry {
   }
 
   get #intervalMs(): number {
-    return Math.max(pauseMs, Math.min(intervalMs, this.#options.eventTtlMs));
+    return Math.max(pauseMs, Math.min(intervalMs, this.#parts.eventTtlMs));
   }
 
   #hasEvents(): boolean {
@@ -108,7 +108,7 @@ export class EventExpiry {
         if (left <= 0) return false;
       }
     } catch (err) {
-      this.#options.logger.warn({ err }, 'events that have expired could not be deleted; trying again');
+      this.#parts.logger.warn({ err }, 'events that have expired could not be deleted; trying again');
     }
     return true;
   }
@@ -121,8 +121,8 @@ export class EventExpiry {
     for (let made = index.prepareCondition(unmade); made !== undefined; made = index.prepareCondition(unmade))
       await made;
     const created = index.values;
-    const nowMs = this.#options.clock.now();
-    const { eventTtlMs } = this.#options;
+    const nowMs = this.#parts.clock.now();
+    const { eventTtlMs } = this.#parts;
     const old = Array.from({ length: created.rankAfter(formatTime(nowMs - eventTtlMs)) }, (_each, at) =>
       created.entryAt(at),
     );
@@ -142,7 +142,7 @@ export class EventExpiry {
   async #delete(resource: Resource, event: ApiObject): Promise<void> {
     const { resourceVersion } = event.metadata;
     try {
-      await this.#options.registry.delete(resource, keyOf(event), {
+      await this.#parts.registry.delete(resource, keyOf(event), {
         preconditions: { resourceVersion },
         isOwnUpkeep: true,
       });

@@ -19,7 +19,7 @@ import type { Node } from './owner-graph.ts';
 import type { UnservedDependents } from './unserved-dependents.ts';
 import { WorkLoop } from './work-loop.ts';
 
-export interface GarbageCollectorOptions {
+export interface GarbageCollectorParts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly revisions: Revisions;
@@ -54,7 +54,7 @@ const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidatio
  * state, so the work goes on after a restart, and several replicas may do it at the same time.
  */
 export class GarbageCollector {
-  readonly #options: GarbageCollectorOptions;
+  readonly #parts: GarbageCollectorParts;
   readonly #graph = new OwnerGraph();
   readonly #queue: WorkLoop<Node>;
   /** The kinds that are served, by {@link kindName}. */
@@ -68,20 +68,20 @@ export class GarbageCollector {
   /** Namespace of the owner of the last dangling reference; references to one owner follow each other. */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
-  constructor(options: GarbageCollectorOptions) {
-    this.#options = options;
+  constructor(parts: GarbageCollectorParts) {
+    this.#parts = parts;
     this.#queue = new WorkLoop(
       {
-        clock: options.clock,
+        clock: parts.clock,
         idOf,
         handle: async (node) => this.#handle(node),
         onFailure: (node, err) =>
-          options.logger.error({ err, object: idOf(node) }, 'garbage collection failed; trying again later'),
+          parts.logger.error({ err, object: idOf(node) }, 'garbage collection failed; trying again later'),
       },
       { atOnce: handledAtOnce },
     );
-    options.table.on('opened', (resource) => this.#follow(resource));
-    options.table.on('closed', (resource) => this.#unfollow(resource));
+    parts.table.on('opened', (resource) => this.#follow(resource));
+    parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
   isIdle(): boolean {
@@ -214,7 +214,7 @@ export class GarbageCollector {
       if (isNotFound(error)) return;
       if (!isConflict(error)) throw error;
       // Another replica may have changed the object: check it again once that change is known here.
-      await this.#options.revisions.reach(undefined);
+      await this.#parts.revisions.reach(undefined);
       this.#queue.add(node);
     }
   }
@@ -227,7 +227,7 @@ export class GarbageCollector {
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
     // Informers have parsed most objects that controllers create.
     if (deletion === undefined && owners !== undefined)
-      return this.#judge(node, this.#options.parsed(entry) ?? decodeObject(entry.bytes));
+      return this.#judge(node, this.#parts.parsed(entry) ?? decodeObject(entry.bytes));
   }
 
   #judge(node: Node, object: ApiObject): Promise<void> | void {
@@ -243,7 +243,7 @@ export class GarbageCollector {
     }
     if (owners.kind === 'misplaced') {
       const message = 'an object without a namespace has an owner in a namespace: it is never collected';
-      this.#options.logger.warn({ ...about, owner: owners.owner }, message);
+      this.#parts.logger.warn({ ...about, owner: owners.owner }, message);
       return;
     }
     const { solid, dangling, waiting } = owners;
@@ -256,7 +256,7 @@ export class GarbageCollector {
 
   /** Deletes an object without owners. When an owner waits for it, the owner waits for its dependents, too. */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
-    const { registry, logger } = this.#options;
+    const { registry, logger } = this.#parts;
     const { uid, resourceVersion } = object.metadata;
     const options: WriteOptions = {
       ...asService,
@@ -295,19 +295,19 @@ export class GarbageCollector {
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
     // Other replicas may have created dependents.
-    await this.#options.revisions.reach(undefined);
+    await this.#parts.revisions.reach(undefined);
     const entry = node.resource.cache.get(node.key);
     if (this.#queue.isStopped || entry?.uid !== uid || !staysFor(entry) || this.#graph.holds(uid)) return;
     const { deletion } = entry;
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
-    const isAwaited = await this.#options.unserved.some(isDependent);
+    const isAwaited = await this.#parts.unserved.some(isDependent);
     // A kind that is served by now counts as served, but its dependents are not known yet.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });
       const message = 'a deletion waits for dependents of a kind that is not served';
-      this.#options.logger.info({ object: idOf(node) }, message);
+      this.#parts.logger.info({ object: idOf(node) }, message);
       return;
     }
     const object = decodeObject(entry.bytes);
@@ -318,7 +318,7 @@ export class GarbageCollector {
   async #change(node: Node, object: ApiObject, change: object): Promise<void> {
     const { resourceVersion } = object.metadata;
     const patch = { metadata: { resourceVersion, ...change } };
-    await this.#options.registry.patch(node.resource, keyOf(object), { type: 'merge', patch }, asService);
+    await this.#parts.registry.patch(node.resource, keyOf(object), { type: 'merge', patch }, asService);
   }
 
   /** Returns the kind of a reference when it is served. */
@@ -328,7 +328,7 @@ export class GarbageCollector {
 
   /** Warns of a mistake whose only other symptom is a deleted object. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
-    const { table, logger } = this.#options;
+    const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);
     if (owners?.model.scope !== 'Namespaced') return;
     if (this.#elsewhere?.uid !== owner.uid) {

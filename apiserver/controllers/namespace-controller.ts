@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts';
 import { DefaultAccounts } from './default-accounts.ts';
 import { WorkLoop } from './work-loop.ts';
 
-export interface NamespaceControllerOptions {
+export interface NamespaceControllerParts {
   readonly store: Store;
   readonly registry: Registry;
   readonly table: ResourceTable;
@@ -44,30 +44,30 @@ const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: t
  * of a namespace that is being deleted.
  */
 export class NamespaceController {
-  readonly #options: NamespaceControllerOptions;
+  readonly #parts: NamespaceControllerParts;
   readonly #unsubscribe = new Map<Resource, () => void>();
   /** Names of the namespaces that are being deleted; each with a timer during its grace period. */
   readonly #terminating = new Map<string, Timer | undefined>();
   readonly #queue: WorkLoop<string>;
   readonly #accounts: DefaultAccounts;
 
-  constructor(options: NamespaceControllerOptions) {
-    this.#options = options;
+  constructor(parts: NamespaceControllerParts) {
+    this.#parts = parts;
     this.#queue = new WorkLoop({
-      clock: options.clock,
+      clock: parts.clock,
       idOf: (name) => name,
       handle: async (name) => this.#handle(name),
       onFailure: (namespace, err) =>
-        options.logger.error({ err, namespace }, 'a namespace could not be emptied; trying again later'),
+        parts.logger.error({ err, namespace }, 'a namespace could not be emptied; trying again later'),
     });
-    this.#accounts = new DefaultAccounts(options);
-    options.table.on('opened', (resource) => this.#follow(resource));
-    options.table.on('closed', (resource) => this.#unfollow(resource));
+    this.#accounts = new DefaultAccounts(parts);
+    parts.table.on('opened', (resource) => this.#follow(resource));
+    parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
   /** Creates the namespace `default`, with its account, when it is absent; another replica may be faster. */
   async ensureDefault(): Promise<void> {
-    const namespaces = await this.#options.table.whenReady(namespaceKind);
+    const namespaces = await this.#parts.table.whenReady(namespaceKind);
     if (namespaces.cache.get(defaultNamespace) === undefined) await this.#createDefault(namespaces);
     await this.#accounts.ensure(defaultNamespace);
   }
@@ -75,7 +75,7 @@ export class NamespaceController {
   async #createDefault(namespaces: Resource): Promise<void> {
     const body = { apiVersion: namespaces.apiVersion, kind: namespaceKind.kind, metadata: { name: defaultNamespace } };
     try {
-      await this.#options.registry.create(namespaces, () => structuredClone(body), asService);
+      await this.#parts.registry.create(namespaces, () => structuredClone(body), asService);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
@@ -118,7 +118,7 @@ export class NamespaceController {
   #note({ name, deletion }: Entry): void {
     if (deletion === undefined) return;
     if (this.#terminating.has(name)) return this.#wake(name);
-    const grace = this.#options.clock.setTimeout(() => {
+    const grace = this.#parts.clock.setTimeout(() => {
       this.#terminating.set(name, undefined);
       this.#queue.add(name);
     }, graceMs);
@@ -138,7 +138,7 @@ export class NamespaceController {
   }
 
   #forget(name: string): void {
-    this.#options.clock.clearTimeout(this.#terminating.get(name));
+    this.#parts.clock.clearTimeout(this.#terminating.get(name));
     this.#terminating.delete(name);
   }
 
@@ -158,7 +158,7 @@ export class NamespaceController {
 
   async #empty(name: string): Promise<void> {
     // A new namespace of that name may exist.
-    await this.#options.revisions.reach(undefined);
+    await this.#parts.revisions.reach(undefined);
     if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);
     // Later changes wake it again: an object loses its finalizers, one is created late, or a kind is served.
@@ -173,7 +173,7 @@ export class NamespaceController {
     for (const [resource, entries] of first.length > 0 ? first : contents) {
       try {
         await deleteEntries(
-          this.#options.registry,
+          this.#parts.registry,
           { resource, entries: entries.filter(isUndeclared) },
           { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
         );
@@ -187,7 +187,7 @@ export class NamespaceController {
 
   /** Returns the objects of a namespace by kind, without kinds that have none. */
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
-    const namespaced = this.#options.table.served().filter(({ model }) => model.scope === 'Namespaced');
+    const namespaced = this.#parts.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {
       const broken = [...resource.cache.broken.values()].filter(({ namespace }) => namespace === name);
       const entries = [...entriesIn(resource, name), ...broken];
@@ -199,11 +199,11 @@ export class NamespaceController {
    * True when the store has objects of the namespace, of kinds that are not served now. Reads every key.
    */
   async #isInStore(name: string): Promise<boolean> {
-    for await (const rows of this.#options.store.scan()) {
+    for await (const rows of this.#parts.store.scan()) {
       if (this.#queue.isStopped) return true;
       const found = rows.find(({ key }) => namespaceOfKey(key) === name);
       if (found === undefined) continue;
-      const { logger } = this.#options;
+      const { logger } = this.#parts;
       logger.info(
         { namespace: name, key: found.key },
         'a namespace that is being deleted waits for a kind to be served',
@@ -214,7 +214,7 @@ export class NamespaceController {
   }
 
   async #finalize(name: string): Promise<void> {
-    const { registry, table, logger } = this.#options;
+    const { registry, table, logger } = this.#parts;
     const namespaces = table.get(namespaceKind);
     const entry = namespaces?.cache.get(name);
     if (namespaces === undefined || entry === undefined) return;

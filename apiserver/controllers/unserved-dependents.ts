@@ -6,7 +6,7 @@ import { kindNameOf, kindOfKey } from '../store/object-key.ts';
 import { SharedRead } from '../store/shared-read.ts';
 import type { Row, Store } from '../store/store.ts';
 
-export interface UnservedDependentsOptions {
+export interface UnservedDependentsParts {
   readonly store: Store;
   readonly table: ResourceTable;
   readonly log: UnservedLog;
@@ -21,14 +21,14 @@ type IsDependent = (owner: OwnerReference) => boolean;
  * It reads every key once to find these kinds; after that it reads only their objects.
  */
 export class UnservedDependents {
-  readonly #options: UnservedDependentsOptions;
+  readonly #parts: UnservedDependentsParts;
   #kinds: { readonly numbers: Promise<Set<number>>; readonly losses: number } | undefined;
   readonly #looks = new SharedRead(() => this.#look());
   #asked = new Set<IsDependent>();
 
-  constructor(options: UnservedDependentsOptions) {
-    this.#options = options;
-    options.table.on(
+  constructor(parts: UnservedDependentsParts) {
+    this.#parts = parts;
+    parts.table.on(
       'closed',
       // A failed read rejects for its own callers; the next call reads again.
       ({ kindNumber }) =>
@@ -47,7 +47,7 @@ export class UnservedDependents {
 
   /** Returns the predicates that match a stored reference. */
   async #look(): Promise<ReadonlySet<IsDependent>> {
-    const { store, table, log, hidden } = this.#options;
+    const { store, table, log, hidden } = this.#parts;
     const asked = this.#asked;
     this.#asked = new Set();
     const found = new Set<IsDependent>();
@@ -66,7 +66,7 @@ export class UnservedDependents {
 
   /** Returns the kinds of the store. It reads them once, and again after history was lost, when there may be new ones. */
   #stored(): Promise<Set<number>> {
-    const { losses } = this.#options.log;
+    const { losses } = this.#parts.log;
     if (this.#kinds?.losses !== losses) {
       const numbers = this.#read();
       this.#kinds = { numbers, losses };
@@ -76,7 +76,7 @@ export class UnservedDependents {
   }
 
   async #read(): Promise<Set<number>> {
-    const { store } = this.#options;
+    const { store } = this.#parts;
     const samples = new Map<string, string>();
     for await (const rows of store.scan()) for (const { key } of rows) samples.set(kindPartOf(key), key);
     const kinds = [...samples.values()].flatMap((key) => kindOfKey(key) ?? []);

@@ -32,7 +32,7 @@ export interface SeatLimits {
   readonly ofOne: number;
 }
 
-export interface PriorityLevelOptions {
+export interface PriorityLevelParts {
   readonly name: string;
   /** While several identities send requests. */
   readonly shared: SeatLimits;
@@ -91,7 +91,7 @@ const maxIdleFlows = 256;
  */
 export class PriorityLevel {
   readonly name: string;
-  readonly #options: PriorityLevelOptions;
+  readonly #parts: PriorityLevelParts;
   readonly #flows = new Map<string, Flow>();
   /** Flows with a queue; the one that was served last is the last. */
   readonly #waiting = new Set<Flow>();
@@ -102,9 +102,9 @@ export class PriorityLevel {
   #isReserved = false;
   #sweep: Timer | undefined;
 
-  constructor(options: PriorityLevelOptions) {
-    this.name = options.name;
-    this.#options = options;
+  constructor(parts: PriorityLevelParts) {
+    this.name = parts.name;
+    this.#parts = parts;
   }
 
   get inUse(): number {
@@ -149,7 +149,7 @@ export class PriorityLevel {
   }
 
   #fits(flow: Flow, cost: number): boolean {
-    const { shared, alone, contention } = this.#options;
+    const { shared, alone, contention } = this.#parts;
     if (this.#inUse + cost <= shared.inAll && flow.inUse + cost <= shared.ofOne) return true;
     if (contention.isShared()) return false;
     return this.#inUse + cost <= alone.inAll && flow.inUse + cost <= alone.ofOne;
@@ -158,7 +158,7 @@ export class PriorityLevel {
   #enqueue(flow: Flow, cost: number, reader: WaitingClient): Promise<Flow> {
     if (flow.queue.length >= maxQueuedOfOne) throw this.#refusal();
     if (this.#queued >= maxQueuedInAll) this.#dropFrom(this.#longest());
-    const sinceMs = this.#options.clock.monotonicMs();
+    const sinceMs = this.#parts.clock.monotonicMs();
     const waited = new Promise<Flow>((resolve, reject) => flow.queue.push({ cost, reader, sinceMs, resolve, reject }));
     this.#queued += 1;
     this.#waiting.add(flow);
@@ -183,7 +183,7 @@ export class PriorityLevel {
 
   /** Returns the waiting flow with the fewest seats among those that may have more. */
   #next(): Flow | undefined {
-    const { shared, alone, contention } = this.#options;
+    const { shared, alone, contention } = this.#parts;
     const { ofOne } = contention.isShared() ? shared : alone;
     let best: Flow | undefined;
     for (const flow of this.#waiting) {
@@ -224,7 +224,7 @@ export class PriorityLevel {
 
   #sweepLater(): void {
     if (this.#sweep !== undefined) return;
-    this.#sweep = this.#options.clock.setTimeout(() => {
+    this.#sweep = this.#parts.clock.setTimeout(() => {
       this.#sweep = undefined;
       this.#sweepQueues();
     }, sweepMs);
@@ -233,7 +233,7 @@ export class PriorityLevel {
 
   /** Removes requests that wait for too long, or whose client has gone. */
   #sweepQueues(): void {
-    const nowMs = this.#options.clock.monotonicMs();
+    const nowMs = this.#parts.clock.monotonicMs();
     for (const flow of this.#waiting) {
       for (let [first] = flow.queue; first !== undefined; [first] = flow.queue) {
         if (!first.reader.closed && nowMs - first.sinceMs < maxWaitMs) break;

@@ -15,7 +15,7 @@ export type FeedChange =
       readonly previous: Entry;
     };
 
-export interface ChangeFeedOptions {
+export interface ChangeFeedParts {
   /**
    * Changes up to this revision are unknown: the revision at which the kind was loaded, minus the changes that are then
    * appended.
@@ -50,10 +50,10 @@ export class ChangeFeed {
   #delivered = 0;
   #isDelivering = false;
 
-  constructor(options: ChangeFeedOptions) {
-    this.#onError = options.onError;
-    this.#floor = options.floor;
-    this.#revision = options.floor;
+  constructor(parts: ChangeFeedParts) {
+    this.#onError = parts.onError;
+    this.#floor = parts.floor;
+    this.#revision = parts.floor;
   }
 
   /** The revision of the last change; the floor when there was none. */

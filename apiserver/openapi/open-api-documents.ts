@@ -22,7 +22,7 @@ export interface ServedDocument {
   bytes(): Promise<Buffer>;
 }
 
-export interface OpenApiDocumentsOptions {
+export interface OpenApiDocumentsParts {
   /** The present surface of the API. */
   readonly surface: () => ApiSurface;
   /** The API's version, for `info.version`. */
@@ -39,7 +39,7 @@ type Groups = ReadonlyMap<string, ApiSurface>;
  * pieces that are built once per model: after a change of one model, only that model's piece is built again.
  */
 export class OpenApiDocuments {
-  readonly #options: OpenApiDocumentsOptions;
+  readonly #options: OpenApiDocumentsParts;
   #known: { readonly surface: ApiSurface; readonly groups: Groups; readonly kinds: Groups } | undefined;
   readonly #hashes = new WeakMap<ApiSurface, Promise<string>>();
   /** By path and hash. */
@@ -51,8 +51,8 @@ export class OpenApiDocuments {
   /** The piece of a model for a set of schema names, which other kinds of its group version may change. */
   readonly #pieces = new WeakMap<ModelDescriptor, { readonly names: string; readonly piece: Promise<DocumentPiece> }>();
 
-  constructor(options: OpenApiDocumentsOptions) {
-    this.#options = options;
+  constructor(parts: OpenApiDocumentsParts) {
+    this.#options = parts;
   }
 
   /**

@@ -6,7 +6,7 @@ import { storeErrorCodeOf } from '../store/store-error.ts';
 /** The time that a server without writes may take to notice that a newer program has upgraded its database. */
 const intervalMs = 2_000;
 
-export interface SchemaWatchOptions {
+export interface SchemaWatchParts {
   readonly store: Pick<Store, 'checkSchema'>;
   readonly clock: Clock;
   /** Called once. */
@@ -15,12 +15,12 @@ export interface SchemaWatchOptions {
 
 /** Checks at intervals whether the database still has this program's tables. */
 export class SchemaWatch {
-  readonly #options: SchemaWatchOptions;
+  readonly #parts: SchemaWatchParts;
   readonly #checks: PeriodicTask;
 
-  constructor(options: SchemaWatchOptions) {
-    this.#options = options;
-    this.#checks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#check() });
+  constructor(parts: SchemaWatchParts) {
+    this.#parts = parts;
+    this.#checks = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.#check() });
   }
 
   start(): void {
@@ -34,12 +34,12 @@ export class SchemaWatch {
 
   async #check(): Promise<void> {
     try {
-      await this.#options.store.checkSchema();
+      await this.#parts.store.checkSchema();
     } catch (error) {
       // Reads and writes report all other failures.
       if (storeErrorCodeOf(error) !== 'newer') return;
       void this.#checks.stop();
-      this.#options.onNewer(error);
+      this.#parts.onNewer(error);
     }
   }
 }

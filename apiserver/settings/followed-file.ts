@@ -5,7 +5,7 @@ import type { SettingsText } from './settings-file.ts';
 /** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */
 const intervalMs = 60_000;
 
-export interface FollowedFileOptions {
+export interface FollowedFileParts {
   /** The content that is in use. */
   readonly file: SettingsText;
   readonly clock: Clock;
@@ -25,14 +25,14 @@ export interface Followed {
 
 /** Reads a file again every minute. If it cannot be used, it logs that and keeps the last content. */
 export class FollowedFile implements Followed {
-  readonly #options: FollowedFileOptions;
+  readonly #parts: FollowedFileParts;
   readonly #looks: PeriodicTask;
   #text: string;
 
-  constructor(options: FollowedFileOptions) {
-    this.#options = options;
-    this.#text = options.file.text;
-    this.#looks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#lookAgain() });
+  constructor(parts: FollowedFileParts) {
+    this.#parts = parts;
+    this.#text = parts.file.text;
+    this.#looks = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.#lookAgain() });
   }
 
   start(): void {
@@ -44,7 +44,7 @@ export class FollowedFile implements Followed {
   }
 
   async #lookAgain(): Promise<void> {
-    const { file, read, apply, logger } = this.#options;
+    const { file, read, apply, logger } = this.#parts;
     const { path } = file;
     try {
       const found = await read(path);

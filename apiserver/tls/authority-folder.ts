@@ -25,7 +25,7 @@ export const publicFile = 'ca.crt';
 /** The server's key and certificate. */
 const serverFile = 'server.pem';
 
-export interface AuthorityFolderOptions {
+export interface AuthorityFolderParts {
   readonly directory: string;
   /** Host names and addresses that the certificate is to be valid for. */
   readonly names: readonly string[];
@@ -37,10 +37,10 @@ export interface AuthorityFolderOptions {
  * absent or empty; from then on a missing or damaged file is an error, since clients trust that authority.
  */
 export class AuthorityFolder implements CertificateSource {
-  readonly #options: AuthorityFolderOptions;
+  readonly #parts: AuthorityFolderParts;
 
-  constructor(options: AuthorityFolderOptions) {
-    this.#options = options;
+  constructor(parts: AuthorityFolderParts) {
+    this.#parts = parts;
   }
 
   async load(): Promise<ServerCertificate> {
@@ -57,7 +57,7 @@ export class AuthorityFolder implements CertificateSource {
   }
 
   async #authority(): Promise<KeyAndChain> {
-    const { directory, clock } = this.#options;
+    const { directory, clock } = this.#parts;
     await openFolder(directory);
     if (await this.#isNew()) await this.#create();
     const path = this.#path(authorityFile);
@@ -72,12 +72,12 @@ export class AuthorityFolder implements CertificateSource {
 
   /** True when the folder holds neither an authority nor a part of one, so that no client can trust it yet. */
   async #isNew(): Promise<boolean> {
-    const files = new Set(await readdir(this.#options.directory));
+    const files = new Set(await readdir(this.#parts.directory));
     return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));
   }
 
   async #create(): Promise<void> {
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#parts.clock.now();
     const { issueAuthority } = await import('./issue-certificate.ts');
     const { key, cert } = await issueAuthority({ nowMs, untilMs: nowMs + authorityDays * dayMs });
     try {
@@ -107,7 +107,7 @@ export class AuthorityFolder implements CertificateSource {
   }
 
   #isGood(certificate: X509Certificate, root: X509Certificate): boolean {
-    const { names, clock } = this.#options;
+    const { names, clock } = this.#parts;
     if (!certificate.checkIssued(root) || !certificate.verify(root.publicKey)) return false;
     const present = new Set(namesOfCertificate(certificate.subjectAltName));
     if (present.size !== names.length || !names.every((name) => present.has(name))) return false;
@@ -116,7 +116,7 @@ export class AuthorityFolder implements CertificateSource {
   }
 
   async #issueServer(authority: KeyAndChain): Promise<Issued> {
-    const { names, clock } = this.#options;
+    const { names, clock } = this.#parts;
     const nowMs = clock.now();
     const untilMs = Math.min(nowMs + serverDays * dayMs, expiryOf(authority.chain[0]));
     const { issueServer } = await import('./issue-certificate.ts');
@@ -124,7 +124,7 @@ export class AuthorityFolder implements CertificateSource {
   }
 
   #path(file: string): string {
-    return join(this.#options.directory, file);
+    return join(this.#parts.directory, file);
   }
 }
 

@@ -8,7 +8,7 @@ const intervalMs = 3_600_000;
 /** A certificate that ends sooner should have been renewed, so it is logged. */
 const warnMs = 14 * 86_400_000;
 
-export interface CertificateRenewalOptions {
+export interface CertificateRenewalParts {
   readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -20,13 +20,13 @@ export interface CertificateRenewalOptions {
  * Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use.
  */
 export class CertificateRenewal {
-  readonly #options: CertificateRenewalOptions;
+  readonly #parts: CertificateRenewalParts;
   readonly #looks: PeriodicTask;
   #current: ServerCertificate | undefined;
 
-  constructor(options: CertificateRenewalOptions) {
-    this.#options = options;
-    this.#looks = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.#lookAgain() });
+  constructor(parts: CertificateRenewalParts) {
+    this.#parts = parts;
+    this.#looks = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.#lookAgain() });
   }
 
   /** Starts to read the source every hour; `current` is the certificate in use. */
@@ -42,7 +42,7 @@ export class CertificateRenewal {
   }
 
   async #lookAgain(): Promise<void> {
-    const { source, logger, onRenewed } = this.#options;
+    const { source, logger, onRenewed } = this.#parts;
     const current = this.#current;
     try {
       const next = await source.load();
@@ -58,7 +58,7 @@ export class CertificateRenewal {
   }
 
   #warn({ expiresMs }: ServerCertificate): void {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#parts;
     if (expiresMs - clock.now() > warnMs) return;
     logger.warn({ until: new Date(expiresMs).toISOString() }, 'the certificate, or its authority, expires soon');
   }

@@ -9,7 +9,7 @@ export const includedObjects = ['Metadata', 'Object', 'None'] as const;
 
 export type IncludedObject = (typeof includedObjects)[number];
 
-export interface TableViewOptions {
+export interface TableViewParts {
   readonly columns: TableColumns;
   readonly version: MetaVersion;
   readonly includeObject: IncludedObject;
@@ -25,10 +25,10 @@ const parsedWhole = 64 * 1024;
 
 /** The view Table: a row for each object, with cells by the columns of the model. */
 export class TableView implements ObjectView {
-  readonly #options: TableViewOptions;
+  readonly #parts: TableViewParts;
 
-  constructor(options: TableViewOptions) {
-    this.#options = options;
+  constructor(parts: TableViewParts) {
+    this.#parts = parts;
   }
 
   ofObject(object: Buffer): Buffer {
@@ -60,13 +60,13 @@ export class TableView implements ObjectView {
   }
 
   #head(envelope: object, hasColumns: boolean): object {
-    const { version, columns } = this.#options;
+    const { version, columns } = this.#parts;
     const columnDefinitions = hasColumns ? columns.definitions : null;
     return { ...envelope, kind: 'Table', apiVersion: `meta.k8s.io/${version}`, columnDefinitions };
   }
 
   #row(bytes: Buffer): { readonly text: string; readonly resourceVersion: string | undefined } {
-    const { columns, now } = this.#options;
+    const { columns, now } = this.#parts;
     const object = bytes.length > parsedWhole ? undefined : parseRow(bytes);
     const cells = object === undefined ? columns.cellsOfJson(bytes, now()) : columns.cellsOf(object, now());
     const text = `{"cells":${JSON.stringify(cells)},"object":${this.#included(bytes)}}`;
@@ -75,7 +75,7 @@ export class TableView implements ObjectView {
   }
 
   #included(bytes: Buffer): string {
-    const { includeObject, version } = this.#options;
+    const { includeObject, version } = this.#parts;
     switch (includeObject) {
       case 'Metadata':
         return formatMetadata(version, bytes).toString('utf8');

@@ -4,7 +4,7 @@ import { sleep } from '../clock/sleep.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
-export interface HandlerGroupOptions<T extends ApiObject> {
+export interface HandlerGroupParts<T extends ApiObject> {
   readonly clock: Clock;
   /** Called with what handlers throw. Must not throw. */
   readonly report: (error: unknown) => void;
@@ -27,21 +27,21 @@ interface Member<T extends ApiObject> {
  * The handlers of one informer. Each receives all objects once the cache is complete, then changes and its own resyncs.
  */
 export class HandlerGroup<T extends ApiObject> {
-  readonly #options: HandlerGroupOptions<T>;
+  readonly #parts: HandlerGroupParts<T>;
   readonly #members = new Set<Member<T>>();
   #isOpen = false;
 
-  constructor(options: HandlerGroupOptions<T>) {
-    this.#options = options;
+  constructor(parts: HandlerGroupParts<T>) {
+    this.#parts = parts;
   }
 
   add(handler: InformerHandler<T>, { resyncMs }: HandlerOptions): HandlerRegistration {
     if (resyncMs !== undefined && !(resyncMs > 0)) throw new RangeError(`resyncMs must be above 0, is ${resyncMs}`);
-    const { report } = this.#options;
+    const { report } = this.#parts;
     const buffer = new HandlerBuffer<T>(handler, { report, onRemove: () => this.#remove(member) });
     const member: Member<T> = { buffer, resyncMs, isTold: false, timer: undefined };
     this.#members.add(member);
-    if (this.#isOpen) this.#begin(member, () => this.#options.present('initial'));
+    if (this.#isOpen) this.#begin(member, () => this.#parts.present('initial'));
     return buffer;
   }
 
@@ -51,7 +51,7 @@ export class HandlerGroup<T extends ApiObject> {
     this.#isOpen = true;
     // One copy for all handlers.
     let present: Iterable<ObjectEvent<T>> | undefined;
-    const initial = (): Iterable<ObjectEvent<T>> => (present ??= this.#options.present('initial'));
+    const initial = (): Iterable<ObjectEvent<T>> => (present ??= this.#parts.present('initial'));
     for (const member of this.#members) this.#begin(member, initial);
   }
 
@@ -75,7 +75,7 @@ export class HandlerGroup<T extends ApiObject> {
     if (busy.length === 0) return 0;
     const drained = new AbortController();
     const draining = Promise.all(busy.map(({ buffer }) => buffer.drained())).then(() => drained.abort());
-    await Promise.race([draining, sleep(this.#options.clock, limitMs, drained.signal)]);
+    await Promise.race([draining, sleep(this.#parts.clock, limitMs, drained.signal)]);
     return busy.filter(({ buffer }) => !buffer.isIdle()).length;
   }
 
@@ -89,16 +89,16 @@ export class HandlerGroup<T extends ApiObject> {
 
   #awaitResync(member: Member<T>): void {
     const { resyncMs } = member;
-    if (resyncMs !== undefined) member.timer = this.#options.clock.setTimeout(() => this.#resync(member), resyncMs);
+    if (resyncMs !== undefined) member.timer = this.#parts.clock.setTimeout(() => this.#resync(member), resyncMs);
   }
 
   #resync(member: Member<T>): void {
-    member.buffer.pushAll(this.#options.present('resync'));
+    member.buffer.pushAll(this.#parts.present('resync'));
     this.#awaitResync(member);
   }
 
   #endResync(member: Member<T>): void {
-    this.#options.clock.clearTimeout(member.timer);
+    this.#parts.clock.clearTimeout(member.timer);
     member.timer = undefined;
   }
 

@@ -5,7 +5,7 @@ import { compareRevisions } from './compare-revisions.ts';
 import type { KeyedObject } from './handler-event.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { Reflector } from './reflector.ts';
-import type { ReflectorOptions, ReflectorSink } from './reflector.ts';
+import type { ReflectorParts, ReflectorSink } from './reflector.ts';
 
 type Change<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
@@ -16,9 +16,9 @@ interface Scope {
   isListed: boolean;
 }
 
-export interface ListWatchBackingOptions<T extends ApiObject> {
+export interface ListWatchBackingParts<T extends ApiObject> {
   /** Follows one scope; its namespace is added. */
-  readonly reflector: ReflectorOptions<T>;
+  readonly reflector: ReflectorParts<T>;
   /** Absent: all of them, by one list and watch. */
   readonly namespaces: readonly string[] | undefined;
   readonly shape: ObjectShape<T>;
@@ -26,13 +26,13 @@ export interface ListWatchBackingOptions<T extends ApiObject> {
 
 /** A copy of the objects of a kind, kept up to date by lists and watches of any client. */
 export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T> {
-  readonly #options: ListWatchBackingOptions<T>;
+  readonly #parts: ListWatchBackingParts<T>;
   readonly #scopes: readonly Scope[];
   readonly #objects = new Map<string, T>();
 
-  constructor(options: ListWatchBackingOptions<T>) {
-    this.#options = options;
-    const { namespaces = [undefined] } = options;
+  constructor(parts: ListWatchBackingParts<T>) {
+    this.#parts = parts;
+    const { namespaces = [undefined] } = parts;
     this.#scopes = namespaces.map((namespace) => ({ namespace, revision: '0', isListed: false }));
   }
 
@@ -62,7 +62,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   }
 
   #reflector(scope: Scope, sink: BackingSink<T>): Reflector<T> {
-    const { reflector } = this.#options;
+    const { reflector } = this.#parts;
     const { namespace } = scope;
     const selection = { ...reflector.selection, ...(namespace === undefined ? {} : { namespace }) };
     const reflected: ReflectorSink<T> = {
@@ -96,7 +96,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   #apply(scope: Scope, { type, object }: Change<T>, sink: BackingSink<T>): void {
     scope.revision = object.metadata.resourceVersion;
     if (type !== 'DELETED') this.#put(object, sink);
-    else this.#drop({ key: formatKey(keyOf(object)), object: this.#options.shape(object) }, sink);
+    else this.#drop({ key: formatKey(keyOf(object)), object: this.#parts.shape(object) }, sink);
   }
 
   #put(whole: T, sink: BackingSink<T>): void {
@@ -104,7 +104,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     const previous = this.#objects.get(key);
     // An object that already has the shape is kept unchanged.
     if (previous !== undefined && isSameState(previous, whole)) return undefined;
-    const object = this.#options.shape(whole);
+    const object = this.#parts.shape(whole);
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });

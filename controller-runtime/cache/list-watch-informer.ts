@@ -3,9 +3,9 @@ import type { Informer, InformerOptions } from '../client/informer.ts';
 import { createBackedInformer } from './backed-informer.ts';
 import { ListWatchBacking } from './list-watch-backing.ts';
 import type { ObjectShape } from './object-shape.ts';
-import type { ReflectorOptions } from './reflector.ts';
+import type { ReflectorParts } from './reflector.ts';
 
-export interface ListWatchOptions<T extends ApiObject> extends Omit<ReflectorOptions<T>, 'selection'> {
+export interface ListWatchOptions<T extends ApiObject> extends Omit<ReflectorParts<T>, 'selection'> {
   readonly selection: InformerOptions<T>;
 }
 

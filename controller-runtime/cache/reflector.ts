@@ -24,7 +24,7 @@ export interface ReflectorSink<T extends ApiObject> {
   advance(revision: string): void;
 }
 
-export interface ReflectorOptions<T extends ApiObject> {
+export interface ReflectorParts<T extends ApiObject> {
   readonly client: Pick<Client, 'list' | 'watch'>;
   readonly model: Model<T>;
   readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
@@ -40,17 +40,17 @@ export interface ReflectorOptions<T extends ApiObject> {
  * doubled up to 30 s).
  */
 export class Reflector<T extends ApiObject> {
-  readonly #options: ReflectorOptions<T>;
+  readonly #parts: ReflectorParts<T>;
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
   /** True when an event has followed the last list; without one a second 410 in a row is a failure. */
   #progress = true;
 
-  constructor(options: ReflectorOptions<T>, sink: ReflectorSink<T>) {
-    this.#options = options;
+  constructor(parts: ReflectorParts<T>, sink: ReflectorSink<T>) {
+    this.#parts = parts;
     this.#sink = sink;
-    this.#delay = new ReconnectDelay(options);
+    this.#delay = new ReconnectDelay(parts);
   }
 
   get state(): ReflectorState {
@@ -70,13 +70,13 @@ export class Reflector<T extends ApiObject> {
       case 'watching':
         return this.#watch(state.revision, signal);
       case 'backingOff':
-        await sleep(this.#options.clock, state.delayMs, signal);
+        await sleep(this.#parts.clock, state.delayMs, signal);
         return state.next;
     }
   }
 
   async #list(signal: AbortSignal): Promise<ReflectorState> {
-    const { client, model, selection } = this.#options;
+    const { client, model, selection } = this.#parts;
     try {
       const { items, resourceVersion } = await listEverything(client, model, { ...selection, signal });
       if (signal.aborted) return { kind: 'listing' };
@@ -88,7 +88,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<ReflectorState> {
-    const { client, model, selection, clock } = this.#options;
+    const { client, model, selection, clock } = this.#parts;
     const startedMs = clock.monotonicMs();
     let revision = from;
     try {
@@ -119,7 +119,7 @@ export class Reflector<T extends ApiObject> {
     if (!isExpired(error)) return this.#afterFailure(error, { kind: 'watching', revision }, signal);
     if (!this.#progress) return this.#afterFailure(error, { kind: 'listing' }, signal);
     this.#progress = false;
-    this.#options.logger.info({ revision }, 'the history of a watch is gone: listing again');
+    this.#parts.logger.info({ revision }, 'the history of a watch is gone: listing again');
     return { kind: 'listing' };
   }
 
@@ -127,7 +127,7 @@ export class Reflector<T extends ApiObject> {
     // An error caused by a stop is not a failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
-    this.#options.logger.warn({ err: error, delayMs, next: next.kind }, 'following a kind failed; trying again');
+    this.#parts.logger.warn({ err: error, delayMs, next: next.kind }, 'following a kind failed; trying again');
     return { kind: 'backingOff', delayMs, next };
   }
 }

@@ -69,7 +69,7 @@ export class SharedCaches {
   }
 }
 
-export interface SharedBackingOptions<T extends ApiObject> {
+export interface SharedBackingParts<T extends ApiObject> {
   readonly caches: SharedCaches;
   readonly key: string;
   /** Makes the backing of a new cache. */
@@ -78,13 +78,13 @@ export interface SharedBackingOptions<T extends ApiObject> {
 
 /** One informer's part in a shared cache: it joins when it is run, not before. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
-  readonly #options: SharedBackingOptions<T>;
+  readonly #parts: SharedBackingParts<T>;
   #cache: SharedCache<T> | undefined;
   /** The objects at its last stop. */
   #before: ReadonlyMap<string, T> | undefined;
 
-  constructor(options: SharedBackingOptions<T>) {
-    this.#options = options;
+  constructor(parts: SharedBackingParts<T>) {
+    this.#parts = parts;
   }
 
   get revision(): string {
@@ -100,7 +100,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
-    const { caches, key, make } = this.#options;
+    const { caches, key, make } = this.#parts;
     const cache = caches.take(key, make);
     this.#cache = cache;
     let isTold = false;

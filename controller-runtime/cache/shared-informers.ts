@@ -4,10 +4,10 @@ import type { Client } from '../client/client.ts';
 import type { Informer, InformerOptions } from '../client/informer.ts';
 import { createBackedInformer } from './backed-informer.ts';
 import { createListWatchBacking } from './list-watch-informer.ts';
-import type { ReflectorOptions } from './reflector.ts';
+import type { ReflectorParts } from './reflector.ts';
 import { SharedBacking, SharedCaches } from './shared-cache.ts';
 
-export interface InformerParts extends Omit<ReflectorOptions<ApiObject>, 'model' | 'selection'> {
+export interface InformerParts extends Omit<ReflectorParts<ApiObject>, 'model' | 'selection'> {
   /** Lists and watches metadata alone. */
   readonly metadataClient: Pick<Client, 'list' | 'watch'>;
 }

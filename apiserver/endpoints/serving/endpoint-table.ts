@@ -22,7 +22,7 @@ import type { RouterEntry, RouterFunction } from '../routes/router.ts';
 /** A router that `route(…)…build()` made, a class with `@RestController`, or an instance of one. */
 export type Endpoint = RouterFunction | (new () => object) | object;
 
-export interface EndpointTableOptions {
+export interface EndpointTableParts {
   readonly serviceDomain: string;
   /** Returns the registered kinds. */
   readonly kinds: () => readonly GeneratedKind[];
@@ -59,13 +59,13 @@ interface Placed {
 
 /** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the one for a request. */
 export class EndpointTable implements Endpoints {
-  readonly #options: EndpointTableOptions;
+  readonly #parts: EndpointTableParts;
   readonly #mounts = new Map<string, Mount>();
   readonly #owners = new Map<string, EndpointOwner>();
   #routes: readonly EndpointRoute[] | undefined;
 
-  constructor(options: EndpointTableOptions) {
-    this.#options = options;
+  constructor(parts: EndpointTableParts) {
+    this.#parts = parts;
   }
 
   forOwner(name: string, options: EndpointOwnerOptions = {}): OwnedEndpoints {
@@ -151,7 +151,7 @@ export class EndpointTable implements Endpoints {
     const { className, apiVersion } = controller;
     if (apiVersion === undefined) {
       const message = `the controller ${className} of plugin "${owner.name}" has no @ApiVersion and is ignored`;
-      this.#options.logger.warn({ plugin: owner.name, controller: className }, message);
+      this.#parts.logger.warn({ plugin: owner.name, controller: className }, message);
       return undefined;
     }
     if (owner.revision === '2.9') return this.#placeBelowPlugin(owner, controller, apiVersion);
@@ -169,14 +169,14 @@ export class EndpointTable implements Endpoints {
     const entries = controller
       .routes()
       .map((entry) => Object.freeze({ ...entry, segments: Object.freeze([...prefix, ...entry.segments]) }));
-    return { groupVersion: `plugin.api.${this.#options.serviceDomain}/${version}`, entries };
+    return { groupVersion: `plugin.api.${this.#parts.serviceDomain}/${version}`, entries };
   }
 
   #checkedGroupVersion(owner: EndpointOwner, what: string, groupVersion: string): string {
     return named(what, () => {
       const { group, version } = parseGroupVersion(groupVersion);
       checkGroup(group, {
-        serviceDomain: this.#options.serviceDomain,
+        serviceDomain: this.#parts.serviceDomain,
         ownGroup: owner.group,
         foreign: this.#foreignGroups(owner),
       });
@@ -188,7 +188,7 @@ export class EndpointTable implements Endpoints {
     const manifests = [...this.#owners.values()].flatMap(({ name, group }) =>
       group === undefined ? [] : [{ group, owner: name }],
     );
-    return [...manifests, ...this.#options.kinds()].filter((each) => each.owner !== owner.name && each.group !== '');
+    return [...manifests, ...this.#parts.kinds()].filter((each) => each.owner !== owner.name && each.group !== '');
   }
 
   #check(groupVersion: string, entry: MountedEntry): void {
@@ -198,7 +198,7 @@ export class EndpointTable implements Endpoints {
       checkBody(entry);
       checkPermission(label, entry);
     }
-    const kind = this.#options.kinds().find((each) => mountKey(each) === groupVersion && collidesWith(entry, each));
+    const kind = this.#parts.kinds().find((each) => mountKey(each) === groupVersion && collidesWith(entry, each));
     if (kind !== undefined) throw collision(entry, kind);
     const key = routeKey(entry);
     const twin = this.#mounts

@@ -21,7 +21,7 @@ import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { jsonLines, protobufEvents, serverSentEvents, viewedLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
-import type { WatchStreamOptions } from './watch-stream.ts';
+import type { WatchStreamParts } from './watch-stream.ts';
 
 export interface WatchHandlerParts {
   readonly lister: Lister;
@@ -86,7 +86,7 @@ export class WatchHandler {
     return reached === undefined ? begin() : reached.then(begin);
   }
 
-  #start(context: Context, start: WatchStreamOptions, onEnd: () => void): void {
+  #start(context: Context, start: WatchStreamParts, onEnd: () => void): void {
     if (this.#isClosed) {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
@@ -151,7 +151,7 @@ export class WatchHandler {
   #plan(
     context: Context,
     { selection, resource, from }: { selection: Selection; resource: Resource; from: WatchStart },
-  ): WatchStreamOptions | Promise<WatchStreamOptions> {
+  ): WatchStreamParts | Promise<WatchStreamParts> {
     const { revisions, clock, logger, random, bookmarkIntervalMs } = this.#parts;
     const { query } = context;
     const format = readFormat(context, resource, clock);

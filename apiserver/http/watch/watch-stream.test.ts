@@ -10,7 +10,7 @@ import { FlushCycle } from './flush-cycle.ts';
 import { jsonLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
-import type { WatchStreamOptions } from './watch-stream.ts';
+import type { WatchStreamParts } from './watch-stream.ts';
 
 /** Simulates a bug in the code that writes one form of objects. */
 const broken: FrameFormat = {
@@ -39,7 +39,7 @@ describe('WatchStream', () => {
     const resource = { feed, apiVersion: 'v1', keyPrefix: '/', model: { kind: 'Person' } } as unknown as Resource;
     const clock = new FakeClock();
     const flushes = new FlushCycle(clock);
-    const selection = (key: string): WatchStreamOptions['selection'] => ({
+    const selection = (key: string): WatchStreamParts['selection'] => ({
       key,
       selects: () => {
         compared.set(key, (compared.get(key) ?? 0) + 1);

@@ -13,7 +13,7 @@ import { maxBoundSeconds, maxSeconds } from './token-lifetime.ts';
 
 const algorithm = 'ES256';
 
-export interface AccountIssuerOptions {
+export interface AccountIssuerParts {
   /** The claim `iss`; also the audience of this server. */
   readonly issuer: string;
   readonly keys: SigningKeys;
@@ -40,27 +40,27 @@ export interface IssuedToken {
 
 /** Signs the tokens of service accounts, and knows the user of each. */
 export class AccountIssuer implements JwtIssuer {
-  readonly #options: AccountIssuerOptions;
+  readonly #parts: AccountIssuerParts;
 
-  constructor(options: AccountIssuerOptions) {
-    this.#options = options;
+  constructor(parts: AccountIssuerParts) {
+    this.#parts = parts;
   }
 
   get name(): string {
-    return this.#options.issuer;
+    return this.#parts.issuer;
   }
 
   get keys(): SigningKeys {
-    return this.#options.keys;
+    return this.#parts.keys;
   }
 
   get accounts(): Accounts {
-    return this.#options.accounts;
+    return this.#parts.accounts;
   }
 
   /** Signs a token. A requested lifetime above the maximum of its sort is reduced. */
   async issue({ audiences, seconds, ...whose }: TokenOrder): Promise<IssuedToken> {
-    const { issuer, keys, clock, uuid } = this.#options;
+    const { issuer, keys, clock, uuid } = this.#parts;
     const { kid, privateKey } = await keys.current();
     const granted = Math.min(seconds, whose.bound === undefined ? maxSeconds : maxBoundSeconds);
     const from = Math.floor(clock.now() / 1000);
@@ -80,9 +80,9 @@ export class AccountIssuer implements JwtIssuer {
   async verify({ text, alg, kid }: SentToken): Promise<VerifiedToken | undefined> {
     if (alg !== algorithm || kid === undefined) return undefined;
     try {
-      const key = await this.#options.keys.find(kid);
+      const key = await this.#parts.keys.find(kid);
       if (key === undefined) return undefined;
-      const { issuer, clock } = this.#options;
+      const { issuer, clock } = this.#parts;
       const rules = { algorithms: [algorithm], issuer, currentDate: new Date(clock.now()) };
       const { payload } = await jwtVerify(text, key.publicKey, rules);
       return this.#verified(payload, kid);
@@ -96,7 +96,7 @@ export class AccountIssuer implements JwtIssuer {
     const { exp, aud = [], jti } = payload;
     if (whose === undefined || exp === undefined) return undefined;
     const expiresMs = exp * 1000;
-    const { keys, clock } = this.#options;
+    const { keys, clock } = this.#parts;
     const isValid = (): boolean => expiresMs > clock.now() && keys.has(kid) && this.#isAlive(whose);
     const user = { ...userOf(whose, jti), isValid };
     const isWanted = (audience: string): boolean => (Array.isArray(aud) ? aud.includes(audience) : aud === audience);
@@ -111,12 +111,12 @@ export class AccountIssuer implements JwtIssuer {
 
   /** Memory may not have an account yet that another replica has stored. */
   async #laterUser(whose: AccountClaims, user: UserInfo): Promise<UserInfo | undefined> {
-    await this.#options.reach();
+    await this.#parts.reach();
     return this.#isAlive(whose) ? user : undefined;
   }
 
   #isAlive({ account, bound }: AccountClaims): boolean {
-    const { accounts } = this.#options;
+    const { accounts } = this.#parts;
     if (accounts.uidOfAccount(account) !== account.uid) return false;
     return bound === undefined || accounts.uidOfObject(bound, account.namespace) === bound.uid;
   }

@@ -39,23 +39,23 @@ interface NumberedKey extends SigningKey {
   readonly number: number;
 }
 
-export interface SigningKeysOptions {
+export interface SigningKeysParts {
   readonly vault: Vault;
   readonly clock: Clock;
 }
 
 /** The keys (EC P-256) with which the replicas of a server sign tokens of service accounts, shared by the vault. */
 export class SigningKeys {
-  readonly #options: SigningKeysOptions;
+  readonly #parts: SigningKeysParts;
   #keys: readonly NumberedKey[] | undefined;
   #making: Promise<void> | undefined;
   #reaching: Promise<void> | undefined;
   #reachedMs = Number.NEGATIVE_INFINITY;
 
   /** Follows the vault as long as the vault lives. */
-  constructor(options: SigningKeysOptions) {
-    this.#options = options;
-    options.vault.onChange((name) => {
+  constructor(parts: SigningKeysParts) {
+    this.#parts = parts;
+    parts.vault.onChange((name) => {
       if (name.startsWith(prefix)) this.#keys = undefined;
     });
   }
@@ -81,7 +81,7 @@ export class SigningKeys {
 
   /** Queries the database, but not for each token, since clients can invent key ids. */
   async #reach(): Promise<void> {
-    const { vault, clock } = this.#options;
+    const { vault, clock } = this.#parts;
     if (this.#reaching === undefined) {
       if (clock.now() < this.#reachedMs + pauseMs) return;
       this.#reachedMs = clock.now();
@@ -102,7 +102,7 @@ export class SigningKeys {
 
   /** Deletes all keys, which makes every token void; for use after a leak. */
   async deleteAll(): Promise<void> {
-    const { vault } = this.#options;
+    const { vault } = this.#parts;
     await vault.reach();
     for (const { number } of this.#all()) await vault.delete(nameOf(number));
   }
@@ -113,11 +113,11 @@ export class SigningKeys {
 
   #isDue(): boolean {
     const latest = this.#all().at(-1);
-    return latest === undefined || latest.createdMs + rotationMs <= this.#options.clock.now();
+    return latest === undefined || latest.createdMs + rotationMs <= this.#parts.clock.now();
   }
 
   async #make(): Promise<void> {
-    const { vault, clock } = this.#options;
+    const { vault, clock } = this.#parts;
     // Another replica may have made it.
     await vault.reach();
     if (!this.#isDue()) return;
@@ -132,13 +132,13 @@ export class SigningKeys {
     const keys = this.#all();
     for (const [index, { number }] of keys.entries()) {
       const next = keys[index + 1];
-      if (next === undefined || next.createdMs + maxBoundSeconds * 1000 > this.#options.clock.now()) return;
-      await this.#options.vault.delete(nameOf(number));
+      if (next === undefined || next.createdMs + maxBoundSeconds * 1000 > this.#parts.clock.now()) return;
+      await this.#parts.vault.delete(nameOf(number));
     }
   }
 
   #all(): readonly NumberedKey[] {
-    this.#keys ??= [...readVaultEntries<StoredKey>(this.#options.vault, prefix)]
+    this.#keys ??= [...readVaultEntries<StoredKey>(this.#parts.vault, prefix)]
       .map(([name, value]) => keyOf(Number(name.slice(prefix.length)), value))
       .sort((a, b) => a.number - b.number);
     return this.#keys;

@@ -12,7 +12,7 @@ const pauseMs = 10_000;
 
 const maxKeys = 1000;
 
-export interface IssuerKeysOptions {
+export interface IssuerKeysParts {
   readonly config: IssuerConfig;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -26,7 +26,7 @@ export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issu
  * 10 s of the fetch before. Known keys stay in use while the issuer cannot be reached.
  */
 export class IssuerKeys {
-  readonly #options: IssuerKeysOptions;
+  readonly #parts: IssuerKeysParts;
   readonly #ended = new AbortController();
   #keys: ReadonlyMap<string, JWK> = new Map();
   #metadata: IssuerMetadata | undefined;
@@ -34,15 +34,15 @@ export class IssuerKeys {
   #fetchedMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(options: IssuerKeysOptions) {
-    this.#options = options;
+  constructor(parts: IssuerKeysParts) {
+    this.#parts = parts;
   }
 
   /** Fetches the keys, in the background: an issuer that is down does not keep the server from starting. */
   start(): void {
     if (this.#ended.signal.aborted) return;
     void this.#fetch();
-    this.#timer = this.#options.clock.setTimeout(() => this.start(), refreshMs);
+    this.#timer = this.#parts.clock.setTimeout(() => this.start(), refreshMs);
     this.#timer.unref?.();
   }
 
@@ -51,7 +51,7 @@ export class IssuerKeys {
     this.#ended.abort();
     this.#keys = new Map();
     this.#metadata = undefined;
-    this.#options.clock.clearTimeout(this.#timer);
+    this.#parts.clock.clearTimeout(this.#timer);
     await this.#fetching;
   }
 
@@ -82,7 +82,7 @@ export class IssuerKeys {
   }
 
   async #fetchUnlessTooSoon(): Promise<void> {
-    const isTooSoon = this.#options.clock.now() < this.#fetchedMs + pauseMs;
+    const isTooSoon = this.#parts.clock.now() < this.#fetchedMs + pauseMs;
     if (this.#fetching !== undefined || !isTooSoon) await this.#fetch();
   }
 
@@ -92,7 +92,7 @@ export class IssuerKeys {
   }
 
   async #fetchNow(): Promise<void> {
-    const { config, clock, logger } = this.#options;
+    const { config, clock, logger } = this.#parts;
     if (this.#ended.signal.aborted) return;
     try {
       this.#keys = this.#keep(await this.#download());
@@ -105,7 +105,7 @@ export class IssuerKeys {
   }
 
   async #download(): Promise<readonly unknown[]> {
-    const { config, clock } = this.#options;
+    const { config, clock } = this.#parts;
     const options = { clock, ca: config.certificateAuthority, signal: this.#ended.signal };
     const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const discovery = await fetchJson(discoveryUrl, options);

@@ -20,7 +20,7 @@ const reserved = 'system:';
 
 const maxGroups = 1000;
 
-export interface OidcIssuerOptions {
+export interface OidcIssuerParts {
   readonly config: IssuerConfig;
   readonly keys: IssuerKeys;
   readonly clock: Clock;
@@ -28,18 +28,18 @@ export interface OidcIssuerOptions {
 
 /** Finds the users of a foreign issuer's tokens. */
 export class OidcIssuer implements JwtIssuer {
-  readonly #options: OidcIssuerOptions;
+  readonly #parts: OidcIssuerParts;
 
-  constructor(options: OidcIssuerOptions) {
-    this.#options = options;
+  constructor(parts: OidcIssuerParts) {
+    this.#parts = parts;
   }
 
   get name(): string {
-    return this.#options.config.url;
+    return this.#parts.config.url;
   }
 
   async verify(sent: SentToken): Promise<VerifiedToken | undefined> {
-    const { config, keys, clock } = this.#options;
+    const { config, keys, clock } = this.#parts;
     // A token with another audience is refused here, before its key is looked up.
     if (!algorithms.includes(sent.alg) || !isFor(sent.claims, config.audiences)) return undefined;
     const jwk = await keys.find(sent.kid);
@@ -62,7 +62,7 @@ export class OidcIssuer implements JwtIssuer {
    * or its claims make no user.
    */
   async userOfIdToken(text: string, clientId: string): Promise<UserInfo | undefined> {
-    const { config, keys } = this.#options;
+    const { config, keys } = this.#parts;
     const sent = readUnverified(text);
     if (sent === undefined || !algorithms.includes(sent.alg)) return undefined;
     const jwk = await keys.findNow(sent.kid);
@@ -71,7 +71,7 @@ export class OidcIssuer implements JwtIssuer {
   }
 
   async #payloadOf({ text, alg }: SentToken, jwk: JWK, audiences: readonly string[]): Promise<JWTPayload | undefined> {
-    const { config, clock } = this.#options;
+    const { config, clock } = this.#parts;
     const nowMs = clock.now();
     if (jwk.alg !== undefined && jwk.alg !== alg) return undefined;
     try {

@@ -7,26 +7,26 @@ import { IssuerKeys } from './issuer-keys.ts';
 import { IssuerLogin } from './issuer-login.ts';
 import { OidcIssuer } from './oidc-issuer.ts';
 
-export interface OidcIssuersOptions {
+export interface OidcIssuersParts {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** The foreign issuers of a configuration, with their keys. */
 export class OidcIssuers implements Followed {
-  readonly #options: OidcIssuersOptions;
+  readonly #parts: OidcIssuersParts;
   #keys: readonly IssuerKeys[] = [];
   #left: readonly Promise<void>[] = [];
   #logins: readonly IssuerLogin[] = [];
   #isStarted = false;
 
-  constructor(options: OidcIssuersOptions) {
-    this.#options = options;
+  constructor(parts: OidcIssuersParts) {
+    this.#parts = parts;
   }
 
   /** Replaces all issuers, and returns the new ones. */
   replace(configs: readonly IssuerConfig[]): readonly JwtIssuer[] {
-    const { clock, logger } = this.#options;
+    const { clock, logger } = this.#parts;
     this.#left = this.#keys.map(async (keys) => keys.stop());
     const parts = configs.map((config) => ({ config, keys: new IssuerKeys({ config, clock, logger }) }));
     this.#keys = parts.map(({ keys }) => keys);

@@ -27,7 +27,7 @@ const heartbeatMs = 2_000;
 /** The time that the changes of others wait for a commit of this process. */
 const ownCommitMs = 10;
 
-export interface FollowerOptions {
+export interface FollowerParts {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
@@ -55,7 +55,7 @@ export interface FollowerOptions {
  * process's own writes become visible.
  */
 export class Follower {
-  readonly #options: FollowerOptions;
+  readonly #parts: FollowerParts;
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that hints report. */
   #heard = 0;
@@ -68,13 +68,13 @@ export class Follower {
   readonly #waiters = new Set<() => void>();
   #isStopped = false;
 
-  constructor(options: FollowerOptions) {
-    this.#options = options;
-    this.#heartbeats = new PeriodicTask({ clock: options.clock, intervalMs: heartbeatMs, run: () => this.#ask() });
+  constructor(parts: FollowerParts) {
+    this.#parts = parts;
+    this.#heartbeats = new PeriodicTask({ clock: parts.clock, intervalMs: heartbeatMs, run: () => this.#ask() });
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.store.subscribe((revision) => this.hear(revision));
+    this.#unsubscribe = this.#parts.store.subscribe((revision) => this.hear(revision));
     this.#heartbeats.start();
   }
 
@@ -82,7 +82,7 @@ export class Follower {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
-    this.#options.clock.clearTimeout(this.#timer);
+    this.#parts.clock.clearTimeout(this.#timer);
     void this.#heartbeats.stop();
     this.#pause?.();
     await this.#reading;
@@ -91,22 +91,22 @@ export class Follower {
 
   /** Called with a hint that revisions up to this one may be stored. */
   hear(revision: number): void {
-    if (revision <= this.#options.revisions.current) return;
+    if (revision <= this.#parts.revisions.current) return;
     this.#note(revision);
-    if (!this.#options.isCommitting()) return this.resume();
-    this.#timer ??= this.#options.clock.setTimeout(() => this.resume(), ownCommitMs);
+    if (!this.#parts.isCommitting()) return this.resume();
+    this.#timer ??= this.#parts.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
   /** Reads the reported changes; called when no commit is running any more. */
   resume(): void {
-    this.#options.clock.clearTimeout(this.#timer);
+    this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#read();
   }
 
   /** Resolves once memory has everything up to a stored revision, however long that takes, and at `stop`. */
   async reach(revision: number): Promise<void> {
-    while (!this.#isStopped && revision > this.#options.revisions.current) {
+    while (!this.#isStopped && revision > this.#parts.revisions.current) {
       const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
       this.#note(revision);
       this.#read();
@@ -121,15 +121,15 @@ export class Follower {
 
   async #ask(): Promise<void> {
     // A failure is handled in `latest`; the next heartbeat asks again.
-    const revision = await this.#options.latest().catch(() => undefined);
+    const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
     // When there is nothing to follow, following is healthy.
-    if (revision <= this.#options.revisions.current) this.#options.onRead(undefined);
+    if (revision <= this.#parts.revisions.current) this.#parts.onRead(undefined);
     this.hear(revision);
   }
 
   #read(): void {
-    if (this.#isStopped || this.#heard <= this.#options.revisions.current) return;
+    if (this.#isStopped || this.#heard <= this.#parts.revisions.current) return;
     this.#reading ??= this.#readOn().finally(() => {
       this.#reading = undefined;
       this.#wake();
@@ -139,7 +139,7 @@ export class Follower {
   }
 
   async #readOn(): Promise<void> {
-    const { revisions, logger, onRead } = this.#options;
+    const { revisions, logger, onRead } = this.#parts;
     while (!this.#isStopped && this.#heard > revisions.current) {
       try {
         await this.#readNext();
@@ -160,14 +160,14 @@ export class Follower {
     } catch (error) {
       if (!(error instanceof CompactedError)) throw error;
       const { compactRevision } = error;
-      const { revisions, logger } = this.#options;
+      const { revisions, logger } = this.#parts;
       logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading everything again');
-      await reread({ ...this.#options, isStopped: () => this.#isStopped });
+      await reread({ ...this.#parts, isStopped: () => this.#isStopped });
     }
   }
 
   async #readPage(): Promise<void> {
-    const { store, revisions } = this.#options;
+    const { store, revisions } = this.#parts;
     const from = revisions.current;
     // One revision is at most one change: this process's own latest writes are not requested.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
@@ -193,7 +193,7 @@ export class Follower {
         await nextTurn('background');
         if (this.#isStopped) return;
       }
-      applyChange(this.#options, change);
+      applyChange(this.#parts, change);
       bytes += more;
     }
   }
@@ -205,7 +205,7 @@ export class Follower {
   }
 
   async #wait(delayMs: number): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     let timer: Timer | undefined;
     await new Promise<void>((resolve) => {
       this.#pause = resolve;

@@ -34,7 +34,7 @@ const changesPerGroup = 256;
  */
 const groupShare = 1 / 64;
 
-export interface CompactorOptions {
+export interface CompactorParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,7 +57,7 @@ interface Group {
 
 /** Compacts history that is older than the retention: first in memory, then in the store, in small steps. */
 export class Compactor {
-  readonly #options: CompactorOptions;
+  readonly #parts: CompactorParts;
   readonly #periodic: PeriodicTask;
   readonly #groups: Group[] = [];
   #changes = 0;
@@ -66,10 +66,10 @@ export class Compactor {
   #target: number;
   #running: Promise<void> | undefined;
 
-  constructor(options: CompactorOptions) {
-    this.#options = options;
-    this.#target = options.floor;
-    this.#periodic = new PeriodicTask({ clock: options.clock, intervalMs, run: () => this.compact() });
+  constructor(parts: CompactorParts) {
+    this.#parts = parts;
+    this.#target = parts.floor;
+    this.#periodic = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.compact() });
   }
 
   start(): void {
@@ -85,18 +85,18 @@ export class Compactor {
   /** Counts a change that was just committed. */
   record(revision: number, bytes: number): void {
     const last = this.#groups.at(-1);
-    const maxGroupBytes = this.#options.retention.maxBytes * groupShare;
+    const maxGroupBytes = this.#parts.retention.maxBytes * groupShare;
     if (last === undefined || last.changes >= changesPerGroup || last.bytes >= maxGroupBytes) {
-      this.#groups.push({ revision, atMs: this.#options.clock.monotonicMs(), changes: 1, bytes });
+      this.#groups.push({ revision, atMs: this.#parts.clock.monotonicMs(), changes: 1, bytes });
     } else {
       last.revision = revision;
-      last.atMs = this.#options.clock.monotonicMs();
+      last.atMs = this.#parts.clock.monotonicMs();
       last.changes += 1;
       last.bytes += bytes;
     }
     this.#changes += 1;
     this.#bytes += bytes;
-    if (this.#bytes > this.#options.retention.maxBytes) void this.compact();
+    if (this.#bytes > this.#parts.retention.maxBytes) void this.compact();
   }
 
   /** Drops expired history. Runs by itself every 30 s, and when there are too many bytes. */
@@ -106,7 +106,7 @@ export class Compactor {
   }
 
   async #run(): Promise<void> {
-    const { store, trim, logger } = this.#options;
+    const { store, trim, logger } = this.#parts;
     const revision = this.#takeExpired();
     if (revision !== undefined) trim((this.#target = revision));
     try {
@@ -117,7 +117,7 @@ export class Compactor {
   }
 
   #retention(): Retention {
-    const { retention, isMemoryShort } = this.#options;
+    const { retention, isMemoryShort } = this.#parts;
     if (!isMemoryShort()) return retention;
     return { ...retention, minAgeMs: 0, minChanges: Math.min(retention.minChanges, shortChanges) };
   }
@@ -125,7 +125,7 @@ export class Compactor {
   /** Removes the groups that are past the retention; the last one's revision is the new start of history. */
   #takeExpired(): number | undefined {
     const { minAgeMs, minChanges, maxBytes } = this.#retention();
-    const newestExpiredMs = this.#options.clock.monotonicMs() - minAgeMs;
+    const newestExpiredMs = this.#parts.clock.monotonicMs() - minAgeMs;
     const newest = this.#groups.at(-1);
     let count = 0;
     for (const group of this.#groups) {

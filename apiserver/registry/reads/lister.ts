@@ -50,7 +50,7 @@ export interface Selection {
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 
-export interface ListerOptions {
+export interface ListerParts {
   readonly revisions: Revisions;
   /** Part of continue tokens: a history that may have gone back has another epoch. */
   readonly epoch: string;
@@ -58,22 +58,22 @@ export interface ListerOptions {
 
 /** Lists: which entries, at which revision, with which envelope. */
 export class Lister {
-  readonly #options: ListerOptions;
+  readonly #parts: ListerParts;
 
-  constructor(options: ListerOptions) {
-    this.#options = options;
+  constructor(parts: ListerParts) {
+    this.#parts = parts;
   }
 
   async list(resource: Resource, request: ListRequest): Promise<ListPage> {
     const query = compileQuery(resource.cache, request);
     const { resourceVersion, chunk } = request;
     if (chunk?.token !== undefined) return this.#nextChunk(resource, query, { limit: chunk.limit, token: chunk.token });
-    const reached = this.#options.revisions.reach(resourceVersion);
+    const reached = this.#parts.revisions.reach(resourceVersion);
     if (reached !== undefined) await reached;
     const prepared = prepareQuery(resource.cache, query);
     if (prepared !== undefined) await prepared;
     resource.checkServed();
-    const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#options.revisions.current;
+    const revision = request.exact === true ? parseRevision(resourceVersion ?? '') : this.#parts.revisions.current;
     if (chunk !== undefined && chunk.limit > 0)
       return this.#chunk(resource, query, { limit: chunk.limit, revision, offset: 0 });
     if (request.exact === true) {
@@ -107,9 +107,9 @@ export class Lister {
   }
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
-    const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#options.epoch, query });
+    const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#parts.epoch, query });
     // The chunk before may come from another replica.
-    await this.#options.revisions.reach(String(revision));
+    await this.#parts.revisions.reach(String(revision));
     await prepareQuery(resource.cache, query);
     resource.checkServed();
     return this.#chunk(resource, query, { limit: chunk.limit, revision, offset });
@@ -126,7 +126,7 @@ export class Lister {
     const next = offset + entries.length;
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
-    const token = formatContinueToken({ revision, offset: next }, { epoch: this.#options.epoch, query });
+    const token = formatContinueToken({ revision, offset: next }, { epoch: this.#parts.epoch, query });
     // Kubernetes reports the remaining count only without selectors, where it is exact; here it is always exact, but
     // clients compare.
     const isSelective = query.conditions.length > 0 || query.isEmpty;

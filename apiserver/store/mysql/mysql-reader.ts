@@ -22,7 +22,7 @@ const claimsAtOnce = 2_000;
 /** The idle timeout of a session that only reads and blocks nothing: the servers' default. */
 const idleTimeoutS = 28_800;
 
-export interface MysqlReaderOptions {
+export interface MysqlReaderParts {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,7 +36,7 @@ export class MysqlReader {
   readonly #link: ConnectionLink<MysqlConnection>;
   readonly #revision = new SharedRead(() => this.#readRevision());
 
-  constructor({ database, clock, logger, history }: MysqlReaderOptions) {
+  constructor({ database, clock, logger, history }: MysqlReaderParts) {
     this.#name = nameOf(database);
     this.#history = history;
     this.#link = new ConnectionLink(

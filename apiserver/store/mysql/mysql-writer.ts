@@ -17,7 +17,7 @@ import { SerialQueue } from '../serial-queue.ts';
 import type { OpenedStore } from '../store.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-export interface MysqlWriterOptions {
+export interface MysqlWriterParts {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,7 +58,7 @@ export interface BatchEnd {
 
 /** The writing session: one transaction after the other, under the counter's lock. */
 export class MysqlWriter {
-  readonly #options: MysqlWriterOptions;
+  readonly #parts: MysqlWriterParts;
   readonly history: KnownHistory;
   readonly #name: string;
   readonly #token: string;
@@ -67,10 +67,10 @@ export class MysqlWriter {
   readonly #heartbeats: PeriodicTask;
   #isClosed = false;
 
-  constructor(options: MysqlWriterOptions) {
-    const { clock, logger, uuid } = options;
-    this.#options = options;
-    this.#name = nameOf(options.database);
+  constructor(parts: MysqlWriterParts) {
+    const { clock, logger, uuid } = parts;
+    this.#parts = parts;
+    this.#name = nameOf(parts.database);
     this.#token = uuid();
     this.#heartbeats = new PeriodicTask({ clock, intervalMs: heartbeatMs, run: () => this.#beat() });
     this.history = new KnownHistory(this.#name);
@@ -115,7 +115,7 @@ export class MysqlWriter {
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));
     return this.#queue.run(async () => {
-      const untilMs = this.#options.clock.monotonicMs() + lockPatienceMs;
+      const untilMs = this.#parts.clock.monotonicMs() + lockPatienceMs;
       for (let failures = 0; ;) {
         const connection = await this.#link.get();
         try {
@@ -123,7 +123,7 @@ export class MysqlWriter {
         } catch (error) {
           await undo(connection);
           if (isTransient(error)) failures += 1;
-          const mayRepeat = isLockTimeout(error) ? this.#options.clock.monotonicMs() < untilMs : isTransient(error);
+          const mayRepeat = isLockTimeout(error) ? this.#parts.clock.monotonicMs() < untilMs : isTransient(error);
           if (!mayRepeat || failures >= maxAttempts) throw storeErrorFrom(error, this.#name);
         }
       }
@@ -177,7 +177,7 @@ export class MysqlWriter {
   }
 
   async #connect(): Promise<MysqlConnection> {
-    const { database, clock, logger, uuid, exclusive } = this.#options;
+    const { database, clock, logger, uuid, exclusive } = this.#parts;
     const connection = await openSession({ database, clock, idleTimeoutS });
     try {
       const facts = await readFacts(connection);
@@ -196,7 +196,7 @@ export class MysqlWriter {
   }
 
   async #wasCommitted(end: BatchEnd): Promise<boolean> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const untilMs = clock.monotonicMs() + outcomePatienceMs;
     for (;;) {
       try {
@@ -217,7 +217,7 @@ export class MysqlWriter {
    * either all of its revisions or none.
    */
   async #lookFor({ revision, batch }: BatchEnd): Promise<boolean> {
-    const connection = await openSession({ ...this.#options, idleTimeoutS });
+    const connection = await openSession({ ...this.#parts, idleTimeoutS });
     try {
       await evict(connection, this.#token);
       const { found, answers } = await this.begin(connection, [sql.getBatch(revision)]);

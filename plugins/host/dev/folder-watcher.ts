@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface FolderWatcherOptions {
+export interface FolderWatcherParts {
   readonly folder: string;
   /** Gets a path relative to the folder, with `/`. Files and folders for which it returns false are ignored. */
   readonly wants: (path: string, isFolder: boolean) => boolean;
@@ -24,19 +24,19 @@ type Snapshot = ReadonlyMap<string, string>;
  * containers), differ by platform, and do not name a file that an editor moves into place.
  */
 export class FolderWatcher {
-  readonly #options: FolderWatcherOptions;
+  readonly #parts: FolderWatcherParts;
   /** The changes that have been reported. */
   #told: Snapshot;
   #seen: Snapshot;
 
-  private constructor(options: FolderWatcherOptions, seen: Snapshot) {
-    this.#options = options;
+  private constructor(parts: FolderWatcherParts, seen: Snapshot) {
+    this.#parts = parts;
     this.#told = seen;
     this.#seen = seen;
   }
 
   /** Reports changes from now on. Rejects when the folder cannot be read. */
-  static async start(options: FolderWatcherOptions): Promise<FolderWatcher> {
+  static async start(options: FolderWatcherParts): Promise<FolderWatcher> {
     return new FolderWatcher(options, await takeSnapshot(options));
   }
 
@@ -46,9 +46,9 @@ export class FolderWatcher {
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {
     for (;;) {
-      await sleep(this.#options.clock, pollMs, signal);
+      await sleep(this.#parts.clock, pollMs, signal);
       if (signal.aborted) return undefined;
-      const now = await takeSnapshot(this.#options);
+      const now = await takeSnapshot(this.#parts);
       const isAtRest = differing(this.#seen, now).length === 0;
       this.#seen = now;
       const changed = differing(this.#told, now);
@@ -64,7 +64,7 @@ function differing(before: Snapshot, after: Snapshot): readonly string[] {
   return [...paths].filter((path) => before.get(path) !== after.get(path)).sort();
 }
 
-async function takeSnapshot(options: FolderWatcherOptions): Promise<Snapshot> {
+async function takeSnapshot(options: FolderWatcherParts): Promise<Snapshot> {
   const files = new Map<string, string>();
   const waiting = [''];
   for (const below of waiting) {

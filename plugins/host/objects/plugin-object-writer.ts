@@ -2,7 +2,7 @@ import { backoffDelayMs, sleep } from '@homeostat/controller-runtime';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { PluginReport } from './plugin-report.ts';
 
-export interface PluginObjectWriterOptions {
+export interface PluginObjectWriterParts {
   readonly name: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,14 +21,14 @@ const retryDelays = { baseMs: 500, maxMs: 30_000 };
  * write is retried, with growing delays; nothing else waits for it.
  */
 export class PluginObjectWriter {
-  readonly #options: PluginObjectWriterOptions;
+  readonly #parts: PluginObjectWriterParts;
   readonly #waiting: PluginReport[] = [];
   #latest: PluginReport | undefined;
   #isOpen = false;
   #work: Promise<void> | undefined;
 
-  constructor(options: PluginObjectWriterOptions) {
-    this.#options = options;
+  constructor(parts: PluginObjectWriterParts) {
+    this.#parts = parts;
   }
 
   get latest(): PluginReport | undefined {
@@ -78,7 +78,7 @@ export class PluginObjectWriter {
   }
 
   async #writeOne(report: PluginReport): Promise<void> {
-    const { name, clock, logger, write, closing } = this.#options;
+    const { name, clock, logger, write, closing } = this.#parts;
     for (let failures = 1; ; failures += 1) {
       const isLast = closing.aborted;
       try {

@@ -22,7 +22,7 @@ const placed = new Set([
   'attempt',
 ]);
 
-interface PrettyLogOptions {
+interface PrettyLogParts {
   readonly output: { write(line: string): void };
   readonly colored: boolean;
   /** True: lines of the level info are shown while the server starts, too. */
@@ -34,30 +34,30 @@ interface PrettyLogOptions {
  * repeats, only its attempts 1, 2, 4, 8, … are shown, and only the first one with its stack, cut to the frames of plugins.
  */
 export class PrettyLog {
-  readonly #options: PrettyLogOptions;
+  readonly #parts: PrettyLogParts;
   readonly #last = new Map<string, string>();
   #isStarting = true;
 
-  constructor(options: PrettyLogOptions) {
-    this.#options = options;
+  constructor(parts: PrettyLogParts) {
+    this.#parts = parts;
   }
 
   write(json: string): void {
     const line: unknown = JSON.parse(json);
     if (!isJsonObject(line)) return;
     const { level, time } = line;
-    if (this.#isStarting && level === 'info' && !this.#options.verbose) return;
+    if (this.#isStarting && level === 'info' && !this.#parts.verbose) return;
     const text = this.#text(line);
     if (text === undefined) return;
     const clock = this.#colored('2', String(time).slice(11, 19));
     const name = this.#colored(colors[String(level)] ?? '0', String(level).padEnd('error'.length));
-    this.#options.output.write(`${clock} ${name} ${text}\n`);
+    this.#parts.output.write(`${clock} ${name} ${text}\n`);
   }
 
   /** Writes the banner. From now on, lines of the level info are shown. */
   ready(banner: string): void {
     this.#isStarting = false;
-    this.#options.output.write(banner);
+    this.#parts.output.write(banner);
   }
 
   /** Returns undefined for a repeat that is left out. */
@@ -91,7 +91,7 @@ export class PrettyLog {
   }
 
   #colored(code: string, text: string): string {
-    return this.#options.colored ? `\u001B[${code}m${text}\u001B[0m` : text;
+    return this.#parts.colored ? `\u001B[${code}m${text}\u001B[0m` : text;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 
-export interface ShutdownOptions {
+export interface ShutdownParts {
   readonly logger: Logger;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
@@ -27,12 +27,12 @@ type ShutdownSignal = keyof typeof exitCodes;
  * and a supervisor starts a sound process.
  */
 export class Shutdown {
-  readonly #options: ShutdownOptions;
+  readonly #parts: ShutdownParts;
   readonly #controller = new AbortController();
   #exitCode = 0;
 
-  constructor(options: ShutdownOptions) {
-    this.#options = options;
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts;
   }
 
   /** Aborts when a stop is requested. */
@@ -66,25 +66,25 @@ export class Shutdown {
 
   readonly #onSignal = (signal: ShutdownSignal): void => {
     if (this.signal.aborted) {
-      this.#options.logger.warn({ signal }, 'a second signal: exit at once');
-      this.#options.exit(exitCodes[signal]);
+      this.#parts.logger.warn({ signal }, 'a second signal: exit at once');
+      this.#parts.exit(exitCodes[signal]);
       return;
     }
-    this.#options.logger.info({ signal }, 'stopping');
+    this.#parts.logger.info({ signal }, 'stopping');
     this.#controller.abort();
   };
 
   readonly #onRejection = (err: unknown): void => {
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'unhandled rejection');
+    this.#parts.logger.error({ err, plugin: this.#parts.pluginOf(err) }, 'unhandled rejection');
   };
 
   readonly #onException = (err: unknown): void => {
-    const plugin = this.#options.crash(err);
+    const plugin = this.#parts.crash(err);
     if (plugin !== undefined) {
-      this.#options.logger.error({ err, plugin }, 'uncaught exception of a plugin: stopping the plugin');
+      this.#parts.logger.error({ err, plugin }, 'uncaught exception of a plugin: stopping the plugin');
       return;
     }
-    this.#options.logger.error({ err, plugin: this.#options.pluginOf(err) }, 'uncaught exception: stopping');
+    this.#parts.logger.error({ err, plugin: this.#parts.pluginOf(err) }, 'uncaught exception: stopping');
     this.fail();
   };
 }

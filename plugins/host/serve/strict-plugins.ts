@@ -2,7 +2,7 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import { stderr } from '../text/line-output.ts';
 import type { PluginHost } from '../host/plugin-host.ts';
 
-interface StrictPluginsOptions {
+interface StrictPluginsParts {
   readonly host: () => Pick<PluginHost, 'statuses'> | undefined;
   readonly logger: Logger;
   /** Ends the server. */
@@ -11,12 +11,12 @@ interface StrictPluginsOptions {
 
 /** The plugins that `serve --strict` requires. */
 export class StrictPlugins {
-  readonly #options: StrictPluginsOptions;
+  readonly #parts: StrictPluginsParts;
   readonly #names = new Set<string>();
   #hasFailed = false;
 
-  constructor(options: StrictPluginsOptions) {
-    this.#options = options;
+  constructor(parts: StrictPluginsParts) {
+    this.#parts = parts;
   }
 
   add(name: string): void {
@@ -26,7 +26,7 @@ export class StrictPlugins {
 
   /** Ends the server when one of them is Failed. */
   check(): void {
-    const { host, logger, fail } = this.#options;
+    const { host, logger, fail } = this.#parts;
     const failed = host()
       ?.statuses()
       .find(({ name, phase }) => phase === 'Failed' && this.#names.has(name));

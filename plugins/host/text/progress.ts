@@ -3,7 +3,7 @@ const quietMs = 1000;
 const pauseMs = 100;
 const barWidth = 24;
 
-export interface ProgressOptions {
+export interface ProgressParts {
   readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
   /** What is done, such as `exporting`. */
   readonly what: string;
@@ -14,18 +14,18 @@ export interface ProgressOptions {
 
 /** A line at a terminal that shows how far long work is, and is gone when it ends. Anywhere else, nothing is written. */
 export class Progress {
-  readonly #options: ProgressOptions;
+  readonly #parts: ProgressParts;
   readonly #beganMs: number;
   #shownMs = 0;
 
-  constructor(options: ProgressOptions) {
-    this.#options = options;
-    this.#beganMs = options.nowMs();
+  constructor(parts: ProgressParts) {
+    this.#parts = parts;
+    this.#beganMs = parts.nowMs();
   }
 
   /** Call it as often as you like. Without a total there is no bar. */
   show(done: number, total?: number): void {
-    const { stream, what, unit, nowMs } = this.#options;
+    const { stream, what, unit, nowMs } = this.#parts;
     const now = nowMs();
     if (!stream.isTTY || now - this.#beganMs < quietMs || now - this.#shownMs < pauseMs) return;
     this.#shownMs = now;
@@ -35,7 +35,7 @@ export class Progress {
 
   /** Clears the line. */
   end(): void {
-    if (this.#shownMs > 0) this.#options.stream.write('\r\u001B[K');
+    if (this.#shownMs > 0) this.#parts.stream.write('\r\u001B[K');
   }
 }
 
