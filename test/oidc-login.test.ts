@@ -45,7 +45,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(answer.status, what).to.equal(401);
     expect(answer.headers['content-type'], what).to.include('text/html');
     expect(String(answer.headers['set-cookie']), what).not.to.include('homeostat-session');
-    expect(answer.text, what).to.include('<form method="post" action="/login">');
+    expect(answer.text, what).to.include('<form method="post" action="../../../login">');
   }
 
   it('find the issuer on the login page, and come back as the user that the claims describe', async () => {
@@ -54,7 +54,7 @@ describe('People who log in with a browser at an issuer', () => {
     const page = await browser.get('/docs?a=1');
     expect(page.status).to.equal(401);
     expect(page.text)
-      .to.include('href="/login/oidc/staff?next=%2Fdocs%3Fa%3D1">Log in with Staff &amp; &quot;Co&quot;</a>')
+      .to.include('href="./login/oidc/staff?next=%2Fdocs%3Fa%3D1">Log in with Staff &amp; &quot;Co&quot;</a>')
       .and.include('Log in with guests</a>');
     const location = new URL(await browser.begin('staff', '/docs?a=1#/x'));
     const asked = Object.fromEntries(location.searchParams);
@@ -75,7 +75,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(asked['redirect_uri']).to.equal(`${login.server.api.url}/login/oidc/staff/callback`);
     const back = await browser.get((await browser.atIssuer(location.href)).href);
     expect(back.status).to.equal(200);
-    expect(back.text).to.include('<meta http-equiv="refresh" content="0;url=/docs?a=1#/x">');
+    expect(back.text).to.include('<meta http-equiv="refresh" content="0;url=../../../docs?a=1#/x">');
     expect(back.headers['content-security-policy']).to.include("default-src 'none'");
     expect(back.headers['set-cookie']).to.have.length(2);
     expect(back.headers['set-cookie']?.[1]).to.match(/^homeostat-session=[\w-]{43}; Path=\/; .*SameSite=Strict$/);
@@ -126,9 +126,9 @@ describe('People who log in with a browser at an issuer', () => {
       '/login',
       '',
     ])
-      expect((await login.browser().logIn('staff', next)).text, next).to.include('content="0;url=/docs"');
+      expect((await login.browser().logIn('staff', next)).text, next).to.include('content="0;url=../../../docs"');
     const quoted = await login.browser().logIn('staff', '/docs?"><script>');
-    expect(quoted.text).to.include('url=/docs?%22%3E%3Cscript%3E"').and.not.include('<script>');
+    expect(quoted.text).to.include('url=../../../docs?%22%3E%3Cscript%3E"').and.not.include('<script>');
     for (const path of ['/login/oidc/nowhere', '/login/oidc/nowhere/callback', '/login/oidc/constructor'])
       expect((await login.browser().get(path)).status, path).to.equal(404);
     expect((await login.server.post('/login/oidc/staff', {})).status).to.equal(405);

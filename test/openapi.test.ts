@@ -129,8 +129,12 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     const policy = headers['content-security-policy'];
     expect(policy).to.contain("default-src 'none'; script-src 'self';").and.not.to.contain('unsafe');
     expect(text).not.to.match(/<script(?![^>]*src=)|style=|\son\w+=|https?:/);
-    for (const [, path = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
-      expect((await server.get(path)).status, path).to.equal(200);
+    for (const page of ['/docs', '/docs/']) {
+      const shown = (await server.get(page)).text;
+      for (const [, address = ''] of shown.matchAll(/(?:href|src)="([^"]*)"/g)) {
+        const { pathname } = new URL(address, `http://localhost${page}`);
+        expect((await server.get(pathname)).status, `${page}: ${address}`).to.equal(200);
+      }
     }
   });
 

@@ -39,8 +39,9 @@ export function docsRoutes(serviceDomain: string): Middleware {
   });
   const read = new Map<string, CacheableAnswer>();
   return async function answerDocs(context, next) {
-    const path = context.path === '/docs/' ? context.path : withoutTrailingSlash(context.path);
-    const make = Object.hasOwn(files, path) ? files[path] : undefined;
+    // A slash at the end of a file's path changes nothing, and only one.
+    const path = [context.path, withoutTrailingSlash(context.path)].find((each) => Object.hasOwn(files, each)) ?? '';
+    const make = path === '/docs/' && context.path !== path ? undefined : files[path];
     if (make === undefined) {
       await next();
       return;

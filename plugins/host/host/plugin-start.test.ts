@@ -69,18 +69,16 @@ describe('the start of a plugin', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Leaves widgets in the store, of a kind that is no longer served; returns the kind's number. */
-  async function storeWidgets(widgets: readonly { readonly name: string; readonly code?: string }[]): Promise<number> {
+  /** Leaves widgets in the store, of a kind that is no longer served. */
+  async function storeWidgets(widgets: readonly { readonly name: string; readonly code?: string }[]): Promise<void> {
     const Widget = widgetModel();
     server.schemeManager.register(Widget, undefined, { owner: 'before' });
     await server.whenReady(Widget);
-    const kind = scans.lastKind;
     const creations = widgets.map(({ name, code }) =>
       server.client.create(Widget, { metadata: { name }, spec: code === undefined ? {} : { code } }),
     );
     await Promise.all(creations);
     server.schemeManager.unregister(Widget, 'before');
-    return kind;
   }
 
   const call = async (method: string, path: string, body?: object): Promise<Response> =>
@@ -105,9 +103,9 @@ describe('the start of a plugin', () => {
 
     beforeEach(async () => {
       const names = Array.from({ length: manyObjects }, (_, number) => ({ name: `w-${number}` }));
-      const kind = await storeWidgets(names);
+      await storeWidgets(names);
       // The first page arrives, the second does not.
-      scans.hold((scan) => scan.kind === kind && scan.after !== '');
+      scans.holdAfter(1);
       host.add(pluginSource('slow', { models: [widgetModel()] }));
       host.add(pluginSource('quick', { models: [widgetModel({ kind: 'Good' })] }));
       started = host.start();
@@ -255,11 +253,11 @@ describe('the start of a plugin', () => {
     }
 
     it('a kind that fails beside one that is served: its watches end with 410', async () => {
-      const kind = await storeWidgets([
+      await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },
       ]);
-      scans.hold((scan) => scan.kind === kind);
+      scans.holdAfter(0);
       host.add(pluginSource('bad', { models: [widgetModel({ kind: 'Part' }), indexed({ unique: true })] }));
       const started = host.start();
       await eventually(async () => (await call('GET', `${group}/parts`)).status === 200);

@@ -1,26 +1,15 @@
 import type { Worker } from 'node:worker_threads';
 
-interface ScanCall {
-  readonly type: 'scan';
-  readonly request: { readonly kind: number; readonly after: string };
-}
-
 /**
- * Stands between the stores that are opened from now on and their threads, and can hold back the pages of a scan,
- * like a slow disk. Everything else passes.
+ * Stands between the stores that are opened from now on and their threads, and can hold back the pages of scans, like a
+ * slow disk. Everything else passes.
  */
 export class HeldScans {
   readonly #held: (() => void)[] = [];
-  #isHeld: ((scan: ScanCall['request']) => boolean) | undefined;
-  #lastKind = 0;
+  #passing = Number.POSITIVE_INFINITY;
 
   constructor() {
     process.on('worker', this.#onWorker);
-  }
-
-  /** The last scanned kind, by the store's number. */
-  get lastKind(): number {
-    return this.#lastKind;
   }
 
   /** Pages that wait. */
@@ -28,12 +17,13 @@ export class HeldScans {
     return this.#held.length;
   }
 
-  hold(isHeld: (scan: ScanCall['request']) => boolean): void {
-    this.#isHeld = isHeld;
+  /** Lets so many more pages pass, and holds back the rest. */
+  holdAfter(pages: number): void {
+    this.#passing = pages;
   }
 
   release(): void {
-    this.#isHeld = undefined;
+    this.#passing = Number.POSITIVE_INFINITY;
     for (const post of this.#held.splice(0)) post();
   }
 
@@ -53,9 +43,9 @@ export class HeldScans {
   };
 
   #holds(message: unknown): boolean {
-    const { type, request } = message as ScanCall;
-    if (type !== 'scan') return false;
-    this.#lastKind = request.kind;
-    return this.#isHeld?.(request) === true;
+    const { type } = message as { readonly type: string };
+    if (type !== 'rows') return false;
+    this.#passing -= 1;
+    return this.#passing < 0;
   }
 }
