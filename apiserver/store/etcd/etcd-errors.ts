@@ -40,6 +40,11 @@ export function isExpiredToken(error: unknown): boolean {
   return error.status === status.UNAUTHENTICATED || error.message.includes('revision of auth store is old');
 }
 
+/** True when the quota of the database is used up: the request was refused, or it was executed, and exceeded the quota. */
+export function isOverQuota(error: unknown): boolean {
+  return error instanceof EtcdError && error.message.includes('database space exceeded');
+}
+
 /** True when the requested revision is compacted. */
 export function isCompacted(error: unknown): boolean {
   return error instanceof EtcdError && error.status === status.OUT_OF_RANGE;
@@ -63,7 +68,7 @@ export function fromCall({ code, details }: ServiceError): EtcdError {
 
 function codeOf(error: unknown): StoreErrorCode {
   if (!(error instanceof EtcdError)) return 'refused';
-  if (error.message.includes('database space exceeded')) return 'full';
+  if (isOverQuota(error)) return 'full';
   if (badCertificate.test(error.message) || unknownAuthority.test(error.message)) return 'refused';
   return lost.has(error.status) || isExpiredToken(error) ? 'io' : (codes[error.status] ?? 'refused');
 }

@@ -5,7 +5,7 @@ import type { EtcdHistory } from './etcd-history.ts';
 import type { EtcdLayout } from './etcd-layout.ts';
 import type { EtcdLink } from './etcd-link.ts';
 import type { EtcdLock } from './etcd-lock.ts';
-import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
+import { isExpiredToken, isLost, isOverQuota, storeErrorFrom } from './etcd-errors.ts';
 import type { RequestOp, ResponseOp } from './etcd-messages.ts';
 import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
 import { commitOf } from './stored-value.ts';
@@ -175,6 +175,7 @@ export class EtcdWriter {
       history.known.check({ ...found.head, batch: known.batch }, known);
       if (isShort) return found;
     } catch (error) {
+      if (isOverQuota(error) && (await this.#isStored(to, write))) return this.#written(to, write);
       const isGone = isLost(error);
       if (isGone || isExpiredToken(error)) link.discard(connection);
       else throw storeErrorFrom(error, link.name);
@@ -217,7 +218,7 @@ export class EtcdWriter {
     connection: Awaited<ReturnType<EtcdLink['get']>>,
     { from, to, commit }: { readonly from: Head; readonly to: Head; readonly commit: string | undefined },
   ): Promise<boolean> {
-    const { layout, link, uuid } = this.#parts;
+    const { layout, uuid } = this.#parts;
     const fence = formatHead({ ...from, commit: uuid() });
     const { succeeded, responses } = await connection.call('KV/Txn', {
       compare: [isEqual(layout.head, from.bytes)],
@@ -226,11 +227,25 @@ export class EtcdWriter {
     });
     // What has no record in the log is decided again, on what it may have written itself.
     if (succeeded || commit === undefined) return false;
-    const { head, values } = this.#found(responses, true);
-    const record = values.get(layout.log(to.revision).toString());
+    return this.#isLogged(this.#found(responses, true), to.revision, commit);
+  }
+
+  /** True when a write is stored although its response was an error; the member has executed it, or never will. */
+  async #isStored(to: Head, { commit }: Write): Promise<boolean> {
+    const { layout, link } = this.#parts;
+    const success = [get(layout.head), get(layout.log(to.revision))];
+    const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
+    const found = this.#found(responses, true);
+    if (found.head.commit === to.commit) return true;
+    return commit !== undefined && this.#isLogged(found, to.revision, commit);
+  }
+
+  #isLogged({ head, values }: Found, revision: number, commit: string): boolean {
+    const { layout, link } = this.#parts;
+    const record = values.get(layout.log(revision).toString());
     if (record !== undefined) return commitOf(record) === commit;
-    if (head.compactRevision < to.revision) return false;
-    const message = `${link.name} was lost during a write, and its log from then is compacted: it is not known whether it was written`;
+    if (head.compactRevision < revision) return false;
+    const message = `${link.name} failed during a write, and its log from then is compacted: it is not known whether it was written`;
     throw new StoreError('unknown', message);
   }
 }
