@@ -12,7 +12,7 @@ const fullShare = 0.85;
 /** Below this share it is no longer full. */
 const freeShare = 0.82;
 
-/** The share up to which a start fills the heap: what is stored has to be readable, or nobody could delete it. */
+/** A start may fill this share of the heap. It is larger than {@link fullShare}, because users delete objects that they can read. */
 const startShare = 0.9;
 
 /** The time between two measurements of 25 µs each: from half of a limit on, and below. */
