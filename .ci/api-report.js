@@ -15,6 +15,7 @@ const entries = [
   ['homeostat-testing', 'plugins/host', 'testing/index'],
   ['create-homeostat', 'plugins/create-homeostat', 'index'],
   ['apiserver', 'apiserver', 'index'],
+  ['apiserver-command-line', 'apiserver', 'command-line/index'],
   ['apiserver-endpoints', 'apiserver', 'endpoints/index'],
   ['controller-runtime', 'controller-runtime', 'index'],
   ['controller-runtime-api', 'controller-runtime', 'api/index'],

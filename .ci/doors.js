@@ -11,7 +11,7 @@ export function isTestFile(path) {
   return /\.(test|contract|fixture|test-support)\.ts$/.test(path);
 }
 
-/** The package of a file and its folder there, `.` being the package's own; undefined for files of no package in the table. */
+/** The package of a file, and its folder in the package (`.` for the top one); undefined when the table has no such package. */
 function placeOf(path) {
   const home = Object.keys(packages).find((name) => path.startsWith(`${name}/`));
   if (home === undefined) return undefined;

@@ -1,9 +1,10 @@
 // `npm run spec` writes the pages that are generated from the tests (docs/spec-conformance.md and the table of
-// docs/kubernetes-compatibility.md) and the rooms of docs/architecture.md. `npm run spec:check` fails when one has an
-// error or is stale.
+// docs/kubernetes-compatibility.md), the rooms of docs/architecture.md, and the pages of docs/reference. `npm run
+// spec:check` fails when one has an error or is stale.
 import { writeFileSync } from 'node:fs';
 import * as architecture from './architecture.js';
 import * as compatibility from './kubernetes-compatibility.js';
+import { referencePages } from './reference-pages.js';
 import * as specification from './spec-conformance.js';
 import { loadedTests, malformedTags, readCommitted, root } from './test-titles.js';
 
@@ -21,6 +22,7 @@ function publish(page, text) {
 const { text, problems } = specification.conformance(tests);
 const table = compatibility.compatibility(tests);
 const rooms = architecture.architecture();
+const reference = await referencePages();
 const all = [
   ...malformedTags(tests),
   ...problems,
@@ -29,6 +31,8 @@ const all = [
   ...publish(compatibility.page, table.text),
   ...rooms.problems,
   ...publish(architecture.page, rooms.text),
+  ...reference.problems,
+  ...reference.pages.flatMap(([page, content]) => publish(page, content)),
 ];
 for (const problem of all) console.log(problem);
 if (all.length > 0) process.exitCode = 1;

@@ -13,6 +13,7 @@ const publicEntries = new Set([
   'homeostat',
   'homeostat/testing',
   '@homeostat/apiserver',
+  '@homeostat/apiserver/command-line',
   '@homeostat/apiserver/endpoints',
   '@homeostat/console',
   '@homeostat/controller-runtime',

@@ -8,7 +8,11 @@ import { join, resolve } from 'node:path';
 
 /** The oldest that package.json allows, and the newest of each later line. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
-const files = ['apiserver/dist/store/sqlite/sqlite-store.test.js', 'test/dist/objects-writes.test.js'];
+const files = [
+  'apiserver/dist/store/sqlite/sqlite-store.test.js',
+  'apiserver/dist/store/sqlite/sqlite-backup.test.js',
+  'test/dist/objects-writes.test.js',
+];
 
 const root = resolve(import.meta.dirname, '..');
 const cache = process.env.HOMEOSTAT_NODE_VERSIONS ?? join(tmpdir(), 'homeostat-node-versions');

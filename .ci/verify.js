@@ -14,6 +14,7 @@ const checks = [
   'node .ci/api-report.js --check',
   'knip',
   'node .ci/dependencies.js',
+  'node .ci/sbom.js --check',
 ];
 
 /** Runs a command line; npm has put the programs of node_modules on the PATH. Resolves with true if it succeeded. */

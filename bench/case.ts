@@ -7,6 +7,8 @@ export interface CaseContext {
   readonly folder: string;
   /** Cases with many rows leave out those whose name does not contain it. Empty: none. */
   readonly only: string;
+  /** Called with text for a page of the book, which is printed below the table. */
+  readonly addPage: (text: string) => void;
 }
 
 /** One question, and the rows with its answer. */

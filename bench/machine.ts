@@ -16,6 +16,12 @@ export function describeMachine(folder: string): string {
   );
 }
 
+/** The same for a page of the book, within a sentence. */
+export function describeConditions(folder: string): string {
+  const load = (loadavg()[0] ?? 0).toFixed(0);
+  return `on ${availableParallelism().toString()} cores with a load of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;
+}
+
 function fsyncMs(folder: string): number {
   const file = openSync(join(folder, 'fsync'), 'w');
   const page = Buffer.alloc(4096);

@@ -1,4 +1,4 @@
-// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [--rounds n] [--only text] [case]...`
+// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [--rounds n] [--objects n] [--only text] [case]...`
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,6 +19,7 @@ import { identities } from './cases/identities.ts';
 import { inProcess } from './cases/in-process.ts';
 import { informer } from './cases/informer.ts';
 import { listPage } from './cases/list-page.ts';
+import { million } from './cases/million.ts';
 import { owners } from './cases/owners.ts';
 import { pluginStart } from './cases/plugins.ts';
 import { postgresServer } from './cases/postgres-server.ts';
@@ -70,6 +71,7 @@ const cases: Readonly<Record<string, Case>> = {
   runs,
   owners,
   stalls,
+  million,
   cel,
   security,
   cpu,
@@ -77,7 +79,12 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean' }, rounds: { type: 'string' }, only: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean' },
+    rounds: { type: 'string' },
+    objects: { type: 'string' },
+    only: { type: 'string' },
+  },
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
@@ -85,22 +92,29 @@ if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}: there ar
 
 const { only = '' } = values;
 const usual = values.quick === true ? quickSettings : fullSettings;
-const settings = values.rounds === undefined ? usual : { ...usual, rounds: readRounds(values.rounds) };
+const { rounds = String(usual.rounds), objects = String(usual.manyObjects) } = values;
+const settings = {
+  ...usual,
+  rounds: readNumber('rounds', rounds, 1000),
+  manyObjects: readNumber('objects', objects, 10_000_000),
+};
 const root = temporaryFolder();
 const rows: Row[] = [];
+const pages: string[] = [];
 for (const [name, run] of Object.entries(cases)) {
   if (positionals.length > 0 && !positionals.includes(name)) continue;
   console.error(`${name} ...`);
   const folder = join(root, name);
   mkdirSync(folder);
-  rows.push(...(await run({ settings, folder, only })));
+  rows.push(...(await run({ settings, folder, only, addPage: (text) => pages.push(text) })));
 }
 console.log(`\n${describeMachine(root)}${values.quick === true ? '; --quick: the figures mean nothing' : ''}\n`);
 console.log(formatTable(rows));
+for (const page of pages) console.log(`\n${page}`);
 
-/** @throws Error for text that is no whole number from 1 to 1000 */
-function readRounds(text: string): number {
-  const rounds = Number(text);
-  if (Number.isInteger(rounds) && rounds >= 1 && rounds <= 1000) return rounds;
-  throw new Error(`--rounds ${text}: must be a whole number from 1 to 1000`);
+/** @throws Error for text that is no whole number from 1 to `most` */
+function readNumber(name: string, text: string, most: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  throw new Error(`--${name} ${text}: must be a whole number from 1 to ${most.toString()}`);
 }

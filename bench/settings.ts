@@ -6,6 +6,8 @@ export interface Settings {
   readonly seconds: number;
   /** Objects that lists and start-up work on. */
   readonly objects: number;
+  /** Objects of the case `million`. */
+  readonly manyObjects: number;
   /** The number of writes of a round in process. Not a time, so that the database stays small at any speed. */
   readonly writes: number;
   /** The number of CustomResourceDefinitions on a server. */
@@ -18,6 +20,7 @@ export const fullSettings: Settings = {
   rounds: 5,
   seconds: 2,
   objects: 100_000,
+  manyObjects: 1_000_000,
   writes: 20_000,
   definitions: 214,
   watchers: 1_000,
@@ -29,6 +32,7 @@ export const quickSettings: Settings = {
   rounds: 1,
   seconds: 0.3,
   objects: 2_000,
+  manyObjects: 4_000,
   writes: 1_000,
   definitions: 10,
   watchers: 50,

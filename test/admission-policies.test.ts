@@ -243,6 +243,27 @@ describe('admission policies [compat policies]', () => {
     expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
+  it('have a status with what is wrong with their expressions for the kind of their parameters', async () => {
+    const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
+    const validations = [
+      { expression: 'params.data.size() > 0 && params.metadata.name != "" && object.data == params.data' },
+      { expression: 'params.stringData.size() > 0' },
+    ];
+    const variables = [{ name: 'limit', expression: 'params.spec.limit' }];
+    await server.create(policies, policy({ paramKind, variables, validations }));
+    const { status } = await eventually(async () => {
+      const { body } = await server.get(`${policies}/limits`);
+      return body.status?.observedGeneration === 1 && body;
+    });
+    const { expressionWarnings } = status.typeChecking as {
+      expressionWarnings: { fieldRef: string; warning: string }[];
+    };
+    expect(expressionWarnings.map(({ fieldRef, warning }) => [fieldRef, warning.split('\n')[0]])).to.deep.equal([
+      ['spec.variables[0].expression', "/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'spec'"],
+      ['spec.validations[1].expression', "/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'stringData'"],
+    ]);
+  });
+
   it('refuse an expression that costs too much, and let the others run', async () => {
     const keys = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 'v']));
     await establish({ validations: [{ expression: 'object.data.all(a, object.data.all(b, a != b || true))' }] });

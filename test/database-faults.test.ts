@@ -1,14 +1,17 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { Client } from 'pg';
+import { startEtcd } from './support/etcd-cluster.ts';
+import type { EtcdCluster, EtcdMember } from './support/etcd-cluster.ts';
 import { TestDatabase } from './support/postgres-server.ts';
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
 
 const path = '/apis/people.example.com/v1alpha1/persons';
 
-function person(name: string): object {
-  return { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata: { name }, spec: { name, slug: name } };
+function person(name: string, annotations: object = {}): object {
+  const metadata = { name, annotations };
+  return { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata, spec: { name, slug: name } };
 }
 
 /** 503: nothing is stored, and the client is told when to come again. */
@@ -126,4 +129,67 @@ describe('an API server whose PostgreSQL is in trouble', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );
   }
+});
+
+describe('an API server whose etcd is in trouble [slow]', () => {
+  let cluster: EtcdCluster;
+  let member: EtcdMember;
+  let server: TestServer;
+  let written = 0;
+
+  before(async function start() {
+    cluster = await startEtcd(this, { size: 1, args: quota(8) });
+    [member] = cluster.members as [EtcdMember];
+    server = await TestServer.start({ database: cluster.url('/faults') });
+  });
+  after(async () => {
+    await server?.stop();
+    await cluster?.stop();
+  });
+
+  const quota = (megabytes: number): string[] => [`--quota-backend-bytes=${megabytes * 1024 * 1024}`];
+  const write = (bytes = 0): Promise<Answer> =>
+    server.post(path, person(`p-${(written += 1)}`, { filling: 'x'.repeat(bytes) }));
+  const count = async (): Promise<number> => (await server.get(`${path}?resourceVersion=0`)).body.total as number;
+  const ready = async (): Promise<string> => (await server.get('/readyz')).text;
+
+  /** Checks that it responds without a restart, and has every acknowledged write and no other. */
+  async function expectRecovery(acknowledged: number): Promise<void> {
+    await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
+    await eventually(async () => (await ready()) === 'ok');
+    const keys = (await cluster.ctl(['get', '/faults/object/', '--prefix', '--keys-only'])).split('\n');
+    const stored = keys.filter((key) => key.includes('/persons/')).length;
+    expect([await count(), stored]).to.deep.equal([acknowledged + 1, acknowledged + 1]);
+  }
+
+  it('whose member is gone refuses writes, goes on with reads, and finds it again', async () => {
+    expect((await write()).status).to.equal(201);
+    const before = await count();
+    await cluster.kill(member);
+    await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
+    expectUnavailable(await write());
+    expectUnavailable(await server.get(path));
+    expect(await count()).to.equal(before);
+    expect(await ready()).to.include('[-]database failed');
+    expect((await server.get('/livez')).status).to.equal(200);
+    cluster.start(member);
+    await expectRecovery(before);
+  });
+
+  it('whose quota is used up says how to repair it, goes on with reads, and with writes once there is room', async () => {
+    let acknowledged = await count();
+    let answer = await write(200_000);
+    for (; answer.status === 201; answer = await write(200_000)) acknowledged += 1;
+    expectUnavailable(answer);
+    expect(await ready())
+      .to.include('database space exceeded')
+      .and.include('etcdctl alarm disarm');
+    expect((await server.get('/livez')).status).to.equal(200);
+    expect((await server.get(path)).body.total).to.equal(acknowledged);
+    await cluster.kill(member);
+    cluster.start(member, quota(64));
+    await cluster.ready([member]);
+    await cluster.ctl(['alarm', 'disarm']);
+    await expectRecovery(acknowledged);
+  });
 });

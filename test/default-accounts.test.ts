@@ -1,9 +1,21 @@
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestDatabase } from './support/postgres-server.ts';
+import { itOnShared } from './support/shared-databases.ts';
 import { TestServer } from './support/test-server.ts';
 
 const accountsOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/serviceaccounts`;
+
+async function uidIn(namespace: string, at: TestServer): Promise<string> {
+  return eventually(async () => {
+    const { status, body } = await at.get(`${accountsOf(namespace)}/default`);
+    expect(status).to.equal(200);
+    return String(body.metadata.uid);
+  });
+}
+
+async function createNamespace(name: string, at: TestServer): Promise<void> {
+  expect((await at.post('/api/v1/namespaces', { metadata: { name } })).status).to.equal(201);
+}
 
 describe('The ServiceAccount "default"', () => {
   const clock = new FakeClock();
@@ -14,18 +26,6 @@ describe('The ServiceAccount "default"', () => {
   });
   after(async () => server.stop());
 
-  async function uidIn(namespace: string, at = server): Promise<string> {
-    return eventually(async () => {
-      const { status, body } = await at.get(`${accountsOf(namespace)}/default`);
-      expect(status).to.equal(200);
-      return String(body.metadata.uid);
-    });
-  }
-
-  async function createNamespace(name: string, at = server): Promise<void> {
-    expect((await at.post('/api/v1/namespaces', { metadata: { name } })).status).to.equal(201);
-  }
-
   it('is in the namespace "default" from the start', async () => {
     const { status, body } = await server.get(`${accountsOf('default')}/default`);
     expect(status).to.equal(200);
@@ -33,29 +33,30 @@ describe('The ServiceAccount "default"', () => {
   });
 
   it('is created in each namespace, and again when it is deleted, as another account', async () => {
-    await createNamespace('team');
-    const first = await uidIn('team');
+    await createNamespace('team', server);
+    const first = await uidIn('team', server);
     expect((await server.delete(`${accountsOf('team')}/default`)).status).to.equal(200);
-    await eventually(async () => expect(await uidIn('team')).not.to.equal(first));
+    await eventually(async () => expect(await uidIn('team', server)).not.to.equal(first));
     expect((await server.delete(accountsOf('team'))).status).to.equal(200);
-    await uidIn('team');
+    await uidIn('team', server);
     const { body } = await server.get(accountsOf('team'));
     expect(body.items).to.have.length(1);
   });
 
   it('is not created in a namespace that is being deleted', async () => {
-    await createNamespace('leaving');
-    await uidIn('leaving');
+    await createNamespace('leaving', server);
+    await uidIn('leaving', server);
     expect((await server.delete('/api/v1/namespaces/leaving')).status).to.be.oneOf([200, 202]);
     expect((await server.delete(`${accountsOf('leaving')}/default`)).status).to.equal(200);
     await clock.advance(5000);
     await eventually(async () => expect((await server.get('/api/v1/namespaces/leaving')).status).to.equal(404));
     expect((await server.get(accountsOf('leaving'))).body.items).to.deep.equal([]);
   });
+});
 
-  it('is created once by two replicas, and is the same after a restart', async function () {
-    const database = await TestDatabase.create(this);
-    const start = async (): Promise<TestServer> => TestServer.start({ database: database.url });
+describe('The ServiceAccount "default" of two replicas', () => {
+  itOnShared('is created once, and is the same after a restart', async (database) => {
+    const start = async (): Promise<TestServer> => TestServer.start({ database });
     let running: readonly TestServer[] = [];
     try {
       running = await Promise.all([start(), start()]);
@@ -66,11 +67,11 @@ describe('The ServiceAccount "default"', () => {
       const uids = await Promise.all(names.map(async (name) => uidIn(name, one)));
       expect(await Promise.all(names.map(async (name) => uidIn(name, two)))).to.deep.equal(uids);
       await Promise.all(running.map(async (each) => each.stop()));
-      running = [await start()];
-      expect(await Promise.all(names.map(async (name) => uidIn(name, running[0])))).to.deep.equal(uids);
+      const again = await start();
+      running = [again];
+      expect(await Promise.all(names.map(async (name) => uidIn(name, again)))).to.deep.equal(uids);
     } finally {
       await Promise.all(running.map(async (each) => each.stop()));
-      await database.drop();
     }
   });
 });

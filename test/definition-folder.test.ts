@@ -45,7 +45,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('with thirty kinds in one file, a definition of 1.2 MB, and one that is refused', async () => {
+  it('with thirty kinds in one file, a definition of 1.2 MB, one that is refused, and one with a merge key', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const kinds = Array.from({ length: 30 }, (_, at) => kindOf(`Part${at}`));
@@ -55,10 +55,12 @@ describe('a folder of definitions [slow]', () => {
         join(folder, 'c.yaml'),
         JSON.stringify(kindOf('Wrong', { type: 'object', properties: { spec: {} } })),
       );
+      await writeFile(join(folder, 'd.yaml'), withMergeKey);
       const reports = await reportsOf(folder);
-      expect(reports).to.have.length(32);
+      expect(reports).to.have.length(33);
       for (const report of reports.slice(0, 31)) expectServed(report);
       expect(lineOf(reports[31] as DefinitionReport)).to.match(/wrongs\.parts\.example\.com: refused: .*spec.*type/);
+      expectServed(reports[32] as DefinitionReport);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -73,6 +75,26 @@ describe('a folder of definitions [slow]', () => {
     });
   }
 });
+
+/** Its versions differ in two fields. */
+const withMergeKey = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: merges.parts.example.com }
+spec:
+  group: parts.example.com
+  scope: Namespaced
+  names: { plural: merges, kind: Merge }
+  versions:
+    - &v1
+      name: v1
+      served: true
+      storage: true
+      schema: { openAPIV3Schema: { type: object, properties: { spec: { type: object } } } }
+    - <<: *v1
+      name: v2
+      storage: false
+`;
 
 function kindOf(kind: string, openAPIV3Schema?: object): object {
   const plural = `${kind.toLowerCase()}s`;

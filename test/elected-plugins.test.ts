@@ -7,7 +7,8 @@ import { eventually, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { KillableServer } from './support/killable-server.ts';
 import { Person } from './support/models.ts';
-import { TestDatabase } from './support/postgres-server.ts';
+import { describeOnShared } from './support/shared-databases.ts';
+import type { SharedDatabase } from './support/shared-databases.ts';
 
 interface Lease extends ApiObject {
   readonly spec: { readonly holderIdentity: string; readonly leaseTransitions: number };
@@ -22,13 +23,13 @@ const lease = defineModel({
 const program = new URL('./support/elected-server.js', import.meta.url);
 const leaseName = 'test.plugin.homeostat.internal';
 
-describe('controllers of plugins on a shared database', () => {
-  let database: TestDatabase;
+describeOnShared('controllers of plugins on a shared database', (create) => {
+  let database: SharedDatabase;
   const replicas: KillableServer[] = [];
   const servers: TestServer[] = [];
 
   before(async function open() {
-    database = await TestDatabase.create(this);
+    database = await create(this);
   });
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.stop();

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { command } from './support/command.ts';
 import { encryptionConfig, secretOf, writeEncryptionConfig } from './support/encryption-file.ts';
 import { person, persons } from './support/models.ts';
-import { TestDatabase } from './support/postgres-server.ts';
+import { itOnShared } from './support/shared-databases.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
@@ -228,54 +228,48 @@ describe('encryption of the database', function () {
     expect((await both.get(`${secrets}/new`)).body.data.value).to.equal(inBase64);
   });
 
-  it('rotates keys on two servers while both serve', async function () {
-    const postgres = await TestDatabase.create(this);
-    try {
-      const url = { database: postgres.url };
-      const path = async (name: string, ...keys: readonly string[]): Promise<string> =>
-        writeEncryptionConfig(file(`${name}.yaml`), keys);
-      const startWith = async (encryptionConfigPath: string): Promise<TestServer> =>
-        TestServer.start({ ...url, encryptionConfig: encryptionConfigPath });
-      const old = await path('old', 'one');
-      let [a, b] = [await startWith(old), await startWith(old)];
-      await a.create(secrets, secret('first'));
-      // First, all servers can read with the new key; then each of them writes with it.
-      for (const keys of [
-        ['one', 'two'],
-        ['two', 'one'],
-      ]) {
-        const next = await path(keys.join('-'), ...keys);
-        await a.stop();
-        a = await startWith(next);
-        await a.create(secrets, secret(`by-a-${keys[0]}`));
-        expect((await b.get(`${secrets}/by-a-${keys[0]}`)).body.data.value).to.equal(inBase64);
-        await b.stop();
-        b = await startWith(next);
-        await b.create(secrets, secret(`by-b-${keys[0]}`));
-        expect((await a.get(`${secrets}/by-b-${keys[0]}`)).body.data.value).to.equal(inBase64);
-      }
-      const watch = await b.watch(`${secrets}?watch=true&resourceVersion=${await b.revision(secrets)}`);
-      const before = (await b.get(`${secrets}/first`)).body;
-      const { status, text } = await a.post('/reencrypt', undefined);
-      expect([status, JSON.parse(text.trim())]).to.deep.equal([
-        200,
-        { rewritten: 3, unreadable: 0, problems: [], done: true },
-      ]);
-      await watch.count(3);
-      const after = (await b.get(`${secrets}/first`)).body;
-      expect(Number(after.metadata.resourceVersion)).to.be.greaterThan(Number(before.metadata.resourceVersion));
-      const { resourceVersion } = before.metadata;
-      expect({ ...after, metadata: { ...after.metadata, resourceVersion } }).to.deep.equal(before);
-      const again = await b.post('/reencrypt', undefined);
-      expect(JSON.parse(again.text.trim())).to.deep.include({ rewritten: 0, done: true });
+  itOnShared('rotates keys on two servers while both serve', async (url) => {
+    const path = async (name: string, ...keys: readonly string[]): Promise<string> =>
+      writeEncryptionConfig(file(`${name}.yaml`), keys);
+    const startWith = async (encryptionConfigPath: string): Promise<TestServer> =>
+      TestServer.start({ database: url, encryptionConfig: encryptionConfigPath });
+    const old = await path('old', 'one');
+    let [a, b] = [await startWith(old), await startWith(old)];
+    await a.create(secrets, secret('first'));
+    // First, all servers can read with the new key; then each of them writes with it.
+    for (const keys of [
+      ['one', 'two'],
+      ['two', 'one'],
+    ]) {
+      const next = await path(keys.join('-'), ...keys);
       await a.stop();
-      a = await startWith(await path('new', 'two'));
-      expect((await a.get(secrets)).body.items).to.have.length(5);
-      await a.stop();
+      a = await startWith(next);
+      await a.create(secrets, secret(`by-a-${keys[0]}`));
+      expect((await b.get(`${secrets}/by-a-${keys[0]}`)).body.data.value).to.equal(inBase64);
       await b.stop();
-    } finally {
-      await postgres.drop();
+      b = await startWith(next);
+      await b.create(secrets, secret(`by-b-${keys[0]}`));
+      expect((await a.get(`${secrets}/by-b-${keys[0]}`)).body.data.value).to.equal(inBase64);
     }
+    const watch = await b.watch(`${secrets}?watch=true&resourceVersion=${await b.revision(secrets)}`);
+    const before = (await b.get(`${secrets}/first`)).body;
+    const { status, text } = await a.post('/reencrypt', undefined);
+    expect([status, JSON.parse(text.trim())]).to.deep.equal([
+      200,
+      { rewritten: 3, unreadable: 0, problems: [], done: true },
+    ]);
+    await watch.count(3);
+    const after = (await b.get(`${secrets}/first`)).body;
+    expect(Number(after.metadata.resourceVersion)).to.be.greaterThan(Number(before.metadata.resourceVersion));
+    const { resourceVersion } = before.metadata;
+    expect({ ...after, metadata: { ...after.metadata, resourceVersion } }).to.deep.equal(before);
+    const again = await b.post('/reencrypt', undefined);
+    expect(JSON.parse(again.text.trim())).to.deep.include({ rewritten: 0, done: true });
+    await a.stop();
+    a = await startWith(await path('new', 'two'));
+    expect((await a.get(secrets)).body.items).to.have.length(5);
+    await a.stop();
+    await b.stop();
   });
 
   it('exports as encrypted, or decrypted on request, and imports both', async () => {

@@ -38,6 +38,8 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   debugRoutes: [page('/debug/example'), page('/debug/stuck')],
   metricsRoute: [page('/metrics')],
   exportRoute: [page('/export')],
+  // The server of this test has its database in memory.
+  backupRoute: [{ ...page('/backup'), status: 400 }],
   reencryptRoute: [
     { method: 'POST', path: '/reencrypt', rule: { nonResourceURLs: ['/reencrypt'], verbs: ['post'] }, status: 200 },
   ],

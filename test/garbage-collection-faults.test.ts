@@ -9,7 +9,7 @@ import { KillableServer } from './support/killable-server.ts';
 import { letter, letters as allLetters, machine, machines, newLetter, newMachine } from './support/models.ts';
 import { thingsPath } from './support/restart-model.ts';
 import type { TestServer } from './support/test-server.ts';
-import { useTwoServers } from './support/two-servers.ts';
+import { describeTwoServers } from './support/two-servers.ts';
 import { WatchReader } from './support/watch-reader.ts';
 
 const dependents = 600;
@@ -91,9 +91,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
   }
 });
 
-describe('garbage collection of two servers on one database', () => {
-  const servers = useTwoServers();
-
+describeTwoServers('garbage collection of two servers on one database', (servers) => {
   /** An owner and its dependents, created by the servers in turn. */
   async function makeFamily(prefix: string, blockOwnerDeletion: boolean): Promise<void> {
     const [first] = servers as [TestServer];

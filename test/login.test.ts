@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
-import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
 const token = 'correct-horse-battery-staple';
@@ -213,7 +213,9 @@ describe('People who log in', () => {
     for (const failures of [5, 1]) {
       for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
         expect((await logIn(user, 'wrong')).status).to.equal(401);
+      // Failures are stored a second later; those that come meanwhile wait for another second.
       await clock.advance(1000);
+      await eventually(() => server.isIdle());
     }
     await server.stop();
     await start(options);

@@ -5,7 +5,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { LoginBrowser, PageAnswer } from './support/login-browser.ts';
 import { LoginServer } from './support/login-server.ts';
-import { TestDatabase } from './support/postgres-server.ts';
+import { itOnShared } from './support/shared-databases.ts';
 import { TestServer } from './support/test-server.ts';
 
 const hourMs = 3_600_000;
@@ -352,10 +352,9 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('may come back to another replica, once', async function () {
-    const database = await TestDatabase.create(this);
-    await login.start({ database: database.url });
-    const other = await TestServer.start({ ...login.options, database: database.url });
+  itOnShared('may come back to another replica, once', async (database) => {
+    await login.start({ database });
+    const other = await TestServer.start({ ...login.options, database });
     try {
       const browser = login.browser();
       const callback = await browser.atIssuer(await browser.begin('staff'));
@@ -368,7 +367,6 @@ describe('People who log in with a browser at an issuer', () => {
     } finally {
       await other.stop();
       await login.stop();
-      await database.drop();
     }
   });
 

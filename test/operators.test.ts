@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,8 +17,11 @@ import { establish, newWidget, widgetDefinition, widgets } from './support/widge
 /** Debian's packages are those of its own Python, whichever comes first on the PATH. */
 const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
-/** Operators of the tests' own, each on a client library of its language. */
-const operators = [
+/**
+ * Operators of the tests' own, each on a client library of its language. kubernetes-fluent-client has no choice of the field
+ * manager, and its versions from 3.11.11 on need Node 22.19.
+ */
+const operators: readonly Operator[] = [
   {
     language: 'python',
     library: 'python3-kubernetes',
@@ -37,7 +40,24 @@ const operators = [
     program: [process.execPath, 'operator.js'],
     probe: [process.execPath, '-v'],
   },
-] as const;
+  {
+    language: 'fluent',
+    library: 'kubernetes-fluent-client',
+    program: [process.execPath, 'fluent-operator.js'],
+    probe: [process.execPath, '-v'],
+    manager: 'pepr',
+  },
+];
+
+interface Operator {
+  readonly language: string;
+  readonly library: string;
+  readonly program: readonly [command: string, file: string];
+  /** Succeeds when the library is installed. */
+  readonly probe: readonly [command: string, ...arguments_: string[]];
+  /** The field manager. Default one of the language. */
+  readonly manager?: string;
+}
 
 describe('operators on stock clients [slow]', () => {
   let folder: string;
@@ -53,6 +73,7 @@ describe('operators on stock clients [slow]', () => {
     hooks = await WebhookServer.start(certificate.pem);
     server = await TestServer.start();
     await establish(server, widgetDefinition());
+    await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfigOf(server.api.url)));
   });
 
   afterEach(async () => {
@@ -75,7 +96,8 @@ describe('operators on stock clients [slow]', () => {
     const script = file.endsWith('.js')
       ? fileURLToPath(new URL(`./operators/${file}`, import.meta.url))
       : fileURLToPath(new URL(`../operators/${file}`, import.meta.url));
-    const child = spawn(command, [script, server.api.url, `${hooks.origin}/${language}`, ca]);
+    const env = { ...process.env, KUBECONFIG: join(folder, 'kubeconfig') };
+    const child = spawn(command, [script, server.api.url, `${hooks.origin}/${language}`, ca], { env });
     running.add(child);
     let printed = '';
     for (const stream of [child.stdout, child.stderr])
@@ -87,7 +109,7 @@ describe('operators on stock clients [slow]', () => {
     return () => printed;
   }
 
-  for (const { language, library, program, probe } of operators) {
+  for (const { language, library, program, probe, manager = `${language}-operator` } of operators) {
     it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event`, async function () {
       try {
         execFileSync(probe[0], probe.slice(1), { stdio: 'ignore' });
@@ -110,7 +132,7 @@ describe('operators on stock clients [slow]', () => {
       expect(stored.metadata.finalizers).to.deep.equal([`shop.example.com/${language}`]);
       const map = await server.get(`/api/v1/namespaces/default/configmaps/${language}-a-${language}`);
       expect(map.body.data).to.deep.equal({ size: '7' });
-      expect(map.body.metadata.managedFields[0]).to.include({ manager: `${language}-operator`, operation: 'Apply' });
+      expect(map.body.metadata.managedFields[0]).to.include({ manager, operation: 'Apply' });
       const events = await server.get(`/api/v1/events?fieldSelector=involvedObject.uid%3D${stored.metadata.uid}`);
       expect(events.body.items[0]).to.include({ reason: 'Made', message: 'made' });
       await server.delete(widget);
@@ -121,3 +143,16 @@ describe('operators on stock clients [slow]', () => {
     });
   }
 });
+
+/** A kubeconfig for a server without TLS, which only some clients accept, and none without being told. */
+function kubeconfigOf(server: string): object {
+  const name = 'local';
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': name,
+  };
+}

@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { expect } from 'chai';
+import { command } from './support/command.ts';
 
-const script = fileURLToPath(new URL('../../plugins/host/bin/homeostat.js', import.meta.url));
 const token = 'correct-horse-battery-staple';
 const password = 'a long enough secret';
 
-describe('homeostat user [slow]', () => {
+describe('homeostat user', () => {
   let server: ApiServer;
 
   before(async () => {
@@ -18,15 +15,10 @@ describe('homeostat user [slow]', () => {
 
   after(async () => server.stop());
 
-  async function run(args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> {
-    const env = { PATH: process.env['PATH'], HOMEOSTAT_TOKEN: token };
-    const child = spawn(process.execPath, [script, 'user', ...args, '--server', server.url], { env });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (output += String(piece)));
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output };
+  async function run(args: readonly string[], input = ''): Promise<{ code: number; output: string }> {
+    const all = ['user', ...args, '--server', server.url];
+    const { code, stdout, stderr } = await command(all, { HOMEOSTAT_TOKEN: token }, input);
+    return { code, output: stdout + stderr };
   }
 
   async function logIn(user: string, sent: string): Promise<number> {

@@ -275,7 +275,11 @@ describe('webhooks of admission [compat webhooks]', () => {
     hooks.on('/no', () => ({ allowed: false, status: { code: 409 } }));
     hooks.on('/gone', (_request, response) => void response.writeHead(500).end());
     await validate('/no');
+    hooks.on('/yes', () => ({ allowed: true }));
+    hooks.on('/odd', () => ({}));
     await validate('/gone', { failurePolicy: 'Ignore' });
+    await validate('/yes');
+    await validate('/odd', { failurePolicy: 'Fail' });
     await server.post(persons, person('ann'));
     const { text } = await server.get('/metrics');
     const of = 'type="validating",operation="CREATE"';
@@ -286,6 +290,19 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(text).to.include(`${prefix}_fail_open_count{name="gone.people.example.com",type="validating"} 1`);
     expect(text).to.include(
       `${prefix}_admission_duration_seconds_count{name="no.people.example.com",${of},rejected="true"} 1`,
+    );
+    const requests = [
+      ['no', 409, true],
+      ['gone', 500, false],
+      ['yes', 200, false],
+      ['odd', 503, true],
+    ] as const;
+    for (const [name, code, rejected] of requests)
+      expect(text).to.include(
+        `${prefix}_request_total{name="${name}.people.example.com",${of},code="${code}",rejected="${rejected}"} 1`,
+      );
+    expect(text).to.include(
+      `${prefix}_rejection_count{name="odd.people.example.com",${of},error_type="calling_webhook_error",rejection_code="503"} 1`,
     );
   });
 

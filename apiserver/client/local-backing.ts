@@ -17,7 +17,10 @@ import type { Revisions } from '../registry/history/revisions.ts';
 import { translate } from '../registry/follow/watch-translation.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { FrozenEntries } from './frozen-entries.ts';
+import { tellDifferences } from './known-state.ts';
+import type { KnownState } from './known-state.ts';
 import type { ObjectReader } from './object-reader.ts';
+import { whenServed } from './when-served.ts';
 
 export interface LocalBackingParts<T extends ApiObject> {
   readonly model: ModelDescriptor;
@@ -87,9 +90,17 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     };
   }
 
+  /** The states of all objects, none of which is parsed before it is read. */
+  states(): readonly KnownState<T>[] {
+    if (this.#followed === undefined) return [];
+    const { resource, entries } = this.#followed;
+    return this.#statesOf(entries(), resource);
+  }
+
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { table, model } = this.#parts;
     while (!signal.aborted) {
-      const resource = await this.#whenServed(signal);
+      const resource = await whenServed(table, model, signal);
       await this.#whenAllowed(signal);
       if (resource !== undefined) await this.#followLife(resource, signal, sink);
     }
@@ -169,27 +180,6 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     });
   }
 
-  /** Returns the kind once it is served; undefined when the signal aborts before. */
-  #whenServed(signal: AbortSignal): Promise<Resource | undefined> | Resource {
-    const { table, model } = this.#parts;
-    const served = (): Resource | undefined => table.get(model);
-    return (
-      served() ??
-      new Promise((resolve) => {
-        const look = (): void => {
-          const resource = served();
-          if (resource === undefined && !signal.aborted) return;
-          table.off('opened', look);
-          signal.removeEventListener('abort', look);
-          resolve(resource);
-        };
-        table.on('opened', look);
-        signal.addEventListener('abort', look);
-        look();
-      })
-    );
-  }
-
   #select(resource: Resource): Followed {
     const { lister, selection } = this.#parts;
     const request: SelectionRequest = {
@@ -219,18 +209,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const { resource: last, entries: before, revision } = this.#before;
     this.#before = undefined;
     const changed = resource === last && revision !== undefined ? changedSince(revision, resource) : undefined;
-    const gone = new Map<string, Entry>();
-    for (const entry of before) if (changed?.has(entry.key) !== false) gone.set(entry.key, entry);
-    for (const entry of changed === undefined ? followed.entries() : selectedOf(changed, followed)) {
-      const previous = gone.get(entry.key);
-      gone.delete(entry.key);
-      if (previous !== undefined && previous.uid === entry.uid && previous.revision === entry.revision) continue;
-      const state = this.#stateOf(entry, resource);
-      if (previous !== undefined && previous.uid !== entry.uid) sink.deleted(this.#stateOf(previous, last));
-      if (previous === undefined || previous.uid !== entry.uid) sink.added(state);
-      else sink.updated(this.#stateOf(previous, last), state);
-    }
-    for (const entry of gone.values()) sink.deleted(this.#stateOf(entry, last));
+    const known = changed === undefined ? before : before.filter(({ key }) => changed.has(key));
+    const present = changed === undefined ? followed.entries() : selectedOf(changed, followed);
+    tellDifferences(this.#statesOf(known, last), this.#statesOf(present, resource), sink);
   }
 
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
@@ -248,14 +229,13 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
    * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a handler. It is
    * parsed by the resource it came from, since the next one of the kind may store another version.
    */
-  #stateOf(entry: Entry, resource: Resource): KeyedObject<T> {
-    const read = (): T => this.#read(entry, resource);
-    return {
-      key: entry.key,
-      get object() {
-        return read();
-      },
-    };
+  #stateOf(entry: Entry, resource: Resource): KnownState<T> {
+    return new EntryState(entry, (each) => this.#read(each, resource));
+  }
+
+  #statesOf(entries: readonly Entry[], resource: Resource): readonly KnownState<T>[] {
+    const read = (entry: Entry): T => this.#read(entry, resource);
+    return entries.map((entry) => new EntryState(entry, read));
   }
 
   /** The same for an entry that is read now, and whose object is not kept for others. */
@@ -279,6 +259,33 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const shaped = this.#shaped.get(whole) ?? shape(whole);
     this.#shaped.set(whole, shaped);
     return shaped;
+  }
+}
+
+/** The state of an entry. It is small, since a hundred thousand may be made at once. */
+class EntryState<T extends ApiObject> implements KnownState<T> {
+  readonly #entry: Entry;
+  readonly #read: (entry: Entry) => T;
+
+  constructor(entry: Entry, read: (entry: Entry) => T) {
+    this.#entry = entry;
+    this.#read = read;
+  }
+
+  get key(): string {
+    return this.#entry.key;
+  }
+
+  get uid(): string | undefined {
+    return this.#entry.uid;
+  }
+
+  get revision(): number {
+    return this.#entry.revision;
+  }
+
+  get object(): T {
+    return this.#read(this.#entry);
   }
 }
 

@@ -1,4 +1,4 @@
-import { createBackedInformer, ensureObject, freezeDeep } from '@homeostat/controller-runtime';
+import { createBackedInformer, createListWatchBacking, ensureObject, freezeDeep } from '@homeostat/controller-runtime';
 import type {
   AppliedObject,
   ApplyOptions,
@@ -56,6 +56,7 @@ import { listRequest } from './list-request.ts';
 import { LocalBacking } from './local-backing.ts';
 import { LocalWatch } from './local-watch.ts';
 import type { ObjectReader } from './object-reader.ts';
+import { ServedBacking } from './served-backing.ts';
 
 export interface LocalClientParts {
   readonly registry: Registry;
@@ -67,6 +68,8 @@ export interface LocalClientParts {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Jitter, in [0, 1). */
+  readonly random: () => number;
   /** The writer of its writes. Default `service`. */
   readonly writer?: Writer;
   /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
@@ -111,18 +114,19 @@ export class LocalClient implements PluginClient {
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
     this.#check(model, { verb: 'get', name, namespace: options.namespace });
-    const resource = await this.#resource(model);
-    return this.#parts.reader.read(
-      await this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion),
-    );
+    // An await takes a turn of the microtasks, which costs as much as the rest.
+    const found = this.#resource(model);
+    const resource = found instanceof Promise ? await found : found;
+    const shown = this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion);
+    return this.#parts.reader.read(shown instanceof Promise ? await shown : shown);
   }
 
   async list<T extends ApiObject>(model: Model<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     const request = listRequest(options);
-    this.#check(model, { verb: 'list', ...selected(options) });
-    const page = await this.#parts.lister.list(await this.#resource(model), request);
-    const { apiVersion, kind, ...envelope } = page.envelope();
-    return { apiVersion, kind, ...envelope, items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) };
+    if (this.#parts.guard !== undefined) this.#check(model, { verb: 'list', ...selected(options) });
+    const found = this.#resource(model);
+    const page = await this.#parts.lister.list(found instanceof Promise ? await found : found, request);
+    return Object.assign(page.envelope(), { items: page.entries.map((entry) => this.#parts.reader.read<T>(entry)) });
   }
 
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
@@ -224,7 +228,7 @@ export class LocalClient implements PluginClient {
   }
 
   informer<T extends ApiObject>(model: Model<T>, options: InformerOptions<T> = {}): Informer<T> {
-    const { clock, logger, ...parts } = this.#parts;
+    const { clock, logger, random, ...parts } = this.#parts;
     const check = (): void => {
       for (const namespace of options.namespaces ?? [undefined]) {
         for (const verb of ['list', 'watch']) this.#check(model, { verb, ...selected(options), namespace });
@@ -233,12 +237,18 @@ export class LocalClient implements PluginClient {
     check();
     const permission = { check, onChange: this.#onChange };
     const followed = { ...parts, ...permission, logger, model: descriptorOf(model), selection: options };
+    const listed = { client: this, model, selection: options, clock, logger, random };
     return createBackedInformer({
       model,
       selection: options,
       clock,
       logger,
-      back: (shape) => new LocalBacking({ ...followed, shape }),
+      back: (shape) =>
+        new ServedBacking({
+          ...followed,
+          local: () => new LocalBacking({ ...followed, shape }),
+          copy: () => createListWatchBacking(listed, shape),
+        }),
     });
   }
 

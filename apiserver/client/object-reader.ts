@@ -14,7 +14,7 @@ const maxCachedBytes = 64 * 1024 * 1024;
 export class ObjectReader {
   readonly #parsed = new LRUCache<Entry, ApiObject>({
     maxSize: maxCachedBytes,
-    sizeCalculation: (_object, entry) => entry.bytes.length * parsedFactor,
+    sizeCalculation: (_object, { size }) => size * parsedFactor,
   });
   readonly #bytes = new WeakMap<object, Buffer>();
 

@@ -14,6 +14,7 @@ function going(name: string, ...owners: readonly string[]): Entry {
     uid: name,
     revision: 1,
     bytes: Buffer.alloc(0),
+    size: 0,
     values: [],
     owners: owners.map((uid) => ({ uid, blocks: true })),
     deletion: 'Foreground',

@@ -121,7 +121,7 @@ function expiredRuns(cache: KindCache, { maxAgeMs, maxRuns, maxBytes }: RunReten
     const [time = ''] = times.valuesOf(entry);
     const count = (counts.get(controller) ?? 0) + 1;
     counts.set(controller, count);
-    bytes += entry.bytes.length;
+    bytes += entry.size;
     if (count > maxRuns || bytes > maxBytes || time < oldest) expired.push(entry);
     return true;
   });

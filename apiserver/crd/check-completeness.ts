@@ -2,7 +2,7 @@ import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * Checks that fields and items in allOf, anyOf, oneOf and not are specified outside of them, too, where their types are.
+ * Checks that the fields and items that allOf, anyOf, oneOf and not mention are also specified outside of these.
  */
 export function checkCompleteness(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
   for (const [place, branch] of branchesOf(schema)) compare(place, branch, { field, schema, violations });

@@ -17,7 +17,7 @@ import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts
 import { definitionModel } from './definition-model.ts';
 import type { ConvertTo } from './model-of-definition.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
-import { ServedDefinitions } from './served-definitions.ts';
+import { definitionOfOwner, ServedDefinitions } from './served-definitions.ts';
 
 export interface DefinitionControllerOptions {
   readonly schemes: SchemeManager;
@@ -44,6 +44,10 @@ export class DefinitionController {
   readonly #queue: WorkLoop<string>;
   /** Names of the definitions that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
+  /** Names of the definitions whose kinds have to be read again. */
+  readonly #rereading = new Set<string>();
+  /** Why kinds wait for the conversion of their objects, by the definition's name. */
+  readonly #unconverted = new Map<string, string>();
   /** Unsubscribes from kinds whose last objects are being deleted, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -76,14 +80,23 @@ export class DefinitionController {
 
   /** Starts to follow the definitions. */
   start(): void {
-    const { schemes } = this.#options;
+    const { schemes, table } = this.#options;
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
     // A name may be free now.
     this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
+    table.on('unconverted', this.#onUnconverted);
+    this.#unsubscribe.push(() => table.off('unconverted', this.#onUnconverted));
     for (const { key } of this.#opened().cache.entries()) this.#enqueue(key);
   }
+
+  readonly #onUnconverted = ({ owner }: Resource): void => {
+    const name = definitionOfOwner(owner);
+    if (name === undefined) return;
+    this.#rereading.add(name);
+    this.#enqueue(name);
+  };
 
   isIdle(): boolean {
     return this.#queue.isIdle();
@@ -94,6 +107,9 @@ export class DefinitionController {
     const name = `${plural}.${group}`;
     if (this.#definitions?.cache.broken.has(name) === true)
       return `CustomResourceDefinition "${name}" cannot be read; replace it by PUT, or delete it`;
+    const unconverted = this.#unconverted.get(name);
+    if (unconverted !== undefined)
+      return `the objects of CustomResourceDefinition "${name}" cannot be converted yet: ${unconverted}`;
     const entry = this.#definitions?.cache.get(name);
     if (entry === undefined || entry.deletion !== undefined) return undefined;
     const { spec, status } = decodeObject<CustomResourceDefinition>(entry.bytes);
@@ -136,8 +152,15 @@ export class DefinitionController {
     // Its change comes back here.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
+    if (this.#rereading.delete(name)) this.#served.withdraw(name);
     const outcome = await this.#served.serve(definition);
     if (this.#queue.isStopped) return;
+    this.#unconverted.delete(name);
+    if (outcome.kind === 'unconverted') {
+      this.#unconverted.set(name, outcome.message);
+      // Other replicas may serve the kind, so its status stays, and this one tries again later.
+      throw new Error(outcome.message);
+    }
     if (outcome.kind === 'conflict') this.#conflicting.add(name);
     else this.#conflicting.delete(name);
     await this.#setStatus(definition, statusOf(definition, outcome, this.#now()));
@@ -147,6 +170,8 @@ export class DefinitionController {
     this.#leaving.get(name)?.();
     this.#leaving.delete(name);
     this.#conflicting.delete(name);
+    this.#rereading.delete(name);
+    this.#unconverted.delete(name);
     this.#served.withdraw(name);
   }
 

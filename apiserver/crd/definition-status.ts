@@ -1,7 +1,10 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
 import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from './definition.ts';
-import type { ServingOutcome } from './served-definitions.ts';
+import type { ServingOutcome as Outcome } from './served-definitions.ts';
+
+/** An outcome that is the same on all replicas, and stays. */
+type ServingOutcome = Exclude<Outcome, { readonly kind: 'unconverted' }>;
 
 /** Returns the status of a definition; `now` is a time of RFC 3339. */
 export function statusOf(definition: CustomResourceDefinition, outcome: ServingOutcome, now: string): DefinitionStatus {

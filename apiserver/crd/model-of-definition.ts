@@ -124,7 +124,9 @@ export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  return JSON.stringify([group, names, kind, plural, singular, scope, types]);
+  // Informers follow a kind in another way when a webhook converts it.
+  const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
+  return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }
 
 /** Returns type and format of a field; both are undefined when the schema has no such field. */

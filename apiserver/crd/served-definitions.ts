@@ -1,5 +1,6 @@
-import { ModelError } from '@homeostat/controller-runtime/api';
+import { isApiError, ModelError } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { IndexBuildError } from '../registry/kinds/index-build.ts';
 import { versionsOfKind } from '../registry/kinds/kind-versions.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
@@ -18,7 +19,9 @@ export type ServingOutcome =
   | { readonly kind: 'served' }
   /** Another kind has one of the names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
-  | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Stored objects cannot be converted to the storage version at present: a webhook may answer later. */
+  | { readonly kind: 'unconverted'; readonly message: string };
 
 interface Served {
   readonly uid: string;
@@ -175,6 +178,7 @@ const conflicts: Readonly<Record<string, string>> = {
 
 function failure(error: unknown): ServingOutcome {
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof IndexBuildError && isApiError(error.cause)) return { kind: 'unconverted', message };
   const reason = error instanceof ModelError ? conflicts[error.attribute] : undefined;
   return reason === undefined ? { kind: 'refused', message } : { kind: 'conflict', reason, message };
 }

@@ -22,6 +22,7 @@ import { discoveryRoutes } from './pages/discovery-routes.ts';
 import { docsRoutes } from './pages/docs-routes.ts';
 import { endpointRoutes } from './pages/endpoint-routes.ts';
 import type { EndpointParts } from './pages/endpoint-routes.ts';
+import type { BackupHandler } from './objects/backup-handler.ts';
 import type { ExportHandler } from './objects/export-handler.ts';
 import { healthReport, withoutTrailingSlash } from './pages/health.ts';
 import type { HealthCheck, HealthReport } from './pages/health.ts';
@@ -48,6 +49,7 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly reviews: ReviewHandler;
   readonly apiServices: ApiServiceHandler;
   readonly exports: ExportHandler;
+  readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
   readonly table: ResourceTable;
   /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
@@ -67,6 +69,7 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly audit?: AuditTrail | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
+  readonly gatherMetrics: (own: string) => string | Promise<string>;
 }
 
 /**
@@ -86,8 +89,9 @@ export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   app.use(endpointRoutes(parts));
   app.use(healthRoutes(parts));
   app.use(debugRoutes(parts.debug));
-  app.use(metricsRoute(parts.metrics));
+  app.use(metricsRoute(parts));
   app.use(exportRoute(parts));
+  app.use(backupRoute(parts));
   app.use(reencryptRoute(parts));
   app.use(issuerRoutes(parts.accountIssuer));
   app.use(discoveryRoutes(parts));
@@ -153,6 +157,15 @@ function exportRoute({ exports, connections }: AppParts): Middleware {
     if (context.method !== 'GET') refuseMethod(context, ['GET']);
     if (connections.isStopping) throw shuttingDown();
     return exports.handle(context, path === '/export/decrypted');
+  };
+}
+
+function backupRoute({ backups, connections }: AppParts): Middleware {
+  return function answerBackup(context, next) {
+    if (withoutTrailingSlash(context.path) !== '/backup') return next();
+    if (context.method !== 'GET') refuseMethod(context, ['GET']);
+    if (connections.isStopping) throw shuttingDown();
+    return backups.handle(context);
   };
 }
 

@@ -91,16 +91,23 @@ export class RequestObserver {
   }
 }
 
-/** `GET /metrics`, for Prometheus. */
-export function metricsRoute(metrics: Metrics): Middleware {
-  return function answerMetrics(context, next) {
-    if (withoutTrailingSlash(context.path) !== '/metrics') return next();
+interface MetricsParts {
+  readonly metrics: Metrics;
+  readonly gatherMetrics: (own: string) => string | Promise<string>;
+}
+
+/** `GET /metrics`, for Prometheus; `gatherMetrics` may add the metrics of other processes. */
+export function metricsRoute({ metrics, gatherMetrics }: MetricsParts): Middleware {
+  const answer = async (context: Context): Promise<void> => {
     requireRead(context);
+    const text = await gatherMetrics(metrics.text());
     context.status = 200;
     context.set('Content-Type', metricsContentType);
     context.set('Cache-Control', 'no-cache, private');
-    context.body = Buffer.from(metrics.text());
-    return undefined;
+    context.body = Buffer.from(text);
+  };
+  return function answerMetrics(context, next) {
+    return withoutTrailingSlash(context.path) === '/metrics' ? answer(context) : next();
   };
 }
 

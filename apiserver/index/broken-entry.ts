@@ -9,6 +9,8 @@ export interface BrokenEntry extends Entry {
   readonly problem: string;
   /** True when it is encrypted and the key is missing: with the key it can be read again, so nothing may replace it. */
   readonly isLocked?: boolean;
+  /** True when a webhook has to convert it first: then it can be read again, so nothing may replace it. */
+  readonly isUnconverted?: boolean;
 }
 
 export function isBroken(entry: Entry): entry is BrokenEntry {

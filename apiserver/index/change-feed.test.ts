@@ -2,6 +2,7 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { FeedChange } from './change-feed.ts';
 import { ChangeFeed } from './change-feed.ts';
+import type { Entry } from './entry.ts';
 import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
 import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
 
@@ -41,6 +42,21 @@ describe('ChangeFeed', () => {
       .to.throw('too old resource version: 14 (15)')
       .that.satisfies((error: unknown) => reasonOf(error) === 'Expired');
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
+  });
+
+  it('knows the states that are only in the window, each once, and how many bytes a trim frees', () => {
+    const feed = createFeed();
+    const states = [11, 12, 13, 14].map((revision) => entryOf(cache, createPerson({ name: 'ann' }), revision));
+    const [first, second, third, gone] = states as [Entry, Entry, Entry, Entry];
+    feed.append({ type: 'ADDED', revision: 11, entry: first });
+    feed.append({ type: 'MODIFIED', revision: 12, entry: second, previous: first });
+    feed.append({ type: 'MODIFIED', revision: 13, entry: third, previous: second });
+    expect([...feed.formerStates()]).to.deep.equal([first, second]);
+    expect(feed.trim(12)).to.equal(first.size);
+    feed.append({ type: 'DELETED', revision: 14, entry: gone, previous: third });
+    expect([...feed.formerStates()]).to.deep.equal([second, third, gone]);
+    expect(feed.trim(14)).to.equal(second.size + third.size + gone.size);
+    expect([...feed.formerStates()]).to.deep.equal([]);
   });
 
   it('lets a reader that has seen the last change continue after any number of dropped changes', () => {

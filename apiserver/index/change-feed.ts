@@ -148,21 +148,30 @@ export class ChangeFeed {
 
   /**
    * Drops the changes up to a revision. The floor is the last dropped one: a reader that has seen it has missed
-   * nothing.
+   * nothing. Returns the number of bytes that were only in the window.
    */
-  trim(upTo: number): void {
+  trim(upTo: number): number {
     const first = this.#firstAfter(upTo);
-    if (first === this.#head) return;
+    if (first === this.#head) return 0;
     this.#floor = inBounds(this.#changes[first - 1]).revision;
+    let freed = 0;
     for (let i = this.#head; i < first; i++) {
-      this.#bytes -= this.#changes[i]?.entry.bytes.length ?? 0;
+      const change = inBounds(this.#changes[i]);
+      this.#bytes -= change.entry.size;
+      for (const { size } of formerStates(change)) freed += size;
       this.#changes[i] = undefined;
     }
     this.#head = first;
     // Compacting the array when half of it is empty moves each change at most once.
-    if (this.#head * 2 < this.#changes.length) return;
+    if (this.#head * 2 < this.#changes.length) return freed;
     this.#changes = this.#changes.slice(this.#head);
     this.#head = 0;
+    return freed;
+  }
+
+  /** The states in the window that are not present any more, each once. */
+  *formerStates(): IterableIterator<Entry> {
+    for (const change of this.since(this.#floor)) yield* formerStates(change);
   }
 
   /**
@@ -179,7 +188,7 @@ export class ChangeFeed {
   #push(change: FeedChange): void {
     this.#changes.push(change);
     this.#revision = change.revision;
-    this.#bytes += change.entry.bytes.length;
+    this.#bytes += change.entry.size;
   }
 
   /**
@@ -221,4 +230,9 @@ export class ChangeFeed {
     }
     return low;
   }
+}
+
+function formerStates({ type, entry, previous }: FeedChange): readonly Entry[] {
+  const before = previous === undefined ? [] : [previous];
+  return type === 'DELETED' ? [...before, entry] : before;
 }

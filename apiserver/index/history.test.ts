@@ -2,6 +2,7 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ChangeFeed } from './change-feed.ts';
+import { entryWith } from './entry.ts';
 import type { Entry } from './entry.ts';
 import { History } from './history.ts';
 import type { HistoryOptions } from './history.ts';
@@ -39,7 +40,7 @@ class Kind {
     const previous = this.cache.remove(name);
     if (previous === undefined) return;
     const revision = ++this.revision;
-    this.feed.append({ type: 'DELETED', revision, entry: { ...previous, revision }, previous });
+    this.feed.append({ type: 'DELETED', revision, entry: entryWith(previous, { revision }), previous });
   }
 }
 

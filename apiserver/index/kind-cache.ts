@@ -6,7 +6,7 @@ import type { Steps } from '../turns/steps.ts';
 import { isBroken } from './broken-entry.ts';
 import type { BrokenEntry } from './broken-entry.ts';
 import type { Entry, IndexValues, Slot } from './entry.ts';
-import { compareNames, createSlot } from './entry.ts';
+import { compareNames, createSlot, Slabs, valueList } from './entry.ts';
 import { addItems } from './index-items.ts';
 import type { IndexItems } from './index-items.ts';
 import { KindIndex } from './kind-index.ts';
@@ -23,6 +23,8 @@ export interface UniqueValue {
 export interface CacheContents {
   readonly slots: Map<string, Slot>;
   readonly broken: Map<string, BrokenEntry>;
+  /** Bytes of all objects. */
+  readonly size: number;
   /** By position. */
   readonly indexes: readonly MadeParts[];
 }
@@ -35,6 +37,8 @@ export class KindCache {
   readonly descriptor: ModelDescriptor;
   /** In the order of {@link Entry.values}. */
   readonly indexes: readonly KindIndex[];
+  /** The memory of the bytes of entries. */
+  readonly slabs: Slabs = new Slabs();
   readonly #byName: ReadonlyMap<string, KindIndex>;
   readonly #unique: readonly KindIndex[];
   #slots = new Map<string, Slot>();
@@ -84,7 +88,7 @@ export class KindCache {
   /** Another object that has one of these values in a unique index; `holder` is its key. */
   uniqueHolder(values: IndexValues, key: string): (UniqueValue & { readonly holder: string }) | undefined {
     for (const index of this.#unique) {
-      for (const value of values[index.position] ?? []) {
+      for (const value of valueList(values[index.position])) {
         const holder = findOther(index, value, key);
         if (holder !== undefined) return { index: index.spec.name, value, holder };
       }
@@ -105,8 +109,8 @@ export class KindCache {
     const add: UniqueValue[] = [];
     const remove: UniqueValue[] = [];
     for (const index of this.#unique) {
-      const old = before?.[index.position] ?? [];
-      const current = after?.[index.position] ?? [];
+      const old = valueList(before?.[index.position]);
+      const current = valueList(after?.[index.position]);
       add.push(...claimsIn(index, current, old));
       remove.push(...claimsIn(index, old, current));
     }
@@ -140,7 +144,9 @@ export class KindCache {
     const broken = new Map<string, BrokenEntry>();
     const found: Slot[] = [];
     let seen = 0;
+    let size = 0;
     for (const entry of entries) {
+      size += entry.size;
       if (isBroken(entry)) broken.set(entry.key, entry);
       else found.push(createSlot(entry));
       seen += 1;
@@ -155,11 +161,13 @@ export class KindCache {
     const items = yield* itemsOf(sorted, this.indexes);
     const indexes: MadeParts[] = [];
     for (const index of this.indexes) indexes.push(yield* index.remake(sorted, items[index.position]));
-    return { slots, broken, indexes };
+    return { slots, broken, size, indexes };
   }
 
   /** Replaces everything by the result of {@link contentsOf}. */
-  take({ slots, broken, indexes }: CacheContents): void {
+  take({ slots, broken, size, indexes }: CacheContents): void {
+    this.slabs.seal();
+    this.slabs.settle(size, 0);
     this.#slots = slots;
     this.#broken = broken;
     for (const index of this.indexes) index.take(indexes[index.position] ?? []);
@@ -214,7 +222,7 @@ function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<
     const { values } = slot.entry;
     for (let i = 0; i < items.length; i++) {
       const of = items[i];
-      if (of !== undefined) addItems(of, slot, values[i] ?? []);
+      if (of !== undefined) addItems(of, slot, valueList(values[i]));
     }
     if (at % slotsPerStep === 0) yield;
   }
@@ -235,7 +243,7 @@ function isMadeOnDemand({ spec }: KindIndex): boolean {
 }
 
 function claimsOf(index: KindIndex, values: IndexValues): readonly UniqueValue[] {
-  return claimsIn(index, values[index.position] ?? [], []);
+  return claimsIn(index, valueList(values[index.position]), []);
 }
 
 function claimsIn(index: KindIndex, values: readonly string[], except: readonly string[]): readonly UniqueValue[] {

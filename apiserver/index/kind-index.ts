@@ -2,7 +2,8 @@ import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
 import type { CompareStrings } from './entry.ts';
-import type { Entry, IndexValues, Slot } from './entry.ts';
+import { valueList } from './entry.ts';
+import type { Entry, IndexValue, IndexValues, Slot } from './entry.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { sortedIndexOf } from './index-items.ts';
 import type { IndexItems } from './index-items.ts';
@@ -18,34 +19,26 @@ const maxOverflows = 4;
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * Returns the same string for equal values of one index, and the same list for equal lists of one value: with a handful
- * of phases, each of 100,000 objects then costs a pointer. The pool is cleared when it is full, and disabled when that
- * happens repeatedly: both lose sharing and nothing else.
+ * Returns the same string for equal values of one index: with a handful of phases, each of 100,000 objects then costs a
+ * pointer. The pool is cleared when it is full, and disabled when that happens repeatedly: both lose sharing and nothing
+ * else.
  */
 class ValuePool {
-  readonly #lists = new Map<string, readonly string[]>();
+  readonly #values = new Map<string, string>();
   #overflows = 0;
 
-  /** An equal list, shared if possible; never the list itself. */
-  share(values: readonly string[]): readonly string[] {
-    const [first] = values;
-    if (first === undefined) return noValues;
-    if (this.#overflows >= maxOverflows) return [...values];
-    if (values.length === 1) return this.#list(first);
-    return values.map((value) => this.#list(value)[0] ?? value);
-  }
-
-  #list(value: string): readonly string[] {
-    const known = this.#lists.get(value);
+  /** An equal string, shared if possible. */
+  share(value: string): string {
+    if (this.#overflows >= maxOverflows) return value;
+    const known = this.#values.get(value);
     if (known !== undefined) return known;
-    if (this.#lists.size >= maxPooled) this.#overflow();
-    const list = [value];
-    this.#lists.set(value, list);
-    return list;
+    if (this.#values.size >= maxPooled) this.#overflow();
+    this.#values.set(value, value);
+    return value;
   }
 
   #overflow(): void {
-    this.#lists.clear();
+    this.#values.clear();
     this.#overflows += 1;
   }
 }
@@ -118,7 +111,8 @@ export class KindIndex {
 
   /** The value by which an entry sorts; undefined: last in either direction. */
   sortValue(entry: Entry, descending: boolean): string | undefined {
-    const values = this.valuesOf(entry);
+    const values = inBounds(entry.values[this.position]);
+    if (typeof values === 'string') return values;
     return descending ? values[values.length - 1] : values[0];
   }
 
@@ -128,17 +122,20 @@ export class KindIndex {
   }
 
   valuesOf(entry: Entry): readonly string[] {
-    return inBounds(entry.values[this.position]);
+    return valueList(inBounds(entry.values[this.position]));
   }
 
   /** The index function's result: distinct, in code point order. Throws IndexValueError. */
-  compute(object: ApiObject): readonly string[] {
+  compute(object: ApiObject): IndexValue {
     const values = this.#call(object);
     // Most functions sort already, and sorting 10,000 labels again takes 5 ms.
     const distinct =
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
+    const [first] = distinct;
+    if (first === undefined) return noValues;
+    if (distinct.length === 1) return this.spec.unique ? first : this.#pool.share(first);
     // A copy, since an index function may keep its list and change it.
-    return this.spec.unique ? [...distinct] : this.#pool.share(distinct);
+    return this.spec.unique ? [...distinct] : distinct.map((value) => this.#pool.share(value));
   }
 
   /**
@@ -162,7 +159,9 @@ export class KindIndex {
     const current = after?.[this.position];
     // Most writes change few indexes; shared lists make this a comparison of pointers.
     if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
-    for (const part of this.#parts) part.move(slot, old, current);
+    const from = typeof old === 'string' ? [old] : old;
+    const to = typeof current === 'string' ? [current] : current;
+    for (const part of this.#parts) part.move(slot, from, to);
   }
 
   #order(descending: boolean): LazyIndex {
@@ -202,7 +201,8 @@ function lastOf(values: readonly string[]): readonly string[] {
   return values.slice(-1);
 }
 
-function sameValues(a: readonly string[], b: readonly string[]): boolean {
+function sameValues(a: IndexValue, b: IndexValue): boolean {
+  if (typeof a === 'string' || typeof b === 'string') return a === b;
   return a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
 }
 

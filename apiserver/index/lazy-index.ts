@@ -2,7 +2,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 import { sortSteps } from '../turns/sort-steps.ts';
 import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import { compareNames } from './entry.ts';
+import { compareNames, valueList } from './entry.ts';
 import type { Slot } from './entry.ts';
 import { addItems, sortedIndexOf } from './index-items.ts';
 import type { IndexItems } from './index-items.ts';
@@ -139,7 +139,7 @@ export class LazyIndex {
     const items: IndexItems = { values: [], slots: [] };
     for (const [at, slot] of slots.entries()) {
       // The values of a slot that has already changed are added by `catchUp`.
-      if (!missed.has(slot)) addItems(items, slot, itemsOf(slot.entry.values[position] ?? []));
+      if (!missed.has(slot)) addItems(items, slot, itemsOf(valueList(slot.entry.values[position])));
       if (at % slotsPerStep === 0) yield;
     }
     return items;

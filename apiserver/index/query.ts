@@ -57,13 +57,34 @@ export function compileQuery(cache: KindCache, options: QueryOptions): Query {
     namespace === undefined ? [] : [{ key: 'metadata.namespace', operator: 'in', values: [namespace] }];
   const fields = [...inNamespace, ...fieldSelector].map((requirement) => fieldCondition(cache, requirement));
   const labels = labelSelector.map((requirement) => labelCondition(indexOf(cache, 'metadata.labels'), requirement));
-  const { group, plural } = cache.descriptor;
-  return {
+  return new CompiledQuery(cache, options, {
     conditions: [...fields, ...labels].filter((condition) => typeof condition !== 'string'),
     order: (sort.length === 0 ? newestFirst : sort).map((request) => sortKey(cache, request)),
     isEmpty: fields.includes('none'),
-    canonical: JSON.stringify([group, plural, namespace ?? null, inOrder(labelSelector), inOrder(fieldSelector), sort]),
-  };
+  });
+}
+
+class CompiledQuery implements Query {
+  readonly conditions: Query['conditions'];
+  readonly order: Query['order'];
+  readonly isEmpty: boolean;
+  readonly #cache: KindCache;
+  readonly #options: QueryOptions;
+
+  constructor(cache: KindCache, options: QueryOptions, compiled: Omit<Query, 'canonical'>) {
+    this.conditions = compiled.conditions;
+    this.order = compiled.order;
+    this.isEmpty = compiled.isEmpty;
+    this.#cache = cache;
+    this.#options = options;
+  }
+
+  /** Made on demand: most queries have no use for it. */
+  get canonical(): string {
+    const { group, plural } = this.#cache.descriptor;
+    const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = this.#options;
+    return JSON.stringify([group, plural, namespace ?? null, inOrder(labelSelector), inOrder(fieldSelector), sort]);
+  }
 }
 
 /** Returns the requirements, each as JSON, in the order of their texts. */

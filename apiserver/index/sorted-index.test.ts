@@ -14,6 +14,7 @@ function slotNamed(name: string, namespace?: string): Slot {
     uid: undefined,
     revision: 1,
     bytes: Buffer.alloc(0),
+    size: 0,
     values: [],
     owners: undefined,
     deletion: undefined,

@@ -22,13 +22,13 @@ export interface MemoryMeter {
 /** V8's default for `--max-semi-space-size`, in MiB. */
 const defaultSemiSpace = 16;
 
-/** The meter of this process. */
-export function processMemory(): MemoryMeter {
+/** The meter of this process, which shares the memory that the system grants with others: `processes` in all. */
+export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);
   const heapLimit = getHeapStatistics().heap_size_limit - young;
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   // Without a limit, the system reports a number beyond all memory.
-  const residentLimit = constrained > 2 ** 60 ? Number.POSITIVE_INFINITY : constrained;
+  const residentLimit = constrained > 2 ** 60 ? Number.POSITIVE_INFINITY : constrained / processes;
   return {
     read: () => ({ heap: oldBytes(), heapLimit, resident: process.memoryUsage.rss(), residentLimit }),
     collect: () => collector()(),

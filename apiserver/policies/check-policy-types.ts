@@ -1,3 +1,4 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import type { AdmissionPolicy } from '../builtin/objects/policy-objects.ts';
 import { typeOfSchema } from '../cel/schema/schema-type.ts';
@@ -24,19 +25,21 @@ interface CheckedKind {
 }
 
 /**
- * Checks the expressions of a policy with the types of the kinds that its rules name, in a turn of the event loop for each. Rules
- * with wildcards are left out.
+ * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters, in a turn of the event
+ * loop for each. Rules with wildcards are left out.
  */
 export async function checkPolicyTypes(
   policy: Pick<AdmissionPolicy, 'spec'>,
   table: ResourceTable,
 ): Promise<readonly ExpressionWarning[]> {
   const warnings = new Map<string, string[]>();
+  const params = paramsTypeOf(policy, table);
   for (const kind of kindsOf(policy, table)) {
     await nextTurn('background');
-    const type = typeOfKind(kind);
-    if (type === undefined) continue;
-    for (const { field, problem } of compilePolicy(policy, type).mistakes) {
+    const object = typeOfKind(kind);
+    if (object === undefined) continue;
+    const types = params === undefined ? { object } : { object, params };
+    for (const { field, problem } of compilePolicy(policy, types).mistakes) {
       const known = warnings.get(field) ?? [];
       known.push(`${kind.text}: ${problem}`);
       warnings.set(field, known);
@@ -47,7 +50,7 @@ export async function checkPolicyTypes(
 
 function kindsOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable): readonly CheckedKind[] {
   const found = new Map<string, CheckedKind>();
-  const models = table.served().flatMap((served) => served.served().map(({ model }) => model));
+  const models = table.models();
   for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints?.resourceRules ?? []) {
     if ([...apiGroups, ...apiVersions, ...resources].some((each) => each.includes('*'))) continue;
     const named = models.filter(({ group, version }) => apiGroups.includes(group) && apiVersions.includes(version));
@@ -58,6 +61,17 @@ function kindsOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable):
     }
   }
   return [...found.values()].slice(0, maxKinds);
+}
+
+/** undefined for parameters of a kind that is not served, or whose objects have any form. */
+function paramsTypeOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable): CelType | undefined {
+  const { paramKind } = spec;
+  const found = table
+    .models()
+    .find((each) => apiVersionOf(each) === paramKind?.apiVersion && each.kind === paramKind.kind);
+  if (found === undefined) return undefined;
+  const { components, schemaName } = found;
+  return typeOfKind({ schema: components[schemaName] ?? {}, components });
 }
 
 const text: JsonSchema = { type: 'string' };
@@ -97,7 +111,7 @@ const metadataType = typeOfSchema(
 const otherMetadata: ReadonlySet<string> = new Set(['namespace', '__namespace__', 'managedFields']);
 
 /** undefined for a kind whose objects have any form. */
-function typeOfKind({ schema, components }: CheckedKind): CelType | undefined {
+function typeOfKind({ schema, components }: Omit<CheckedKind, 'text'>): CelType | undefined {
   const type = typeOfSchema(schema, components, true);
   if (type?.kind !== 'object' || metadataType?.kind !== 'object') return undefined;
   const ofMetadata = metadataType.field;

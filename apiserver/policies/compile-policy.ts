@@ -42,13 +42,13 @@ type Results = readonly CelType['kind'][];
 
 const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };
 
-/** Compiles the expressions of a policy. `object` is the type of the written objects. Default any. */
-export function compilePolicy({ spec }: Pick<AdmissionPolicy, 'spec'>, object?: CelType): CompiledPolicy {
+/** The types of written objects and of parameters. Default any. */
+export type PolicyTypes = Pick<ScopeOptions, 'object' | 'params'>;
+
+/** Compiles the expressions of a policy. */
+export function compilePolicy({ spec }: Pick<AdmissionPolicy, 'spec'>, types: PolicyTypes = {}): CompiledPolicy {
   const { matchConditions = [], variables = [], validations = [], auditAnnotations = [], paramKind } = spec;
-  const compiler = new ExpressionCompiler({
-    hasParams: paramKind !== undefined,
-    ...(object === undefined ? {} : { object }),
-  });
+  const compiler = new ExpressionCompiler({ hasParams: paramKind !== undefined, ...types });
   const conditions = matchConditions.flatMap((of, index) =>
     compiler.compile(
       `spec.matchConditions[${index}].expression`,
@@ -102,10 +102,10 @@ interface Wanted {
 class ExpressionCompiler {
   readonly problems: FieldViolation[] = [];
   readonly mistakes: ExpressionMistake[] = [];
-  readonly #options: Pick<ScopeOptions, 'hasParams' | 'object'>;
+  readonly #options: Pick<ScopeOptions, 'hasParams'> & PolicyTypes;
   readonly #variables = new Map<string, CelType>();
 
-  constructor(options: Pick<ScopeOptions, 'hasParams' | 'object'>) {
+  constructor(options: Pick<ScopeOptions, 'hasParams'> & PolicyTypes) {
     this.#options = options;
   }
 

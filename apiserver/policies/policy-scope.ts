@@ -94,6 +94,8 @@ export interface ScopeOptions {
   readonly variables: ReadonlyMap<string, CelType>;
   /** The type of `object` and `oldObject`. Default any. */
   readonly object?: CelType;
+  /** The type of `params`. Default any. */
+  readonly params?: CelType;
 }
 
 /** Lets expressions read fields such as `namespace` by their own names: only those of schemas are escaped. */
@@ -104,12 +106,13 @@ function withPlainNames(type: CelType | undefined): CelType | undefined {
 }
 
 /** Returns what the expressions of policies, and the conditions of webhooks, may refer to. */
-export function policyScope({ hasParams, hasAuthorizer, variables, object: type = dyn }: ScopeOptions): CelScope {
+export function policyScope(options: ScopeOptions): CelScope {
+  const { hasParams, hasAuthorizer, variables, object: type = dyn, params = dyn } = options;
   const types: Readonly<Record<(typeof variableNames)[number], CelType | undefined>> = {
     object: type,
     oldObject: type,
     request: withPlainNames(typeOfSchema(requestSchema, {}, false)),
-    params: hasParams ? dyn : undefined,
+    params: hasParams ? params : undefined,
     namespaceObject: withPlainNames(typeOfSchema(namespaceSchema, {}, false)),
     variables: { kind: 'object', name: 'kubernetes.variables', field: (name) => variables.get(name) },
     authorizer: hasAuthorizer ? authorizerType : undefined,

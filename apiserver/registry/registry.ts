@@ -77,9 +77,13 @@ export class Registry {
    * The stored object in the resource's version: the latest one, one not older than `resourceVersion`, or with `0` the
    * one in memory ({@link Revisions.reach}).
    */
-  async get(resource: Resource, key: ObjectKey, resourceVersion?: string): Promise<Entry> {
+  get(resource: Resource, key: ObjectKey, resourceVersion?: string): Entry | Promise<Entry> {
     const reached = this.#options.revisions.reach(resourceVersion);
-    if (reached !== undefined) await reached;
+    if (reached !== undefined) return reached.then(() => this.#present(resource, key));
+    return this.#present(resource, key);
+  }
+
+  #present(resource: Resource, key: ObjectKey): Entry | Promise<Entry> {
     resource.checkServed();
     return resource.showLater(this.#planner.stored(resource, key));
   }

@@ -51,13 +51,13 @@ export interface ApiServerOptions {
    */
   readonly encryptionConfig?: string;
   /**
-   * YAML file of further tokens, by their SHA-256, and their owners. Others than its owner must have no access to it. It is
+   * YAML file of further tokens, by their SHA-256, and their owners. Only its owner may have access to it. It is
    * read again every minute. Default none.
    */
   readonly tokenFile?: string;
   /**
    * YAML file of the foreign issuers (OpenID Connect) whose tokens are accepted: an AuthenticationConfiguration of Kubernetes.
-   * Others than its owner must have no access to it. It is read again every minute. Default none.
+   * Only its owner may have access to it. It is read again every minute. Default none.
    */
   readonly authenticationConfig?: string;
   /**
@@ -86,6 +86,10 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** The maximum number of concurrent watches; further ones get 429. Default 10,000. */
   readonly maxWatches?: number;
+  /** The number of processes on this machine that serve together, and share the memory that the system grants. Default 1. */
+  readonly processes?: number;
+  /** Returns the text of `GET /metrics`, from the metrics of this process. Default: these. */
+  readonly gatherMetrics?: (own: string) => string | Promise<string>;
   /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
   readonly readyChecks?: readonly HealthCheck[];
   /**
@@ -201,6 +205,8 @@ export function settingsOf(options: ApiServerOptions): Settings {
     random: Math.random,
     uuid: randomUUID,
     readyChecks: [],
+    processes: 1,
+    gatherMetrics: (own) => own,
     webhookServices: {},
     webhookHosts: undefined,
     awaitedKind: () => undefined,

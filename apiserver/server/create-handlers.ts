@@ -1,6 +1,7 @@
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { EncryptedStore } from '../encryption/encrypted-store.ts';
 import type { RequestPermissions } from '../http/access/request-permissions.ts';
+import { BackupHandler } from '../http/objects/backup-handler.ts';
 import { ExportHandler } from '../http/objects/export-handler.ts';
 import { ReencryptHandler } from '../http/objects/reencrypt-handler.ts';
 import { rewriteObjects } from '../registry/follow/rewrite-objects.ts';
@@ -88,6 +89,7 @@ export function createListener(settings: Settings, served: Served, keyPair: KeyP
       connections,
       hostNames: [host, ...hostNames],
       serviceDomain: settings.serviceDomain,
+      gatherMetrics: settings.gatherMetrics,
       ...access,
       clock,
       logger,
@@ -109,8 +111,9 @@ function limitsOf(settings: Settings, proxies: TrustedProxies): Partial<Connecti
 /** The handlers of requests that go through all objects of the database. */
 export interface Copies {
   readonly exports: ExportHandler;
+  readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
-  /** Cuts off both. */
+  /** Cuts off all of them. */
   readonly close: () => void;
 }
 
@@ -128,6 +131,7 @@ export function createCopies(
   const { log, vault, revisions, onChange, commits, epoch } = storage;
   const memory = { table: () => table, log, hidden: vault, revisions, logger, onChange };
   const exports = new ExportHandler({ store, stored: store.stored, epoch, clock, logger, permissions });
+  const backups = new BackupHandler({ stored: store.stored, logger, permissions });
   const reencryption = new ReencryptHandler({
     rewrite: () => rewriteObjects({ ...memory, commits, outdated: () => store.outdated() }),
     clock,
@@ -136,7 +140,8 @@ export function createCopies(
   });
   const close = (): void => {
     exports.close();
+    backups.close();
     reencryption.close();
   };
-  return { exports, reencryption, close };
+  return { exports, backups, reencryption, close };
 }

@@ -7,6 +7,7 @@ import type { ExportManifest, ExportSummary } from '../backup/export-format.ts';
 import { ExportReader } from '../backup/export-reader.ts';
 import type { ExportedObject } from '../backup/export-reader.ts';
 import { importObjects } from '../backup/import-objects.ts';
+import { ObjectsDigest } from '../backup/objects-digest.ts';
 import { Snapshot } from '../backup/snapshot.ts';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
 import { writeExport } from '../backup/write-export.ts';
@@ -30,6 +31,8 @@ export interface ImportDatabaseOptions {
    * plain text. Default: `encryption.key` beside the database; without Secrets in plain text, no key is needed.
    */
   readonly encryptionConfig?: string;
+  /** True: the import has no object that the export holds in encrypted form, so it needs none of the keys. Default false. */
+  readonly withoutEncrypted?: boolean;
   /** Called with the number of objects that were read for writing, and their total. */
   readonly onProgress?: (objects: number, total: number) => void;
   /** Stops between two pieces of the file; the import is then incomplete, and the same call completes it. */
@@ -70,7 +73,7 @@ export async function* exportDatabase(
 
 /**
  * Imports an export into an empty database: reads the whole file before it changes anything, writes the objects, reads
- * them back and compares. Returns the file's manifest, which by then describes the database as well. Repeat a call that
+ * them back and compares. Returns the file's manifest, with the objects that the database has by then. Repeat a call that
  * was interrupted; until one has succeeded, no server can use the database. Rejects with ExportFileError, with
  * StoreError (`refused`: not empty, `locked`: in use), with RangeError for an invalid URL, and with EncryptionConfigError for
  * keys that cannot be used.
@@ -109,15 +112,19 @@ async function proveFile(
   const reader = new ExportReader();
   const keys = new Set<string>();
   const plainKinds = new Map<string, StoredKind>();
+  const digest = options.withoutEncrypted === true ? new ObjectsDigest() : undefined;
   for await (const some of objectsOf(options, reader)) {
     for (const { key, data } of some) {
+      digest?.add({ key, data });
       const name = isSealed(data) ? sealingKeyOf(data) : undefined;
       if (name !== undefined) keys.add(name);
       const kind = isSealed(data) ? undefined : kindOfKey(key);
       if (kind !== undefined) plainKinds.set(kindNameOf(kind), kind);
     }
   }
-  return { proved: reader.end(), form: { keys: [...keys], plainKinds: [...plainKinds.values()] } };
+  const manifest = reader.end();
+  const left = digest === undefined ? {} : { objects: digest.objects, sha256: digest.sum() };
+  return { proved: { ...manifest, ...left }, form: { keys: [...keys], plainKinds: [...plainKinds.values()] } };
 }
 
 async function* counted(
@@ -133,12 +140,14 @@ async function* counted(
   }
 }
 
+/** Reads the objects of the file that are imported. */
 async function* objectsOf(
-  { file, signal }: ImportDatabaseOptions,
+  { file, signal, withoutEncrypted = false }: ImportDatabaseOptions,
   reader: ExportReader,
 ): AsyncGenerator<readonly ExportedObject[], void, undefined> {
   for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
     signal?.throwIfAborted();
-    yield reader.push(piece);
+    const objects = reader.push(piece);
+    yield withoutEncrypted ? objects.filter(({ data }) => !isSealed(data)) : objects;
   }
 }

@@ -15,7 +15,7 @@ import { describeSharedVault, describeVault } from './vault.fixture.ts';
 
 // One file for all that runs on etcd, so that one cluster serves it.
 describe('etcd', () => {
-  const etcd = EtcdTestCluster.use({ size: 1 });
+  const etcd = EtcdTestCluster.useShared();
   const newDatabase = async (): Promise<() => Store> => {
     const url = etcd.freshUrl();
     return () => etcd.store(url);

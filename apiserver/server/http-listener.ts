@@ -76,7 +76,7 @@ export class HttpListener {
 
   constructor(handler: Handler, options: ListenerOptions) {
     const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = options;
-    const answer = this.#inTurn(handler);
+    const answer = this.#inTurn(handler, clock);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#looks = new PeriodicTask({ clock, intervalMs: lookMs, run: () => this.#lookAtConnections() });
     this.#stalled = new StalledReaders(this.#sockets, clock);
@@ -92,9 +92,9 @@ export class HttpListener {
   }
 
   /** Calls the handler for each request once the request before it on the same connection has its response. */
-  #inTurn(handler: Handler): Handler {
+  #inTurn(handler: Handler, clock: Clock): Handler {
     const turns = new RequestTurns();
-    const arrivals = new ArrivalTurns();
+    const arrivals = new ArrivalTurns(() => clock.monotonicMs());
     const handle: Handler = (request, response) => {
       if (request.socket.destroyed) return undefined;
       if (this.#connections.isStopping) response.shouldKeepAlive = false;
@@ -208,8 +208,9 @@ const ciphers = [
 const secureOptions = { minVersion: 'TLSv1.2', ciphers } as const;
 
 /**
- * What makes a server ask clients for a certificate. A connection with one that does not verify is accepted: its requests may
- * have another credential, and are refused in words otherwise. Without `ca`, any authority that Node knows would do.
+ * The options with which a server asks clients for a certificate. It accepts connections with a certificate that it cannot
+ * verify: their requests may have another credential, and otherwise get a response that says why. Without `ca`, Node would
+ * accept every authority that it knows, so no certificate is asked for.
  */
 function clientOptions(ca: string | undefined): TlsServerOptions {
   return ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };

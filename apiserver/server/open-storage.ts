@@ -1,3 +1,4 @@
+import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { refuseUnfinishedImport } from '../backup/unfinished-import.ts';
@@ -20,6 +21,8 @@ export interface StorageParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retention: Retention;
+  /** The processes that share the memory of the machine. */
+  readonly processes: number;
   readonly health: DatabaseHealth;
   readonly metrics: Metrics;
   /** The kinds; undefined before the table exists. */
@@ -56,16 +59,20 @@ async function latestRevision(store: Store, health: DatabaseHealth): Promise<num
 /** Opens the store, and reads its history. */
 export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
-  const memory = new MemoryLimit({ meter: processMemory(), clock, logger, onFull: () => void compactor.compact() });
+  // The memory of the process changes in the system's time, also when a test moves another clock by days.
+  const measured = { meter: processMemory(parts.processes), clock: systemClock };
+  const memory = new MemoryLimit({ ...measured, logger, onFull: () => void compactor.compact() });
   const opened = await store.open();
   await refuseUnfinishedImport(store);
   // The ages of logged changes are unknown after a restart, so the newest part of the log is kept for watchers.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
   const vault = await StoreVault.read(store);
   const log = new UnservedLog(floor, vault.kindNumber);
-  const trim = (upTo: number): void => {
+  const trim = async (upTo: number): Promise<void> => {
     log.trim(upTo);
-    for (const resource of parts.table()?.served() ?? []) resource.trim(upTo);
+    const served = parts.table()?.served() ?? [];
+    for (const resource of served) resource.trim(upTo);
+    for (const resource of served) await resource.compactMemory();
   };
   const compactor = new Compactor({
     store,

@@ -134,7 +134,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
 
 /** Creates the parts of a server, and connects them. Opens the store; nothing else runs yet. */
 export async function wireServer(settings: Settings, store: EncryptedStore): Promise<Parts> {
-  const { clock, logger, serviceDomain } = settings;
+  const { clock, logger, random, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
@@ -181,7 +181,7 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const secure = await openTls(settings, (certificate) => listener.showKeyPair(certificate));
   const shared = { table, absent, copies, bodies: handlers.bodies, endpoints, metrics, added };
   const audit = settings.audit && (await openAuditTrail(settings.audit, { clock, logger, metrics }));
-  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger });
+  const client = new LocalClient({ registry, lister, table, absent, revisions, reader, clock, logger, random });
   const clients = new Clients({ ...settings, ...access, client, audit });
   const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);

@@ -35,7 +35,13 @@ export class VaultUnderTest {
 
   static async open(inner: Store, encryption: OpenEncryption = encryptionWith('first')): Promise<VaultUnderTest> {
     const store = new EncryptedStore(inner, encryption);
-    const parts = { clock: systemClock, logger: silentLogger, retention: defaultRetention, metrics: new Metrics() };
+    const parts = {
+      clock: systemClock,
+      logger: silentLogger,
+      retention: defaultRetention,
+      processes: 1,
+      metrics: new Metrics(),
+    };
     const health = new DatabaseHealth(systemClock);
     const storage = await openStorage({ ...parts, store, health, table: () => undefined });
     storage.follower?.start();

@@ -183,5 +183,11 @@ export interface Store {
    * the database has objects.
    */
   startHistory(revision: number): Promise<OpenedStore>;
+  /**
+   * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with the path. The
+   * caller deletes the file. The copy has all writes that were acknowledged before the call. A database that is opened from the copy
+   * continues at a later revision, with a new epoch. Absent: the engine's own tools do that.
+   */
+  readonly backUp?: (() => Promise<string>) | undefined;
   close(): Promise<void>;
 }

@@ -3,40 +3,50 @@ import { ArrivalTurns } from './arrival-turns.ts';
 import { replaceTurnClock } from './next-turn.ts';
 
 describe('ArrivalTurns', () => {
-  it('handles some arrivals at once, and the rest in order, in turns of a few milliseconds', async () => {
-    let nowMs = 0;
-    const restore = replaceTurnClock(() => nowMs);
-    try {
-      const arrivals = new ArrivalTurns();
-      const handled: number[] = [];
-      const turns: number[] = [];
-      let turn = 0;
-      const all = Array.from({ length: 100 }, (_, number) =>
-        arrivals.run(() => {
-          nowMs += 1;
-          handled.push(number);
-          turns.push(turn);
-        }),
-      );
-      expect(handled).to.have.length(16);
-      const count = (): void => {
-        turn += 1;
-        if (handled.length < 100) setImmediate(count);
-      };
-      setImmediate(count);
-      await Promise.all(all);
-      expect(handled).to.deep.equal(Array.from({ length: 100 }, (_, number) => number));
-      const later = turns.filter((at) => at > 0);
-      expect(later).to.have.length(84);
-      for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
-    } finally {
-      restore();
-    }
+  let nowMs: number;
+  let restore: () => void;
+
+  beforeEach(() => {
+    nowMs = 0;
+    restore = replaceTurnClock(() => nowMs);
   });
 
-  it('a later turn has room again', async () => {
-    const arrivals = new ArrivalTurns();
-    for (let number = 0; number < 16; number += 1) arrivals.run(() => undefined);
+  afterEach(() => restore());
+
+  /** Arrivals that take a millisecond each. */
+  function arrive(arrivals: ArrivalTurns, count: number, handle: (number: number) => void): unknown[] {
+    return Array.from({ length: count }, (_, number) =>
+      arrivals.run(() => {
+        nowMs += 1;
+        handle(number);
+      }),
+    );
+  }
+
+  it('handles arrivals at once for a few milliseconds, and the rest in order, in turns as long', async () => {
+    const handled: number[] = [];
+    const turns: number[] = [];
+    let turn = 0;
+    const all = arrive(new ArrivalTurns(() => nowMs), 100, (number) => {
+      handled.push(number);
+      turns.push(turn);
+    });
+    expect(handled).to.have.length(5);
+    const count = (): void => {
+      turn += 1;
+      if (handled.length < 100) setImmediate(count);
+    };
+    setImmediate(count);
+    await Promise.all(all);
+    expect(handled).to.deep.equal(Array.from({ length: 100 }, (_, number) => number));
+    const later = turns.filter((at) => at > 0);
+    expect(later).to.have.length(95);
+    for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
+  });
+
+  it('a later turn has time again', async () => {
+    const arrivals = new ArrivalTurns(() => nowMs);
+    arrive(arrivals, 5, () => undefined);
     await new Promise((resolve) => void setImmediate(resolve));
     let isHandled = false;
     arrivals.run(() => (isHandled = true));
@@ -44,13 +54,13 @@ describe('ArrivalTurns', () => {
   });
 
   it('an arrival does not overtake those that wait', async () => {
-    const arrivals = new ArrivalTurns();
+    const arrivals = new ArrivalTurns(() => nowMs);
     const order: number[] = [];
-    const first = Array.from({ length: 17 }, (_, number) => arrivals.run(() => order.push(number)));
+    const first = arrive(arrivals, 6, (number) => void order.push(number));
     const last = new Promise<unknown>((resolve) => {
-      setImmediate(() => resolve(arrivals.run(() => order.push(17))));
+      setImmediate(() => resolve(arrivals.run(() => order.push(6))));
     });
     await Promise.all([...first, last]);
-    expect(order).to.deep.equal(Array.from({ length: 18 }, (_, number) => number));
+    expect(order).to.deep.equal(Array.from({ length: 7 }, (_, number) => number));
   });
 });

@@ -2,7 +2,7 @@
 export type Purpose = 'request' | 'background';
 
 /** Time for which steps are resumed in one turn of the event loop. */
-const msPerTurn = 5;
+export const msPerTurn = 5;
 
 interface Lane {
   readonly waiting: (() => void)[];

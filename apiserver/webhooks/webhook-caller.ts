@@ -4,6 +4,7 @@ import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
 import { failedCall, readVerdict, refusalBy, reviewBody, reviewVersionOf } from './admission-review.ts';
 import type { AdmissionRequest, AdmissionVerdict } from './admission-review.ts';
 import type { WebhookClient } from './webhook-client.ts';
+import { UnusableAnswer } from './webhook-connections.ts';
 import type { ListedWebhook } from './webhook-list.ts';
 import type { WebhookMetrics } from './webhook-metrics.ts';
 import type { WebhookPlaces } from './webhook-places.ts';
@@ -42,7 +43,7 @@ export class WebhookCaller {
     const { metrics } = this.#parts;
     const call = metrics.begin({ name, mayPatch, operation: request.operation });
     const verdict = await this.#verdictOf(question).catch((error: unknown) => {
-      metrics.failed(call, failurePolicy === 'Ignore');
+      metrics.failed(call, { isIgnored: failurePolicy === 'Ignore', status: statusOf(error) });
       return this.fail(listed, toError(error));
     });
     if (verdict === undefined) return undefined;
@@ -69,27 +70,42 @@ export class WebhookCaller {
   async #verdictOf({ listed, request, mayPatch }: Question): Promise<AdmissionVerdict> {
     const { webhook } = listed;
     const version = reviewVersionOf(webhook.admissionReviewVersions);
-    const place = explained('could not get REST client', () => this.#parts.places.find(webhook.clientConfig));
+    const place = explained('could not get REST client', 500, () => this.#parts.places.find(webhook.clientConfig));
     const timeoutMs = webhook.timeoutSeconds * 1000;
     const body = reviewBody(request, version);
     const answer = await this.#parts.client.post({ place, timeoutMs, body }).catch((error: unknown) => {
-      throw prefixed('failed to call webhook', error);
+      const status = error instanceof UnusableAnswer ? error.status : undefined;
+      throw new FailedCall('failed to call webhook', error, status);
     });
-    return explained('received invalid webhook response', () =>
+    return explained('received invalid webhook response', unavailable, () =>
       readVerdict(answer, { uid: request.uid, version, mayPatch }),
     );
   }
 }
 
-function explained<T>(what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw prefixed(what, error);
+/** The status of a webhook that does not answer, or does not answer as it should. */
+const unavailable = 503;
+
+/** Says why there is no decision. */
+class FailedCall extends Error {
+  override readonly name = 'FailedCall';
+  readonly status: number;
+
+  constructor(what: string, error: unknown, status = unavailable) {
+    const cause = toError(error);
+    super(`${what}: ${cause.message}`, { cause });
+    this.status = status;
   }
 }
 
-function prefixed(what: string, error: unknown): Error {
-  const cause = toError(error);
-  return new Error(`${what}: ${cause.message}`, { cause });
+function explained<T>(what: string, status: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new FailedCall(what, error, status);
+  }
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof FailedCall ? error.status : 0;
 }

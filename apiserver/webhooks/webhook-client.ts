@@ -69,11 +69,12 @@ export class WebhookClient {
       throw new UnusableAnswer(
         `the webhook redirects to ${JSON.stringify(clip(location))}, and redirects are not followed`,
       );
-    if (status === 404) throw new UnusableAnswer('the server could not find the requested resource');
+    if (status === 404) throw new UnusableAnswer('the server could not find the requested resource', status);
     if (status < 200 || status > 299) {
       const text = clip(bytes.toString('utf8').trim()) || 'unknown';
       throw new UnusableAnswer(
         `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`,
+        status,
       );
     }
     try {

@@ -41,6 +41,13 @@ export interface WebhookAnswer {
 /** A response that has arrived and says nothing. */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer';
+  /** The status of an HTTP error; undefined for any other response. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Connections to one origin, which all requests share. Finding one by the names that Node makes takes 20 us for each request. */

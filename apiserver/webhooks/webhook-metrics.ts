@@ -5,6 +5,9 @@ import type { AdmissionVerdict } from './admission-review.ts';
 /** Seconds; those of kube-apiserver. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 
+/** Larger codes count as this one. */
+const maxCode = 600;
+
 /** A call whose end is not known yet. */
 export interface MeasuredCall {
   readonly name: string;
@@ -18,6 +21,7 @@ export interface MeasuredCall {
 export class WebhookMetrics {
   readonly #clock: Clock;
   readonly #duration: Family<Histogram>;
+  readonly #requests: Family<Counter>;
   readonly #rejections: Family<Counter>;
   readonly #ignored: Family<Counter>;
 
@@ -29,6 +33,11 @@ export class WebhookMetrics {
       help: 'Time of calls of webhooks.',
       labels: [...labels, 'rejected'],
       buckets,
+    });
+    this.#requests = metrics.counter({
+      name: 'apiserver_admission_webhook_request_total',
+      help: 'Calls of webhooks.',
+      labels: [...labels, 'code', 'rejected'],
     });
     this.#rejections = metrics.counter({
       name: 'apiserver_admission_webhook_rejection_count',
@@ -48,19 +57,23 @@ export class WebhookMetrics {
 
   /** Called with the webhook's decision. */
   answered(call: MeasuredCall, { isAllowed, result }: AdmissionVerdict): void {
-    this.#measure(call, !isAllowed);
-    const code = typeof result['code'] === 'number' && result['code'] >= 400 ? result['code'] : 400;
-    if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code.toString()).inc();
+    const refused = typeof result['code'] === 'number' && result['code'] >= 400 ? result['code'] : 400;
+    // So that a webhook cannot make any number of series.
+    const code = isAllowed ? '200' : Math.min(Math.trunc(refused), maxCode).toString();
+    this.#measure(call, code, !isAllowed);
+    if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code).inc();
   }
 
-  /** Called when there is no decision. */
-  failed(call: MeasuredCall, isIgnored: boolean): void {
-    this.#measure(call, !isIgnored);
+  /** Called when there is no decision; `status` is the one that says why, as in Kubernetes. */
+  failed(call: MeasuredCall, { isIgnored, status }: { readonly isIgnored: boolean; readonly status: number }): void {
+    const code = Math.min(status, maxCode).toString();
+    this.#measure(call, code, !isIgnored);
     if (isIgnored) this.#ignored.of(call.name, typeOf(call)).inc();
-    else this.#rejections.of(...labelsOf(call), 'calling_webhook_error', '0').inc();
+    else this.#rejections.of(...labelsOf(call), 'calling_webhook_error', code).inc();
   }
 
-  #measure(call: MeasuredCall, isRejected: boolean): void {
+  #measure(call: MeasuredCall, code: string, isRejected: boolean): void {
+    this.#requests.of(...labelsOf(call), code, String(isRejected)).inc();
     const seconds = (this.#clock.monotonicMs() - call.sinceMs) / 1000;
     this.#duration.of(...labelsOf(call), String(isRejected)).observe(seconds);
   }

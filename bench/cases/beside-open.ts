@@ -8,6 +8,9 @@ import { personsPath } from '../person.ts';
 import { protectedServer, creations, startedServer, userToken } from '../person-server.ts';
 import type { Row } from '../result-table.ts';
 
+/** A server counts as shared for 10 s after the last request of another user. */
+const untilAloneMs = 11_000;
+
 /** Creates and gets of a user with a token and a role, beside those of an open server. */
 export async function besideOpen({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using required = new Child('api-server');
@@ -18,6 +21,8 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     using connection = await HttpConnection.connect(server);
     await connection.send(creations('read', token)());
   }
+  // The administrator has just written roles: until then, the user shares the server, and its commits are small.
+  await new Promise((resolve) => setTimeout(resolve, untilAloneMs));
   const asking = (request: () => string): Served => ({ child: required, url, request });
   const asked = (request: () => string): Served => ({ child: open, url: openUrl, request });
   const get = (sent?: { readonly token: string }) => (): string => formatRequest('GET', `${personsPath}/read-1`, sent);

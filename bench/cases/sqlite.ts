@@ -40,7 +40,7 @@ export async function sqlite({ settings, folder }: CaseContext): Promise<readonl
   return [...rows, await restart(join(folder, 'ours.db'), count)];
 }
 
-async function writes({ settings, folder }: Omit<CaseContext, 'only'>): Promise<readonly Row[]> {
+async function writes({ settings, folder }: Pick<CaseContext, 'settings' | 'folder'>): Promise<readonly Row[]> {
   const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
   await using ours = new Child('store-writer');
   await using other = against === undefined ? undefined : new Child('store-writer', [], childrenOf(against));

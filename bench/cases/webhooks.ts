@@ -1,24 +1,26 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { Agent, createServer, request as httpsRequest } from 'node:https';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Server } from 'node:https';
+import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { CaseContext } from '../case.ts';
 import { Child } from '../child.ts';
 import type { Posting } from '../children/poster.ts';
+import { conversionRows } from '../conversion-rows.ts';
 import { median } from '../figures.ts';
 import { formatRequest, HttpConnection, loadHttp } from '../http-load.ts';
 import { creations, startedServer } from '../person-server.ts';
 import type { Row } from '../result-table.ts';
+import { certificateIn, WebhookServer } from '../webhook-server.ts';
 
 /** The processor time that a validating webhook may add to a create besides its round trip, in milliseconds. */
 const mostCpuMs = 0.3;
 
 const connections = 8;
 
-/** What does a validating webhook add to a create, beyond its own round trip? The webhook runs in this process. */
+/**
+ * What does a validating webhook add to a create, beyond its own round trip? And how long do conversions take? The webhooks run in
+ * this process.
+ */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const certificate = await certificateIn(join(folder, 'tls'));
   await using plain = new Child('api-server');
@@ -26,7 +28,7 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
   await using poster = new Child('poster');
   const plainUrl = await startedServer(plain, { database: 'memory:', port: 0 });
   const hookedUrl = await startedServer(hooked, { database: 'memory:', port: 0 });
-  const hook = await Hook.start(certificate);
+  const hook = await WebhookServer.start(certificate, () => ({ allowed: true }));
   try {
     await configure(hookedUrl, hook);
     const creating = { ...settings, connections };
@@ -54,6 +56,7 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
         name: 'webhook: processor time of the same POST by hand',
         note: `${ms(cost.byHand)}, with node:https on kept connections; one at a time takes ${ms(await roundTrip(hook))}`,
       },
+      ...(await conversionRows(certificate, settings)),
     ];
   } finally {
     await Promise.all([plain.call('stop'), hooked.call('stop')]);
@@ -102,63 +105,10 @@ async function inTurns<Name extends string>(
   return Object.fromEntries(found.map(({ name, costs }) => [name, median(costs)])) as Record<Name, number>;
 }
 
-interface Certificate {
-  /** Certificate and key. */
-  readonly pem: string;
-  readonly ca: string;
-}
-
-/** The certificate that a server makes in a folder. */
-async function certificateIn(directory: string): Promise<Certificate> {
-  await using server = new Child('api-server');
-  await server.call('startWith', { database: 'memory:', port: 0, tls: { directory } });
-  await server.call('stop');
-  const [pem, ca] = await Promise.all(
-    ['server.pem', 'ca.crt'].map(async (name) => readFile(join(directory, name), 'utf8')),
-  );
-  return { pem: pem ?? '', ca: ca ?? '' };
-}
-
-/** A webhook that allows everything. */
-class Hook {
-  readonly ca: string;
-  readonly url: string;
-  lastBody = '{}';
-  readonly #server: Server;
-
-  private constructor(server: Server, ca: string) {
-    this.#server = server;
-    this.ca = ca;
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    this.url = `https://127.0.0.1:${port.toString()}/`;
-    server.on('request', (asked, response) => void this.#allow(asked, response));
-  }
-
-  static async start({ pem, ca }: Certificate): Promise<Hook> {
-    const server = createServer({ key: pem, cert: pem });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Hook(server, ca);
-  }
-
-  stop(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-
-  async #allow(asked: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.lastBody = await text(asked);
-    const { apiVersion, kind, request: sent } = JSON.parse(this.lastBody) as Record<string, { readonly uid: string }>;
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ apiVersion, kind, response: { uid: sent?.uid, allowed: true } }));
-  }
-}
-
-async function configure(url: string, hook: Hook): Promise<void> {
+async function configure(url: string, hook: WebhookServer): Promise<void> {
   const webhook = {
     name: 'allow.people.example.com',
-    clientConfig: { url: hook.url, caBundle: Buffer.from(hook.ca).toString('base64') },
+    clientConfig: hook.clientConfig,
     rules: [{ operations: ['CREATE'], apiGroups: ['*'], apiVersions: ['*'], resources: ['persons'] }],
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
@@ -176,7 +126,7 @@ async function configure(url: string, hook: Hook): Promise<void> {
 }
 
 /** The median of calls on one connection, in milliseconds. */
-async function roundTrip({ url, ca }: Hook): Promise<number> {
+async function roundTrip({ url, ca }: WebhookServer): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
   const timesMs: number[] = [];
   for (let call = 0; call < 100; call += 1) {

@@ -3,6 +3,7 @@ import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { EventLoopProbe } from '@homeostat/test';
 import { answerCalls } from '../answer-calls.ts';
 import { endpointGroup, greetingRoute, listedPage, listRoute } from '../endpoint-paths.ts';
 import { runInFlight } from '../in-flight.ts';
@@ -18,6 +19,7 @@ const roundSize = 1_000;
 
 let server: ApiServer;
 let model: ModelDescriptor<Person>;
+let probe: EventLoopProbe | undefined;
 let created = 0;
 let updated = 0;
 
@@ -124,5 +126,14 @@ answerCalls({
   list,
   serveEndpoints,
   heldBytes,
+  /** The memory of this process after a collection. Needs --expose-gc. */
+  memoryUse: () => {
+    globalThis.gc?.();
+    return { heap: process.memoryUsage().heapUsed, resident: process.memoryUsage.rss() };
+  },
+  resident: () => process.memoryUsage.rss(),
+  url: () => server.url,
+  /** The longest turn of the event loop since the last call; the first call begins to measure. */
+  takeLongestMs: () => (probe ??= new EventLoopProbe()).takeLongestMs(),
   stop: () => server.stop(),
 });

@@ -10,6 +10,8 @@ import type { EtcdConnection } from '../server-modules.ts';
 const { EtcdConnection: Connection } = await loadModule('store/etcd/etcd-connection');
 
 const data = Buffer.from(storedPerson());
+const headKey = Buffer.from('/bare/head');
+const absent = { result: 0, target: 0, version: 0 } as const;
 
 let connection: EtcdConnection;
 let written = 0;
@@ -22,6 +24,12 @@ export interface BareWrites {
   readonly width: number;
 }
 
+export interface WritesInTurn extends Omit<BareWrites, 'width'> {
+  /** The position of this process, and the number of all that take turns. */
+  readonly at: number;
+  readonly of: number;
+}
+
 async function open(url: string): Promise<void> {
   const endpoint = /^etcd:\/\/([^,/]+)/.exec(url)?.[1] ?? '';
   connection = await Connection.open(endpoint, { tls: undefined, user: undefined, clock: systemClock });
@@ -31,26 +39,128 @@ async function open(url: string): Promise<void> {
 
 /** With several writes in a transaction, the objects are read before and a log is written, as a store does. */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
-  const transactions = Math.ceil(count / size);
-  const figures = await runInFlight({ count: transactions, width, operation: () => transact(size) });
+  return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
+}
+
+/** The same in turn with other processes: each write names the next process in the head, which has a watch of it. */
+async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figures> {
+  const turns = await Turns.start(at);
+  const figures = await runTransactions({ count, size, width: 1 }, async () => {
+    const keys = newKeys(size);
+    await read(keys);
+    const found = await turns.own();
+    const next = Buffer.from(`${(at + 1) % of}`.padEnd(200));
+    const compare = [{ result: 0, target: 3, key: headKey, value: found } as const];
+    const { succeeded } = await connection.call('KV/Txn', { compare, success: putsOf(keys, next) });
+    if (!succeeded) throw new Error('another process has written in this turn');
+    turns.wrote(found, next);
+  });
+  turns.end();
+  return figures;
+}
+
+/** The first turn is that of the first process. */
+async function beginTurns(): Promise<void> {
+  await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
+}
+
+/** Several writes in a transaction which depends on nothing but its own objects, and reads nothing before. */
+async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
+  return runTransactions({ count, size, width: 1 }, async () => {
+    const keys = newKeys(size);
+    const compare = keys.map((key) => ({ ...absent, key }));
+    const [, ...success] = putsOf(keys, data);
+    await connection.call('KV/Txn', { compare, success });
+  });
+}
+
+async function runTransactions(
+  { count, size, width }: BareWrites,
+  operation: () => Promise<unknown>,
+): Promise<Figures> {
+  const figures = await runInFlight({ count: Math.ceil(count / size), width, operation });
   return { ...figures, opsPerSecond: figures.opsPerSecond * size };
 }
 
-async function transact(size: number): Promise<void> {
-  const keys = Array.from({ length: size }, () => Buffer.from(`/bare/object/1/registry/persons/${written++}`));
-  const puts = keys.map((key) => ({ request_put: { key, value: data } }));
-  const absent = { result: 0, target: 0, version: 0 } as const;
-  if (size === 1) {
-    const compare = keys.map((key) => ({ ...absent, key }));
-    await connection.call('KV/Txn', { compare, success: puts });
-    return;
-  }
-  const reads = keys.map((key) => ({ request_range: { key, serializable: true } }));
-  await connection.call('KV/Txn', { success: reads });
-  const log = { key: Buffer.from(`/bare/log/${written}`), value: Buffer.concat(keys.map(() => data)) };
-  const head = { key: Buffer.from('/bare/head'), value: Buffer.alloc(200, 1) };
-  const success = [{ request_put: head }, { request_put: log }, ...puts];
-  await connection.call('KV/Txn', { compare: [{ ...absent, key: Buffer.from('/bare/exclusive') }], success });
+async function createOne(): Promise<void> {
+  const keys = newKeys(1);
+  const compare = keys.map((key) => ({ ...absent, key }));
+  await connection.call('KV/Txn', { compare, success: keys.map((key) => ({ request_put: { key, value: data } })) });
 }
 
-answerCalls({ open, write });
+async function createSeveral(size: number): Promise<void> {
+  const keys = newKeys(size);
+  await read(keys);
+  const compare = [{ ...absent, key: Buffer.from('/bare/exclusive') }];
+  await connection.call('KV/Txn', { compare, success: putsOf(keys, Buffer.alloc(200, 1)) });
+}
+
+function newKeys(size: number): readonly Buffer[] {
+  const next = (): string => `${process.pid}-${written++}`;
+  return Array.from({ length: size }, () => Buffer.from(`/bare/object/1/registry/persons/${next()}`));
+}
+
+async function read(keys: readonly Buffer[]): Promise<void> {
+  await connection.call('KV/Txn', { success: keys.map((key) => ({ request_range: { key, serializable: true } })) });
+}
+
+/** The head, the log and the objects. */
+function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: { key: Buffer; value: Buffer } }[] {
+  const log = { key: Buffer.from(`/bare/log/${process.pid}-${written}`), value: Buffer.concat(keys.map(() => data)) };
+  const puts = keys.map((key) => ({ request_put: { key, value: data } }));
+  return [{ request_put: { key: headKey, value: head } }, { request_put: log }, ...puts];
+}
+
+/** The values of the head as a watch reports them. */
+class Turns {
+  readonly #at: number;
+  #head: Buffer = Buffer.alloc(0);
+  #wake: (() => void) | undefined;
+  readonly #watch: { cancel(): void };
+
+  private constructor(at: number, started: () => void) {
+    this.#at = at;
+    const watch = connection.stream('Watch/Watch');
+    watch.on('data', ({ created, events }) => {
+      if (created) started();
+      this.#see(events.at(-1)?.kv.value);
+    });
+    // Its end is an error as well.
+    watch.on('error', () => undefined);
+    watch.write({ create_request: { key: headKey } });
+    this.#watch = watch;
+  }
+
+  static async start(at: number): Promise<Turns> {
+    const turns = await new Promise<Turns>((resolve) => {
+      const started: Turns = new Turns(at, () => resolve(started));
+    });
+    const { kvs } = await connection.call('KV/Range', { key: headKey });
+    // A change that the watch has reported meanwhile is newer.
+    if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
+    return turns;
+  }
+
+  /** Resolves with the head once it names this process. */
+  async own(): Promise<Buffer> {
+    while (Number(this.#head.toString()) !== this.#at) await new Promise<void>((resolve) => (this.#wake = resolve));
+    return this.#head;
+  }
+
+  /** The watch may already have reported what others have written since. */
+  wrote(before: Buffer, after: Buffer): void {
+    if (this.#head === before) this.#head = after;
+  }
+
+  end(): void {
+    this.#watch.cancel();
+  }
+
+  #see(head: Buffer | undefined): void {
+    if (head === undefined) return;
+    this.#head = head;
+    this.#wake?.();
+  }
+}
+
+answerCalls({ open, write, beginTurns, writeInTurn, writeAlone });

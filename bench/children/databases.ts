@@ -107,4 +107,12 @@ async function dropAll(): Promise<void> {
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 
-answerCalls({ create }, dropAll);
+/** The name of the program that serves databases of MySQL. */
+async function mysqlName(): Promise<string> {
+  const administrator = await connect('mysql');
+  const found = JSON.stringify(await administrator.query('SELECT VERSION()'));
+  await administrator.end();
+  return found.includes('MariaDB') ? 'MariaDB' : 'MySQL';
+}
+
+answerCalls({ create, mysqlName }, dropAll);

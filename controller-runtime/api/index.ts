@@ -50,6 +50,7 @@ export type { Clock, Timer } from './base/clock.ts';
 export { freezeDeep } from './base/freeze-deep.ts';
 export { isJsonObject } from './base/json-object.ts';
 export type { JsonObject } from './base/json-object.ts';
+export { shardOf } from './base/shard-of.ts';
 export { formatLeaderEpoch, leaderHeader, parseLeaderEpoch } from './base/leader-epoch.ts';
 export type { LeaderEpoch } from './base/leader-epoch.ts';
 export { formatPreconditions, parsePreconditions, preconditionsHeader } from './object/preconditions.ts';

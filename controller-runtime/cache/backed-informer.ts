@@ -57,9 +57,6 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** Objects that are indexed in one turn of the event loop: each may have to be parsed, which takes 25 µs. */
-const indexedPerTurn = 200;
-
 /** The first filling of the indexes, which takes several turns; the informer opens at its end. */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
@@ -77,6 +74,7 @@ export function createBackedInformer<T extends ApiObject>(options: BackedInforme
 
 class BackedInformer<T extends ApiObject> implements Informer<T> {
   readonly #backing: InformerBacking<T>;
+  readonly #clock: Clock;
   readonly #handlers: HandlerGroup<T>;
   readonly #indexes: CacheIndexes<T>;
   readonly #run = new SharedRun((signal) => this.#follow(signal));
@@ -93,6 +91,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     const left = 'handlers of an informer did not settle; it stops without them';
     this.#onLeft = (handlers) => logger.warn({ kind, handlers, waitedMs: drainLimitMs }, left);
     const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
+    this.#clock = clock;
     this.#backing = back(createShape(selection, fail('the transform of an informer failed; the object is kept whole')));
     this.#indexes = new CacheIndexes((err, index) =>
       logger.error({ err, index }, 'an index of an informer failed; it does not find the object'),
@@ -133,7 +132,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   /** Completes an index that is still being filled, in this turn. */
   byIndex(name: string, value: string): readonly T[] {
-    this.#refilling?.putNext(Number.POSITIVE_INFINITY);
+    this.#refilling?.putAll();
     this.#refilling = undefined;
     return Array.from(this.#indexes.keys(name, value), (key) => this.#backing.get(key)).filter(isPresent);
   }
@@ -179,7 +178,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#indexes.clear();
     const opening: Opening<T> = { signal, filling: this.#newFilling() };
     this.#opening = opening;
-    while (opening.filling.putNext(indexedPerTurn)) {
+    while (opening.filling.putSome(this.#clock)) {
       await nextTurn();
       if (signal.aborted || this.#opening !== opening) return;
     }
@@ -207,7 +206,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   /** Never rejects. */
   async #refill(filling: IndexFilling<T>): Promise<void> {
     this.#refilling = filling;
-    while (filling.putNext(indexedPerTurn)) {
+    while (filling.putSome(this.#clock)) {
       await nextTurn();
       // Another filling has begun, the rest was asked for, or the run has ended.
       if (this.#refilling !== filling) return;

@@ -1,5 +1,11 @@
-import type { ApiObject } from '../api/index.ts';
+import type { ApiObject, Clock } from '../api/index.ts';
 import type { KeyedObject } from './handler-event.ts';
+
+/** Objects that are put in one turn of the event loop at most. */
+const putPerTurn = 200;
+
+/** Time after which a turn ends: one object may take 25 µs to parse, another one 30 ms. */
+const msPerTurn = 5;
 
 /** Puts the objects of a cache into its indexes, some at a time. */
 export class IndexFilling<T extends ApiObject> {
@@ -18,13 +24,25 @@ export class IndexFilling<T extends ApiObject> {
     this.#changed.add(key);
   }
 
-  /** Puts the next objects. Returns false once there are no more. */
-  putNext(most: number): boolean {
-    for (let count = 0; count < most; count += 1) {
-      const next: IteratorResult<KeyedObject<T>, unknown> = this.#states.next();
-      if (next.done === true) return false;
-      if (!this.#changed.has(next.value.key)) this.#put(next.value);
+  /** Puts as many objects as one turn may. Returns false once there are no more. */
+  putSome(clock: Pick<Clock, 'monotonicMs'>): boolean {
+    const endMs = clock.monotonicMs() + msPerTurn;
+    for (let count = 0; count < putPerTurn; count += 1) {
+      if (!this.#putNext()) return false;
+      if (clock.monotonicMs() >= endMs) return true;
     }
+    return true;
+  }
+
+  /** Puts all objects that are left. */
+  putAll(): void {
+    while (this.#putNext());
+  }
+
+  #putNext(): boolean {
+    const next: IteratorResult<KeyedObject<T>, unknown> = this.#states.next();
+    if (next.done === true) return false;
+    if (!this.#changed.has(next.value.key)) this.#put(next.value);
     return true;
   }
 }

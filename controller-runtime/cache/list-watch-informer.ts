@@ -1,12 +1,21 @@
-import type { ApiObject } from '../api/index.ts';
+import type { ApiObject, Clock, Logger, Model } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
 import type { Informer, InformerOptions } from '../client/informer.ts';
 import { createBackedInformer } from './backed-informer.ts';
+import type { InformerBacking } from './backed-informer.ts';
 import { ListWatchBacking } from './list-watch-backing.ts';
 import type { ObjectShape } from './object-shape.ts';
-import type { ReflectorParts } from './reflector.ts';
 
-export interface ListWatchOptions<T extends ApiObject> extends Omit<ReflectorParts<T>, 'selection'> {
+/** What follows a kind by list and watch. */
+export interface ListWatchOptions<T extends ApiObject> {
+  readonly client: Pick<Client, 'list' | 'watch'>;
+  readonly model: Model<T>;
+  /** The objects to follow. */
   readonly selection: InformerOptions<T>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Jitter of waits between attempts, in [0, 1). */
+  readonly random: () => number;
 }
 
 /** An informer over any client's list and watch, with its own copy of the objects. */
@@ -18,7 +27,7 @@ export function createInformer<T extends ApiObject>(options: ListWatchOptions<T>
 export function createListWatchBacking<T extends ApiObject>(
   options: ListWatchOptions<T>,
   shape: ObjectShape<T>,
-): ListWatchBacking<T> {
+): InformerBacking<T> {
   const { namespaces, labelSelector, fieldSelector } = options.selection;
   const selection = {
     ...(labelSelector === undefined ? {} : { labelSelector }),

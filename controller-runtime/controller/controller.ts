@@ -1,19 +1,14 @@
-import type { ApiObject, Clock, Logger, ObjectKey } from '../api/index.ts';
+import { shardOf, type ApiObject, type Clock, type Logger, type ObjectKey } from '../api/index.ts';
 import { aborted, linkAbort } from '../client/abort.ts';
 import type { Informer } from '../client/informer.ts';
 import type { Client } from '../client/client.ts';
-import { sleep } from '../clock/sleep.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
-import type { WorkItem } from '../queue/queue-entry.ts';
-import { EventWriter } from '../events/event-recorder.ts';
 import type { Reason } from '../queue/reason.ts';
-import { WorkQueue } from '../queue/work-queue.ts';
-import { Workers } from '../queue/workers.ts';
+import { WorkerPool } from '../queue/worker-pool.ts';
+import type { WorkQueue } from '../queue/work-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { EffectMemory } from './effects/effect-memory.ts';
 import { CacheView } from './run/cache-view.ts';
 import { childLogger } from './sources/child-logger.ts';
-import { ConflictWaits } from './run/conflict-waits.ts';
 import type { ControllerDefinition } from './definition/controller-definition.ts';
 import { EventSource } from './sources/event-source.ts';
 import {
@@ -25,19 +20,15 @@ import {
   waitFor,
 } from './sources/follow-caches.ts';
 import { followIdOf, type OwnedSource, type WatchSource } from './definition/followed-kind.ts';
-import { HotLoopDetector } from './run/hot-loop.ts';
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
-import { ObjectSlots } from './run/object-slots.ts';
 import { OwnRevisions } from './run/own-revisions.ts';
-import type { Outcome } from './run/outcome.ts';
 import { RelatedObjects } from './run/related-objects.ts';
-import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
 import type { RunRecord } from './observe/run-history.ts';
-import { RunObserver, type EndedRun } from './observe/run-observer.ts';
+import { RunObserver } from './observe/run-observer.ts';
 import { runSource } from './sources/run-source.ts';
-import { settleRun } from './run/settle-run.ts';
-import type { ControllerReporter, ReportedController } from './report/controller-reporter.ts';
+import type { ControllerReporter, ReportedController, ReportedShard } from './report/controller-reporter.ts';
+import { Shard, type ShardParts } from './shard.ts';
 import { workKey } from './definition/work-key.ts';
 
 export interface ControllerParts {
@@ -51,17 +42,28 @@ export interface ControllerParts {
   /** How long a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
-  /** Begins to report the controller. Absent: it is not reported. */
-  readonly follow?: (controller: ReportedController) => ControllerReporter;
+  /** Begins to report the controller, or one of its shards. Absent: it is not reported. */
+  readonly follow?: ((controller: ReportedController, shard?: ReportedShard) => ControllerReporter) | undefined;
+  /** The number of shards; they are opened and closed while the controller runs. Absent: all keys are reconciled. */
+  readonly shards?: number | undefined;
 }
 
 /** In a message. */
 const maxNamedKeys = 10;
 
-/** Keys in a report that wait without a failure: more of them would tell little, and cost the most. */
-const usualKeys = 20;
+/** A shard that this process holds. */
+export interface HeldShard {
+  /** Its writes are refused once another process holds the shard. */
+  readonly client: Client;
+  readonly leader: ReportedShard['leader'];
+  /** False when another process may hold it by now. */
+  readonly mayWrite: () => boolean;
+}
 
-/** A controller at work: its caches, its queue, its workers. Lives once. */
+/**
+ * A controller at work: its caches, and what fills the queues of its shards. A controller that is not sharded has one shard, of
+ * all keys. Lives once.
+ */
 export class Controller {
   readonly #definition: ControllerDefinition;
   readonly #parts: ControllerParts;
@@ -71,49 +73,35 @@ export class Controller {
   readonly #statusWrites = new OwnRevisions();
   readonly #finalizerWrites = new OwnRevisions();
   readonly #quietWrites = new OwnRevisions();
-  readonly #queue: WorkQueue;
-  readonly #waits: ConflictWaits;
+  readonly #shared: ShardParts['shared'];
+  readonly #queue: Pick<WorkQueue, 'add'>;
+  readonly #pool: WorkerPool;
   readonly #events: EventSource;
-  readonly #runParts: RunParts;
-  readonly #workers: Workers;
   readonly #mappings: Mappings;
   readonly #observer: RunObserver;
-  readonly #recorder: EventWriter;
-  readonly #reporter: ControllerReporter | undefined;
+  readonly #shards = new Map<number, Shard>();
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
-  /** Runs under way. */
-  readonly #running = new Map<string, ReconcileRun>();
-  /** Keys of those that have outlasted their timeout. */
-  readonly #overdue = new Set<string>();
-  #effects: EffectMemory | undefined;
-  #isAbandoned = false;
+  /** Aborts when there is a shard: without any, events need not be delivered. */
+  readonly #opened = new AbortController();
+  /** True once events are delivered: a shard that is opened later has missed those of the present objects. */
+  #hasBegun = false;
+  #isWorking = false;
+  readonly #filling = new Set<Promise<void>>();
 
   /** Asks the client for the informers; {@link run} runs them. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
-    const { client, clock } = parts;
-    const { backoff, retryLimit, concurrency, hotLoopRunsPerMinute } = definition;
+    const { client, clock, metrics, shards } = parts;
     this.#definition = definition;
     this.#parts = parts;
     this.#logger = childLogger(parts.logger, { controller: definition.name });
     this.#informers = new Map(informersOf(definition, client));
     const readable = readableInformers(definition, this.#informers);
     this.#view = new CacheView(readable);
-    const { metrics } = parts;
-    this.#observer = new RunObserver({ controller: definition, clock, metrics, depth: () => this.#queue.length });
-    this.#recorder = new EventWriter({ ...parts, logger: this.#logger, component: definition.name });
-    this.#reporter = parts.follow?.(this.#reported());
-    const observer = this.#observer.queueFor(() => this.#reporter?.touch());
-    this.#queue = new WorkQueue({ clock, backoff, retryLimit, observer, onReady: () => this.#workers.pump() });
-    this.#workers = new Workers({ queue: this.#queue, concurrency, process: (item) => this.#process(item) });
-    const reason: Reason = { type: 'retry' };
-    this.#waits = new ConflictWaits((key, priority) => this.#queue.add(key, { priority, reason }));
-    this.#mappings = this.#createMappings();
-    this.#events = this.#createEvents();
-    this.#runParts = {
-      definition,
-      client,
-      clock,
+    this.#pool = new WorkerPool(definition.concurrency);
+    const depth = (): number => sum(this.#present(), ({ queue }) => queue.length);
+    this.#observer = new RunObserver({ controller: definition, clock, metrics, depth });
+    this.#shared = {
       view: this.#view,
       related: new RelatedObjects({
         controller: definition.name,
@@ -127,13 +115,13 @@ export class Controller {
       finalizerWrites: this.#finalizerWrites,
       quietWrites: this.#quietWrites,
       quietKinds: quietKindsOf(definition),
-      effects: () => this.#rememberEffects(),
-      hotLoop: new HotLoopDetector(hotLoopRunsPerMinute),
-      slots: slotsOf(definition, clock),
-      logsWrites: this.#reporter !== undefined,
-      events: this.#recorder,
-      onTimeout: (run, error) => this.#onTimeout(run, error),
     };
+    if (shards === undefined) {
+      const { queue } = this.#add(0, { client, follow: parts.follow });
+      this.#queue = queue;
+    } else this.#queue = { add: (key, options) => this.#shards.get(shardOf(key, shards))?.queue.add(key, options) };
+    this.#mappings = this.#createMappings();
+    this.#events = this.#createEvents();
   }
 
   /**
@@ -144,22 +132,47 @@ export class Controller {
     const following = new AbortController();
     for (const [id, informer] of this.#informers) this.#follow(id, informer, following.signal);
     this.#following = following;
-    const sources = this.#runSources(signal);
-    this.#reporter?.touch();
+    let sources: readonly Promise<void>[] = [];
     try {
       this.#mappings.start();
-      this.#events.start();
-      if (await this.#waitForSync(signal)) await this.#work(signal);
+      if (this.#parts.shards !== undefined) await Promise.race([aborted(this.#opened.signal), aborted(signal)]);
+      if (!signal.aborted) {
+        sources = this.#runSources(signal);
+        this.#events.start();
+        this.#hasBegun = true;
+        if (await this.#waitForSync(signal)) await this.#work(signal);
+      }
     } finally {
-      await Promise.all([this.#drain(), this.#mappings.stop(this.#parts.graceMs)]);
+      const { graceMs } = this.#parts;
+      await Promise.all([...this.#present().map((shard) => shard.stop(graceMs)), this.#mappings.stop(graceMs)]);
       this.#events.stop();
-      await this.#effects?.stop();
-      await this.#reporter?.close();
       following.abort();
-      await Promise.all([...Array.from(this.#caches.values(), ({ done }) => done), ...sources]);
-      await this.#recorder.close();
+      await Promise.all([...Array.from(this.#caches.values(), ({ done }) => done), ...sources, ...this.#filling]);
       this.#observer.stop();
     }
+  }
+
+  /** Reconciles the keys of a shard from now on, first those of all present objects. */
+  open(index: number, { client, leader, mayWrite }: HeldShard): void {
+    const { follow, shards = 1 } = this.#parts;
+    const place = { shard: { index, of: shards }, leader, mayWrite };
+    const shard = this.#add(index, { client, follow: follow && ((controller) => follow(controller, place)) });
+    if (this.#isWorking) shard.start();
+    if (!this.#hasBegun) return;
+    const filling = this.#fill(index).finally(() => this.#filling.delete(filling));
+    this.#filling.add(filling);
+  }
+
+  /** Waits until no run of a shard is under way, however long that takes. */
+  async drain(index: number): Promise<void> {
+    await this.#shards.get(index)?.drain(this.#parts.graceMs);
+  }
+
+  /** Stops a shard; runs that outlast the grace are abandoned. */
+  async close(index: number, graceMs: number = this.#parts.graceMs): Promise<void> {
+    const shard = this.#shards.get(index);
+    this.#shards.delete(index);
+    await shard?.stop(graceMs);
   }
 
   /** True when each of its caches has the initial objects, and its handlers have received them. */
@@ -169,34 +182,31 @@ export class Controller {
 
   /** True when no key is ready or being processed, and no event waits to be delivered. Delayed keys do not count. */
   isIdle(): boolean {
-    const { length, processing } = this.#queue;
-    const waiting = length + processing + this.#waits.size;
-    return (
-      this.#workers.isWorking &&
-      waiting === 0 &&
-      this.#events.isIdle() &&
-      this.#recorder.isIdle() &&
-      this.#effects?.isIdle() !== false
-    );
+    if (this.#present().length === 0) return this.#parts.shards !== undefined;
+    return this.#filling.size === 0 && this.#events.isIdle() && this.#present().every((shard) => shard.isIdle());
   }
 
   /** Why keys can no longer be reconciled; undefined when they can. */
   healthProblem(): string | undefined {
     const { name, concurrency } = this.#definition;
-    if (this.#overdue.size < concurrency) return undefined;
-    const keys = [...this.#overdue].slice(0, maxNamedKeys).join(', ');
-    const more = this.#overdue.size > maxNamedKeys ? ', …' : '';
+    const overdue = this.#present().flatMap((shard) => [...shard.overdue]);
+    if (overdue.length < concurrency) return undefined;
+    const keys = overdue.slice(0, maxNamedKeys).join(', ');
+    const more = overdue.length > maxNamedKeys ? ', …' : '';
     return `controller "${name}": none of its ${concurrency} workers is left: runs outlasted their timeout and have not ended (${keys}${more})`;
   }
 
   /** The states of the first `limit` keys. */
-  keys(limit?: number): readonly KeyState[] {
-    return this.#queue.snapshot(limit);
+  keys(limit: number = Infinity): readonly KeyState[] {
+    const states: KeyState[] = [];
+    for (const { queue } of this.#present()) states.push(...queue.snapshot(limit - states.length));
+    return states;
   }
 
   /** The state of one key; undefined when it waits for nothing. */
   stateOf(key: string): KeyState | undefined {
-    return this.#queue.stateOf(key);
+    const { shards } = this.#parts;
+    return this.#shards.get(shards === undefined ? 0 : shardOf(key, shards))?.queue.stateOf(key);
   }
 
   /** The last runs of a key, the newest first; without a key, the last run of each, `limit` of them. */
@@ -205,7 +215,13 @@ export class Controller {
   }
 
   sizes(): QueueSizes {
-    return this.#queue.sizes();
+    const all = this.#present().map(({ queue }) => queue.sizes());
+    return {
+      processing: sum(all, ({ processing }) => processing),
+      parked: sum(all, ({ parked }) => parked),
+      delayed: sum(all, ({ delayed }) => delayed),
+      ready: sum(all, ({ ready }) => ready),
+    };
   }
 
   /** Follows one more kind while it runs. */
@@ -251,17 +267,10 @@ export class Controller {
       quietWrites: this.#quietWrites,
       onObserved: (object) => {
         this.#view.observed(object);
-        this.#waits.observed(object);
+        for (const shard of this.#shards.values()) shard.observed(object);
       },
       logger: this.#logger,
     });
-  }
-
-  /** A controller without external effects has no memory of them. */
-  #rememberEffects(): EffectMemory {
-    const { client, clock, uuid } = this.#parts;
-    const parts = { client, clock, uuid, logger: this.#logger, definition: this.#definition };
-    return (this.#effects ??= new EffectMemory(parts));
   }
 
   #createMappings(): Mappings {
@@ -297,92 +306,45 @@ export class Controller {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    this.#workers.start();
+    this.#isWorking = true;
+    for (const shard of this.#present()) shard.start();
     await aborted(signal);
   }
 
-  async #process(item: WorkItem): Promise<void> {
-    const { key } = item;
-    // This run satisfies the wait: the event that started it must not cause another run.
-    this.#waits.cancel(key);
-    const reconcileID = this.#parts.uuid();
-    const logger = childLogger(this.#logger, { key, reconcileID });
-    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
-    this.#running.set(key, run);
-    const { outcome, record } = await this.#observer.observe({ item, reconcileID }, () => run.run());
-    this.#running.delete(key);
-    this.#overdue.delete(key);
-    if (!this.#isAbandoned) {
-      settleRun({ queue: this.#queue, view: this.#view, waits: this.#waits, logger }, item, outcome);
-      this.#queueNextTime(key, outcome);
-    }
-    this.#queue.done(key);
-    if (this.#reporter !== undefined && !this.#isAbandoned) this.#report(item, run, { outcome, record });
+  #present(): readonly Shard[] {
+    return [...this.#shards.values()];
   }
 
-  #report(item: WorkItem, { object, writes }: ReconcileRun, { outcome, record }: EndedRun): void {
-    const error = 'error' in outcome ? outcome.error : undefined;
-    const nextTime = (): number | undefined => this.#queue.stateOf(item.key)?.nextTime;
-    this.#reporter?.ended({ item, record, error, object, writes, nextTime });
-  }
-
-  #reported(): ReportedController {
-    return {
-      sizes: () => this.sizes(),
-      failing: () => this.#queue.failing,
-      keys: (limit) => this.#firstKeys(limit),
+  #add(index: number, { client, follow }: Pick<ShardParts, 'client' | 'follow'>): Shard {
+    const shard = new Shard({
+      definition: this.#definition,
+      client,
+      clock: this.#parts.clock,
+      logger: this.#logger,
+      uuid: this.#parts.uuid,
+      shared: this.#shared,
+      observer: this.#observer,
+      pool: this.#pool,
+      follow,
       healthProblem: () => this.healthProblem(),
-    };
+    });
+    this.#shards.set(index, shard);
+    this.#opened.abort();
+    return shard;
   }
 
-  /** The keys that run, then those that wait. Costs `limit`, however many keys there are. */
-  #firstKeys(limit: number): readonly KeyState[] {
-    const running = Array.from(this.#running.keys()).slice(0, limit);
-    const states = running.flatMap((key) => this.#queue.stateOf(key) ?? []);
-    return [...states, ...this.#queue.waiting(limit - states.length, usualKeys)];
-  }
-
-  /** What a run asks for itself replaces the interval; a failed run has its back-off. */
-  #queueNextTime(key: string, { kind }: Outcome): void {
-    const delays = this.#runParts.slots?.delays(key);
-    if (delays === undefined) return;
-    const { everyMs, slotMs } = delays;
-    if (everyMs !== undefined && kind === 'success') this.#queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
-    // A slot that is due already waits for the back-off of a failed run, too.
-    const canRun = slotMs !== 0 || kind === 'success' || kind === 'after' || kind === 'terminal';
-    if (slotMs !== undefined && canRun)
-      this.#queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
-  }
-
-  /** The run holds its worker until it ends, which may be never. */
-  #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
-    this.#overdue.add(key);
-    this.#observer.timedOut();
-    logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');
-    const problem = this.healthProblem();
-    if (problem !== undefined) this.#logger.error({}, problem);
-  }
-
-  /** Runs that outlast the grace get an aborted signal and are abandoned: their outcome no longer counts. */
-  async #drain(): Promise<void> {
-    const { clock, graceMs } = this.#parts;
-    const drained = new AbortController();
-    for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
-    const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
-    await Promise.race([draining, sleep(clock, graceMs, drained.signal)]);
-    this.#workers.stop();
-    if (this.#running.size === 0) return;
-    this.#isAbandoned = true;
-    this.#logger.warn(
-      { keys: [...this.#running.keys()], graceMs },
-      'runs did not end within the grace; they are abandoned',
-    );
-    for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
+  /** Enqueues the keys of a shard that was opened after the events of the present objects. */
+  async #fill(index: number): Promise<void> {
+    const { clock, shards = 1 } = this.#parts;
+    const replays = this.#events.replay((key) => shardOf(key, shards) === index);
+    const signal = this.#following?.signal ?? this.#opened.signal;
+    await waitFor(() => replays.every((replay) => replay.hasSynced()), Infinity, { clock, signal });
+    for (const replay of replays) replay.remove();
   }
 }
 
-function slotsOf({ model, finalizer: manager, timing }: ControllerDefinition, clock: Clock): ObjectSlots | undefined {
-  return timing === undefined ? undefined : new ObjectSlots({ model, manager, timing, clock });
+function sum<T>(items: readonly T[], count: (item: T) => number): number {
+  return items.reduce((total, item) => total + count(item), 0);
 }
 
 /** The kinds of which a source leaves out the controller's own writes. */

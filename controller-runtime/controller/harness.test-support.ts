@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { descriptorOf, type ApiObject, type Logger, type Model, type ModelDescriptor } from '../api/index.ts';
-import { createManager, type Manager, type ManagerOptions } from '../manager/manager.ts';
+import { createManager, type Manager } from '../manager/manager.ts';
+import type { ManagerOptions } from '../manager/manager-options.ts';
 import { controller, type ControllerOptions } from './definition/controller-definition.ts';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { FakeClient } from './fake-client.test-support.ts';

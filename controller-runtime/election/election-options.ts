@@ -39,6 +39,8 @@ export interface ElectionSettings {
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
+  /** The lease is one of a group that processes share in this way. */
+  readonly strategy?: string;
 }
 
 /** The longest name of an object. */

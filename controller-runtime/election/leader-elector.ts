@@ -49,6 +49,51 @@ export class LeaderElector {
     return holder === '' ? undefined : holder;
   }
 
+  /** The spec of the lease when it was last read. */
+  get seen(): LeaseSpec {
+    return this.#observed?.lease.spec ?? {};
+  }
+
+  /** Milliseconds until the lease is free, by what was last seen; 0 or less when it is. */
+  get freeInMs(): number {
+    const { lease, atMs } = this.#observed ?? {};
+    if (lease === undefined || atMs === undefined || this.holder === undefined) return 0;
+    return atMs + this.#durationMs(lease) - this.#parts.clock.monotonicMs();
+  }
+
+  /** Milliseconds since the last change of the lease was seen. */
+  get unchangedMs(): number {
+    return this.#parts.clock.monotonicMs() - (this.#observed?.atMs ?? -Infinity);
+  }
+
+  /** Reads the lease, without taking it. Rejects when it cannot be read in time. */
+  async look(): Promise<void> {
+    const { name, namespace, renewDeadlineMs } = this.#settings;
+    await this.#bounded(renewDeadlineMs, async (signal) => {
+      const lease = await this.#parts.client.get(Lease, name, { namespace, signal }).catch(ignoreNotFound);
+      signal.throwIfAborted();
+      if (lease === undefined) this.#observed = undefined;
+      else this.#observe(lease);
+    });
+  }
+
+  /** Takes the lease if it is free; undefined when it is not, or when another process was faster. Never rejects. */
+  async take(): Promise<Term | undefined> {
+    return (await this.#attempt(this.#settings.renewDeadlineMs)) ? this.#term : undefined;
+  }
+
+  /** Asks the holder to release the lease for this process. Rejects when the lease has changed since it was read. */
+  async ask(): Promise<void> {
+    const lease = this.#observed?.lease;
+    if (lease === undefined) return;
+    const spec = { ...lease.spec, preferredHolder: this.#settings.identity };
+    await this.#bounded(this.#settings.renewDeadlineMs, async (signal) => {
+      const asked = await this.#write(lease, spec, signal);
+      signal.throwIfAborted();
+      this.#observe(asked);
+    });
+  }
+
   /** True when the lease should have been renewed or released by now: this process holds it, and is blocked. */
   get isOverdue(): boolean {
     const isHeld = this.#term?.signal.aborted === false;
@@ -168,23 +213,27 @@ export class LeaderElector {
   }
 
   /** True when it has no holder, or its holder has not renewed it for its duration. */
-  #isFree({ spec: { holderIdentity = '', leaseDurationSeconds } = {} }: Lease): boolean {
-    if (holderIdentity === '') return true;
-    const { leaseDurationMs } = this.#settings;
-    const durationMs = leaseDurationSeconds === undefined ? leaseDurationMs : leaseDurationSeconds * 1000;
-    return this.#parts.clock.monotonicMs() >= (this.#observed?.atMs ?? 0) + durationMs;
+  #isFree(lease: Lease): boolean {
+    if ((lease.spec?.holderIdentity ?? '') === '') return true;
+    return this.#parts.clock.monotonicMs() >= (this.#observed?.atMs ?? 0) + this.#durationMs(lease);
+  }
+
+  #durationMs({ spec: { leaseDurationSeconds } = {} }: Lease): number {
+    return leaseDurationSeconds === undefined ? this.#settings.leaseDurationMs : leaseDurationSeconds * 1000;
   }
 
   #observe(lease: Lease): void {
-    const record = JSON.stringify([lease.metadata.uid, lease.spec]);
+    // Another process that asks for the lease does not renew it.
+    const { preferredHolder: _, ...spec } = lease.spec ?? {};
+    const record = JSON.stringify([lease.metadata.uid, spec]);
     const atMs = this.#observed?.record === record ? this.#observed.atMs : this.#parts.clock.monotonicMs();
     this.#observed = { lease, record, atMs };
   }
 
   #heldSpec(previous: LeaseSpec | undefined): LeaseSpec {
-    const { identity, leaseDurationMs } = this.#settings;
+    const { identity, leaseDurationMs, strategy } = this.#settings;
     const isRenewal = this.#term !== undefined;
-    return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now(), isRenewal });
+    return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now(), isRenewal, strategy });
   }
 
   /** The lease's revision is the precondition: of two candidates that take it at the same time, one succeeds. */

@@ -14,6 +14,8 @@ export interface HolderState {
    * identity: writes of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
+  /** Names how processes share the leases of a group. Absent: they do not. */
+  readonly strategy?: string | undefined;
 }
 
 /**
@@ -21,17 +23,23 @@ export interface HolderState {
  * adds one transition.
  */
 export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
-  const { identity, leaseDurationMs, nowMs, isRenewal } = state;
+  const { identity, leaseDurationMs, nowMs, isRenewal, strategy } = state;
   const now = formatMicroTime(nowMs);
   const transitions = previous?.leaseTransitions ?? 0;
   return {
-    ...previous,
+    ...(strategy === undefined || isRenewal ? previous : withoutPreference(previous)),
+    ...(strategy === undefined ? {} : { strategy }),
     holderIdentity: identity,
     leaseDurationSeconds: leaseDurationMs / 1000,
     acquireTime: isRenewal ? (previous?.acquireTime ?? now) : now,
     renewTime: now,
     leaseTransitions: previous === undefined || isRenewal ? transitions : transitions + 1,
   };
+}
+
+/** What another process has asked the former holder for is done. */
+function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
+  return spec;
 }
 
 /**

@@ -1,67 +1,26 @@
-import { silentLogger, type Clock, type GroupVersionKind, type Logger } from '../api/index.ts';
+import { silentLogger } from '../api/index.ts';
 import { aborted, linkAbort } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts';
 import { Controller, type ControllerParts } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import type { OwnedSource, WatchSource } from '../controller/definition/followed-kind.ts';
-import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
+import { parseDuration } from '../controller/definition/parse-duration.ts';
 import type { RunRecord } from '../controller/observe/run-history.ts';
-import { electionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
+import { electionSettings, type ElectionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
 import { LeaderClient } from '../election/leader-client.ts';
 import type { KeyState, QueueSizes } from '../queue/key-state.ts';
 import { containLogger } from '../client/contain-logger.ts';
 import { createLeaderStatus, Metrics } from '../telemetry/metrics.ts';
 import { startProcessMetrics } from '../telemetry/process-metrics.ts';
 import { Candidacy } from './candidacy.ts';
+import type { ControllerStatus } from './controller-status.ts';
+import type { ManagerOptions } from './manager-options.ts';
 import { startPart, stopPart, stopParts, type Part } from './part.ts';
 import { createReporter, type Reporter } from '../controller/report/reporter.ts';
 import type { Runnable } from './runnable.ts';
+import { ShardedController, shardSettings } from './sharded-controller.ts';
 import { StandbyCaches } from './standby-caches.ts';
-
-export interface ManagerOptions {
-  /** The client of the controllers; in process or over HTTP. */
-  readonly client: Client;
-  readonly controllers?: readonly ControllerDefinition[];
-  /** Long-running parts; those that need nothing start before the controllers, and stop after them. */
-  readonly runnables?: readonly Runnable[];
-  /**
-   * One of all managers with the same lease runs its controllers, and their writes carry its term: the server
-   * refuses the writes of a former leader (409), even when it has not noticed yet. Default: no election.
-   */
-  readonly leaderElection?: LeaderElectionOptions;
-  /** Default: the real time. */
-  readonly clock?: Clock;
-  /** Errors that it throws are dropped. Default: silent. */
-  readonly logger?: Logger;
-  /** Makes the reconcileID of each run. Default: random UUIDs. */
-  readonly uuid?: () => string;
-  /** Jitter of the election, in [0, 1). Default Math.random. */
-  readonly random?: () => number;
-  /** The time that caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
-  readonly cacheSyncTimeoutMs?: Duration;
-  /** The time that a stop waits for running reconciles before it abandons them. Default 30 s. */
-  readonly graceMs?: Duration;
-  /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
-  readonly metrics?: Metrics;
-  /**
-   * Reports the runs and the state of the controllers as objects, which commands and the console read: under this name, which no
-   * other manager of the server may have. `by` is a reporter that several managers share; default: one of its own, which writes with
-   * the client of the manager. Default: nothing is reported.
-   */
-  readonly report?: { readonly name: string; readonly by?: Reporter };
-}
-
-/** A controller of a manager, as it is now. */
-export interface ControllerStatus {
-  readonly name: string;
-  /** The kind that it reconciles. */
-  readonly model: GroupVersionKind;
-  /** All 0 before it is started. */
-  readonly sizes: QueueSizes;
-  /** Why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it can. */
-  readonly problem?: string;
-}
 
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
 
@@ -89,14 +48,19 @@ export class Manager {
   /** Closed with the manager; undefined when the reporter is shared, or there is none. */
   readonly #ownReporter: Reporter | undefined;
   readonly #candidacy: Candidacy | undefined;
+  readonly #election: ElectionSettings | undefined;
+  readonly #random: () => number;
   readonly #caches: StandbyCaches | undefined;
   readonly #definitions = new Map<string, ControllerDefinition>();
   readonly #controllers = new Map<string, Controller>();
+  readonly #sharded = new Map<string, ShardedController>();
   readonly #parts = new Map<string, Part>();
   /** Controllers that are being removed, by name: winning an election does not start them. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** The client of the controllers' writes; undefined until they may work. */
   #client: Client | undefined;
+  /** True once the caches are warm: sharded controllers wait for no election. */
+  #mayShard = false;
   #state: ManagerState = 'created';
 
   constructor(options: ManagerOptions) {
@@ -108,6 +72,7 @@ export class Manager {
     this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
     this.#graceMs = parseDuration(options.graceMs ?? '30s');
     this.#runnables = [...runnables];
+    this.#random = random;
     if (options.report !== undefined) {
       const { name, by } = options.report;
       if (by === undefined) this.#ownReporter = createReporter({ client, clock, logger });
@@ -120,8 +85,8 @@ export class Manager {
         setLeader(status.isLeader);
         leaderElection.observe?.(status);
       };
-      const settings = electionSettings({ ...leaderElection, observe }, uuid);
-      this.#candidacy = new Candidacy(settings, { client, clock, logger, random });
+      this.#election = electionSettings({ ...leaderElection, observe }, uuid);
+      this.#candidacy = new Candidacy(this.#election, { client, clock, logger, random });
     }
     const needsCaches = leaderElection !== undefined || runnables.some(({ needs }) => needs === 'caches');
     if (needsCaches) this.#caches = new StandbyCaches({ client, clock, logger });
@@ -146,7 +111,10 @@ export class Manager {
       for (const definition of this.#definitions.values()) this.#caches?.follow(definition);
       if (this.#candidacy === undefined) this.#startControllers(this.#options.client);
       await this.#caches?.synced(this.#cacheSyncTimeoutMs, until.signal);
-      if (!until.signal.aborted) later.push(...this.#startRunnables('caches', this.#options.client));
+      if (!until.signal.aborted) {
+        later.push(...this.#startRunnables('caches', this.#options.client));
+        this.#startSharded();
+      }
       await this.#lead(until);
     } finally {
       unlink();
@@ -185,10 +153,12 @@ export class Manager {
     if (this.#definitions.has(name)) {
       throw new Error(`there is a controller "${name}" already: give one of them another name`);
     }
+    shardSettings(this.#election, definition);
     this.#definitions.set(name, definition);
     if (this.#state !== 'running') return;
     this.#caches?.follow(definition);
-    if (this.#client !== undefined) this.#start(definition, this.#client);
+    const client = this.#isSharded(definition) ? this.#mayShard && this.#options.client : this.#client;
+    if (client !== undefined && client !== false) this.#start(definition, client);
   }
 
   /**
@@ -235,6 +205,7 @@ export class Manager {
     await this.#caches?.unfollow(name);
     this.#parts.delete(name);
     this.#controllers.delete(name);
+    this.#sharded.delete(name);
     this.#definitions.delete(name);
   }
 
@@ -243,8 +214,14 @@ export class Manager {
     return [...this.#definitions.values()].map(({ name, model: { group, version, kind } }) => {
       const controller = this.#controllers.get(name);
       const problem = controller?.healthProblem();
-      const status = { name, model: { group, version, kind }, sizes: controller?.sizes() ?? noKeys };
-      return problem === undefined ? status : { ...status, problem };
+      const shards = this.#sharded.get(name)?.shards;
+      return {
+        name,
+        model: { group, version, kind },
+        sizes: controller?.sizes() ?? noKeys,
+        ...(shards === undefined ? {} : { shards }),
+        ...(problem === undefined ? {} : { problem }),
+      };
     });
   }
 
@@ -285,14 +262,17 @@ export class Manager {
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;
-    if (this.#client === undefined) return this.#candidacy?.seesOther === true;
-    return [...this.#controllers.values()].every((controller) => controller.isIdle());
+    if (this.#client === undefined && this.#candidacy?.seesOther !== true) return false;
+    const controllers = [...this.#controllers.values()].every((controller) => controller.isIdle());
+    return controllers && [...this.#sharded.values()].every(({ isSettled }) => isSettled);
   }
 
   /** Returns the reason why a manager should be restarted; undefined when there is none. */
   healthProblem(): string | undefined {
     const ofControllers = [...this.#controllers.values()].map((controller) => controller.healthProblem());
-    return this.#candidacy?.healthProblem() ?? ofControllers.find((problem) => problem !== undefined);
+    const ofShards = Array.from(this.#sharded.values(), (each) => each.healthProblem());
+    const first = [...ofShards, ...ofControllers].find((problem) => problem !== undefined);
+    return this.#candidacy?.healthProblem() ?? first;
   }
 
   /** Why it is not ready; undefined when it is. A manager that waits for its election is ready. */
@@ -309,7 +289,19 @@ export class Manager {
   #startControllers(client: Client): void {
     this.#client = client;
     for (const definition of this.#definitions.values())
-      if (!this.#leaving.has(definition.name)) this.#start(definition, client);
+      if (!this.#leaving.has(definition.name) && !this.#isSharded(definition)) this.#start(definition, client);
+  }
+
+  #startSharded(): void {
+    this.#mayShard = true;
+    for (const definition of this.#definitions.values())
+      if (!this.#leaving.has(definition.name) && this.#isSharded(definition))
+        this.#start(definition, this.#options.client);
+  }
+
+  /** True when processes share its keys. */
+  #isSharded(definition: ControllerDefinition): boolean {
+    return definition.shards !== undefined && this.#election !== undefined;
   }
 
   #nameOf(nameOrKind: string): string {
@@ -323,9 +315,12 @@ export class Manager {
     const { name } = definition;
     const work = async (signal: AbortSignal): Promise<void> => {
       try {
-        await this.#createController(definition, client).run(signal);
+        const settings = shardSettings(this.#election, definition);
+        if (settings === undefined) await this.#createController(definition, client).run(signal);
+        else await this.#createSharded(definition, settings).run(signal, name);
       } catch (error) {
         this.#controllers.delete(name);
+        this.#sharded.delete(name);
         throw error;
       }
     };
@@ -338,18 +333,30 @@ export class Manager {
   #createController(definition: ControllerDefinition, client: Client): Controller {
     const candidacy = this.#candidacy;
     const graceMs = this.#graceMs;
+    const isSharded = this.#isSharded(definition);
     const controller = new Controller(definition, {
       ...this.#options,
       ...this.#follower(definition),
+      ...(isSharded ? { shards: definition.shards } : {}),
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
       // Read at the stop. After the lease is lost there is nothing to finish, because another process does the work.
       get graceMs() {
-        return candidacy?.hasLost === true ? 0 : graceMs;
+        return candidacy?.hasLost === true && !isSharded ? 0 : graceMs;
       },
     });
     this.#controllers.set(definition.name, controller);
     return controller;
+  }
+
+  #createSharded(
+    definition: ControllerDefinition,
+    settings: NonNullable<ReturnType<typeof shardSettings>>,
+  ): ShardedController {
+    const controller = this.#createController(definition, this.#options.client);
+    const sharded = new ShardedController(settings, { ...this.#options, random: this.#random, controller });
+    this.#sharded.set(definition.name, sharded);
+    return sharded;
   }
 
   #follower(definition: ControllerDefinition): Pick<ControllerParts, 'follow'> {
@@ -362,7 +369,7 @@ export class Manager {
       leader: candidacy?.leader,
       mayWrite: () => candidacy?.hasLost !== true,
     };
-    return { follow: (controller) => report.by.follow(part, controller) };
+    return { follow: (controller, shard) => report.by.follow({ ...part, ...shard }, controller) };
   }
 
   #startRunnables(needs: Runnable['needs'], client: Client): Part[] {

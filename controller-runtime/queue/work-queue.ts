@@ -127,7 +127,7 @@ export class WorkQueue {
   }
 
   /**
-   * Parks a key until something changes; its failures are not forgotten. A change that arrived during its run counts.
+   * Parks a key until something changes; its failures are not forgotten. If a change arrived during its run, it is ready at once.
    */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);

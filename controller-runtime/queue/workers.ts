@@ -1,11 +1,11 @@
-import PQueue from 'p-queue';
 import type { WorkItem } from './queue-entry.ts';
+import { WorkerPool } from './worker-pool.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersOptions {
   readonly queue: WorkQueue;
-  /** Items being processed at once. */
-  readonly concurrency: number;
+  /** Items being processed at once; or a pool, whose places several queues share. */
+  readonly concurrency: number | WorkerPool;
   /**
    * Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve
    * other work.
@@ -18,14 +18,15 @@ export interface WorkersOptions {
 /** The workers of a queue: they take its ready keys, between `start` and `stop`. */
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #pool: PQueue;
+  readonly #pool: WorkerPool;
+  #leave: (() => void) | undefined;
   #isWorking = false;
   #itemsThisTurn = 0;
 
   constructor(options: WorkersOptions) {
+    const { concurrency } = options;
     this.#options = options;
-    this.#pool = new PQueue({ concurrency: options.concurrency });
-    this.#pool.on('next', () => this.pump());
+    this.#pool = typeof concurrency === 'number' ? new WorkerPool(concurrency) : concurrency;
   }
 
   get isWorking(): boolean {
@@ -34,27 +35,26 @@ export class Workers {
 
   start(): void {
     this.#isWorking = true;
+    this.#leave ??= this.#pool.join(() => this.pump());
     this.pump();
   }
 
   /** Takes no more keys. Items being processed go on. */
   stop(): void {
     this.#isWorking = false;
+    this.#leave?.();
+    this.#leave = undefined;
   }
 
   /** Gives ready keys to the free workers. Call it when a key becomes ready. */
   pump(): void {
-    const { queue, concurrency, process, itemsPerTurn = 64 } = this.#options;
-    while (
-      this.#isWorking &&
-      this.#itemsThisTurn < itemsPerTurn &&
-      this.#pool.pending + this.#pool.size < concurrency
-    ) {
+    const { queue, process, itemsPerTurn = 64 } = this.#options;
+    while (this.#isWorking && this.#itemsThisTurn < itemsPerTurn && this.#pool.hasRoom) {
       const item = queue.get();
       if (item === undefined) return;
       if (this.#itemsThisTurn === 0) setImmediate(() => this.#nextTurn());
       this.#itemsThisTurn += 1;
-      void this.#pool.add(() => process(item));
+      this.#pool.run(() => process(item));
     }
   }
 

@@ -30,7 +30,8 @@ class Command {
     const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
     // The lists of plugins are those that a test gives.
     const env = { PATH: process.env['PATH'], HOMEOSTAT_CONSOLE: 'false', ...auth, ...environment };
-    this.#child = spawn(process.execPath, [script, ...args], { env });
+    // With the options of V8 that this process has.
+    this.#child = spawn(process.execPath, [...process.execArgv, script, ...args], { env });
     this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
     this.exited = new Promise((resolve) => this.#child.on('close', resolve));
@@ -113,8 +114,10 @@ describe('homeostat in a process of its own [slow]', () => {
   for (const [args, text] of [
     [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
     [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
-    [['serve', '--token', 'short'], '--token: must be 16 to 1024 printable ASCII characters'],
-    [['serve', '--host', '0.0.0.0'], '--host: "0.0.0.0" is not a loopback address'],
+    [
+      ['serve', '--database', 'memory:', '--port', '0', '--plugins-dir', '/nowhere/plugins'],
+      '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
+    ],
   ] as const) {
     it(`exits with 2 for: ${args.join(' ')}`, async () => {
       const command = run(args);
@@ -234,14 +237,6 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited, command.stdout).to.equal(0);
   });
 
-  it('refuses an absent folder of plugins', async () => {
-    const command = serve('--plugins-dir', '/nowhere/plugins');
-    expect(await command.exited).to.equal(2);
-    expect(command.stderr).to.equal(
-      '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
-    );
-  });
-
   it('names the cure where a server is not trusted, or does not let a command in', async () => {
     const folder = await makeFolder({});
     const token = 'sixteen-letters!';
@@ -249,8 +244,8 @@ describe('homeostat in a process of its own [slow]', () => {
     const url = String((await server.line('ready'))['url']);
     const trusted = { NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') };
     for (const args of [['plugin', 'list'], ['export']]) {
-      const stranger = run([...args, '--server', url]);
-      expect(await stranger.exited, args.join()).to.equal(1);
+      const stranger = await runCommand([...args, '--server', url]);
+      expect(stranger.code, args.join()).to.equal(1);
       expect(stranger.stderr).to.include(
         "name the file of the server's authority: NODE_EXTRA_CA_CERTS=<tls-dir>/ca.crt, such as data/tls/ca.crt",
       );
@@ -396,21 +391,6 @@ describe('homeostat in a process of its own [slow]', () => {
     command.kill('SIGTERM');
     expect(await command.exited).to.equal(0);
     expect(command.stdout + command.stderr).to.not.include(token);
-  });
-
-  it('refuses to allow all requests beyond this machine, or together with a token', async () => {
-    for (const [args, text] of [
-      [
-        ['--auth', 'open', '--host', '0.0.0.0', '--insecure'],
-        '--auth: "open" accepts every request, so it is for loopback',
-      ],
-      [['--auth', 'open', '--token', 'sixteen-letters!'], '--auth: "open" accepts requests without the token'],
-      [['--auth', 'closed'], '--auth: must be one of required, open, not "closed"'],
-    ] as const) {
-      const refused = run(['serve', ...args]);
-      expect(await refused.exited).to.equal(2);
-      expect(refused.stderr).to.include(text);
-    }
   });
 
   it('serves HTTPS by an authority of its own, or says what is wrong with it', async () => {

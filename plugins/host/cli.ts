@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
 import { addAuthorCommands } from './commands/author-cli.ts';
+import { addBackup } from './commands/backup/backup-cli.ts';
 import { addPlugin } from './commands/plugin-cli.ts';
 import type { PluginAction } from './commands/plugin-cli.ts';
 import { addUser } from './commands/user-cli.ts';
@@ -25,19 +26,23 @@ export interface CliEnvironment {
  * command failed or an exception was not caught, 2 for wrong arguments. Loads the server only for a command that
  * needs it.
  */
-export async function runCli(argv: readonly string[], { environment, exit }: CliEnvironment): Promise<number> {
+export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
   let exitCode = 0;
-  const end = (code: number): void => void (exitCode = code);
-  const program = createProgram(actionsOf({ environment, exit }, end));
-  for (const add of [addObjectCommands, addAuthorCommands, addCompletion]) add(program, environment, end);
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await createCommandLine(environment, (code) => (exitCode = code)).parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     // commander has printed the help, the version, or the problem.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
     throw error;
   }
+}
+
+/** The command line with all commands, which docs/reference describes. `end` is called with the exit code of a command. */
+export function createCommandLine({ environment, exit }: CliEnvironment, end: (exitCode: number) => void): Command {
+  const program = createProgram(actionsOf({ environment, exit }, end));
+  for (const add of [addObjectCommands, addAuthorCommands, addBackup, addCompletion]) add(program, environment, end);
+  return program;
 }
 
 /** Returns what each command does; `end` gets its exit code. */
@@ -248,7 +253,7 @@ function addAudit(program: Command, actions: Actions): void {
     .command('audit')
     .description('Search the audit log of a server, with its rotated files.')
     .option('--file <file>', 'the file of --audit-log')
-    .option('--user <name>', 'user user who sent the request, or as whom it ran it ran')
+    .option('--user <name>', 'user who sent the request, or as whom it ran')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
     .option('-n, --namespace <name>', 'namespace of the object')
@@ -350,28 +355,28 @@ The other options are those of serve: doctor judges what serve would run with th
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `
-The options are those of serve. A plugin in TypeScript is compiled by the compiler that it depends on; with errors, the
-version before goes on, as it does when the module cannot be loaded, or a declared object is wrong. Stored objects stay, and so do the kinds of other
-plugins. What happens is told on stderr, with what a change of schema means for the objects that are stored.`;
+The options are those of serve. The TypeScript compiler that the plugin depends on compiles it. If it does not compile, its module
+cannot be loaded, or a declared object is wrong, the previous version continues to run. Stored objects stay, and other plugins
+continue. Messages go to stderr; they also say what a change of a schema means for stored objects.`;
 
 const exportHelp = `
-Without --server and --database, ${environmentName('database')} names the database. The file is there only when it is whole.`;
+Without --server and --database, ${environmentName('database')} names the database. The file appears only when it is complete.`;
 
 const importHelp = `
-Without --database, ${environmentName('database')} names the database. The whole file is checked before the database is touched. An import
-that was interrupted is repeated by the same command; until it is finished, the database cannot be served.`;
+Without --database, ${environmentName('database')} names the database. The import checks the whole file before it changes the
+database. To finish an import that was interrupted, run the same command again; until then, no server can use the database.`;
 
 const reencryptHelp = `
-Objects that are encrypted with the first key already are left alone, so that a command that was interrupted is repeated. Exit code 1:
-some objects could not be decrypted, and stay as they are.`;
+Objects that are encrypted with the first key already stay unchanged, so an interrupted command can be repeated. Exit code 1: some
+objects could not be decrypted, and are unchanged.`;
 
 const auditHelp = `
 Without --file, ${environmentName('audit-log')} names the file. An entry must match all that is given; entries are printed oldest first.`;
 
 const certificateHelp = `
-The folder is that of serve: --tls-dir, or tls beside the SQLite file. Both files are readable by their owner only. A certificate
-cannot be taken back before it ends, so let it be short-lived; take the permissions of its user away instead.`;
+The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the files. A certificate
+cannot be revoked before it expires, so choose a short lifetime. To lock its user out earlier, remove the user's permissions.`;
 
 const kubeconfigHelp = `
-The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig holds the
-authority's certificate and the token, if there is one. Nothing is merged: KUBECONFIG=~/.kube/config:<file> reads both.`;
+The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig contains
+the authority's certificate and the token, if there is one. The command merges nothing: KUBECONFIG=~/.kube/config:<file> reads both.`;

@@ -1,6 +1,6 @@
 /** A comment about the fence below it, or with hidden content. */
 interface Directive {
-  readonly word: 'file' | 'sh' | 'output' | 'not run';
+  readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';
   /** The text after the colon. */
   readonly argument: string;
   /** The rest of the comment, which is not shown. */
@@ -19,7 +19,7 @@ export interface Fence {
 }
 
 const parts =
-  /^<!-- (?<word>file|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
+  /^<!-- (?<word>file|edit|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
 
 /**
  * All fences of a page in their order, with the hidden content of comments. Throws when a directive has no fence below

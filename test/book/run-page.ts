@@ -90,5 +90,5 @@ class PageRun {
 }
 
 function isRead(script: string): boolean {
-  return /^(curl|kubectl .*\bget\b)/.test(script) && !/ (-X|-d|--data\S*|--request) /.test(script);
+  return /^(ls |curl|kubectl .*\bget\b)/.test(script) && !/ (-X|-d|--data\S*|--request) /.test(script);
 }

@@ -18,16 +18,17 @@ const stepTimeoutMs = 30_000;
 /** The shell's message when kubectl is missing. */
 export const noKubectl = 'skipped, as there is no kubectl';
 
-// As typed in a terminal, with these differences: programs of npx are on the PATH; a server continues in the
-// background once it is ready, and the next one replaces it; `homeostat plugin` and the commands for
-// objects use that server; a watch ends after
-// its first line; a refused request is a failure.
+// As typed in a terminal, with these differences: programs of npx are on the PATH, and npm installs nothing; a server
+// continues in the background once it is ready, and the next one replaces it; `homeostat plugin` and the commands for
+// objects use that server; a watch ends after its first line; a refused request is a failure. `page` is the folder of
+// the page.
 const functions = `
 exec 2>&1
 set -o pipefail
+page=$PWD
 homeostat() {
   case "$1 $*" in
-    serve*) ;;
+    serve*|dev*) ;;
     *--server*) command homeostat "$@"; return ;;
     plugin*|get*|watch*|describe*|create*|apply*|edit*|patch*|delete*|wait*|explain*|api-resources*|events*)
       command homeostat "$@" --server "http://127.0.0.1:$HOMEOSTAT_PORT"; return ;;
@@ -50,6 +51,17 @@ stop_server() {
   while read -r _ <&$logged; do :; done
 }
 npx() { "$@"; }
+npm() {
+  case "$*" in
+    'create homeostat '*) shift 2; create-homeostat "$1" "\${@:3}" ;;
+    install) ;;
+    'run dev') homeostat dev ;;
+    'run build') tsc ;;
+    start) tsc && homeostat serve --plugin . ;;
+    test) tsc && mocha ;;
+    *) command npm "$@" ;;
+  esac
+}
 curl() {
   local refused=--fail-with-body
   [ -z "$may_fail" ] || refused=

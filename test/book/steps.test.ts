@@ -40,6 +40,13 @@ describe('planPage', () => {
     expect(steps).to.deep.equal([]);
   });
 
+  it('replaces a file where its fence stands, and does not compile it', () => {
+    const { files, steps } = planPage(`<!-- edit: plugin/index.ts -->\n\n${fence('ts', 'export {};')}`);
+    expect([...files.keys()]).to.deep.equal([]);
+    const script = `cat >"$page/plugin/index.ts" <<'end of file'\nexport {};\nend of file\n`;
+    expect(steps).to.deep.equal([{ kind: 'shell', line: 4, script, mayFail: false }]);
+  });
+
   it('separates the input of a session from its output', () => {
     const { steps } = planPage(fence('console', "$ echo 'a\n> b'\na\nb\n$ true\n$ echo c\nc"));
     expect(steps).to.deep.equal([

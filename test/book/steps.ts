@@ -46,6 +46,13 @@ class Planner implements PagePlan {
         return;
       case 'file':
         return this.#addFile(directive.argument, fence);
+      case 'edit':
+        return void this.steps.push({
+          kind: 'shell',
+          line,
+          script: writeScript(directive.argument, text),
+          mayFail: false,
+        });
       case 'sh':
         return void this.steps.push({ kind: 'shell', line, script: text, mayFail: false });
       case 'output':
@@ -88,6 +95,11 @@ class Planner implements PagePlan {
       this.steps.push({ kind: 'output', line: at, expected: answered, language: 'console' });
     }
   }
+}
+
+/** Commands that replace a file of the page's folder. */
+function writeScript(path: string, text: string): string {
+  return `cat >"$page/${path}" <<'end of file'\n${text}end of file\n`;
 }
 
 /** The documents, if each is an object; manifests and fragments are not. */

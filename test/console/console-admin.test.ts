@@ -15,7 +15,14 @@ const reader = 'the-token-of-a-reader';
 // A client that tries to log in chooses the name in the audit log.
 const hostile = '<img src=x onerror=alert(1)>\u202e';
 
-const manifest = (version: string): string => `name: stamps\nversion: ${version}\ndescription: Stamps <b>letters</b>\n`;
+const settingsSchema = `settings:
+  type: object
+  properties:
+    ink: { type: integer, minimum: 1 }
+`;
+
+const manifest = (version: string): string => `name: stamps\nversion: ${version}\ndescription: Stamps <b>letters</b>
+${settingsSchema}`;
 
 /** A plugin without kinds, as `npm pack` packs it. */
 function archive(folder: string, version: string): string {
@@ -56,6 +63,11 @@ describe('an administrator in the console', function () {
 
   afterEach(() => browser.expectQuiet());
 
+  async function expectFocus(shown: Page, name: string): Promise<void> {
+    const focused = shown.locator(':focus');
+    expect((await focused.getAttribute('aria-label')) ?? (await focused.textContent())).to.equal(name);
+  }
+
   async function logIn(credential: string, theme: Theme = 'light'): Promise<Page> {
     const opened = await browser.open(`${served.url}/console/`, theme);
     await opened.getByText('Log in with a token').click();
@@ -84,13 +96,45 @@ describe('an administrator in the console', function () {
     await card.getByText('Stamps <b>letters</b>').waitFor();
   });
 
+  it('makes the settings of a plugin, and sees which of them its schema refuses', async () => {
+    const card = page.getByRole('region', { name: 'stamps', exact: true });
+    await card.getByRole('link', { name: 'Settings' }).press('Enter');
+    await page.getByRole('link', { name: 'Create it' }).press('Enter');
+    const text = page.locator('.cm-content');
+    await text.waitFor();
+    expect(await page.getByLabel('name required', { exact: true }).inputValue()).to.equal('stamps');
+    await text.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('spec: {ink: 0}');
+    await page.locator('.cm-lint-marker-error').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type('3');
+    await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Review and create' }).press('Enter');
+    await page.getByRole('button', { name: 'Create', exact: true }).press('Enter');
+    await page.getByRole('heading', { name: 'stamps', level: 1 }).waitFor();
+    const path = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings/stamps';
+    const response = await fetch(`${served.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await response.json()).to.have.deep.property('spec', { ink: 3 });
+    await visit(page, '#/plugins');
+  });
+
   it('replaces a plugin by its next version, and uninstalls it', async () => {
-    await page.getByRole('button', { name: 'Install…', exact: true }).click();
+    // By keyboard alone.
+    await page.getByRole('button', { name: 'Install…', exact: true }).press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Archive (.tgz)').setInputFiles(archive(folder, '2.0.0'));
-    await dialog.getByRole('button', { name: 'Install' }).click();
+    await dialog.getByLabel('Archive (.tgz)').focus();
+    for (const name of ['Close', 'Install']) {
+      await page.keyboard.press('Tab');
+      await expectFocus(page, name);
+    }
+    await page.keyboard.press('Enter');
     await dialog.getByText('stamps 2.0.0 is installed, in place of 1.0.0.').waitFor();
     await page.keyboard.press('Escape');
+    await expectFocus(page, 'Install…');
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('stamps 2.0.0').waitFor();
     await card.getByRole('button', { name: 'Uninstall…' }).click();
@@ -102,7 +146,9 @@ describe('an administrator in the console', function () {
     const body = JSON.stringify({ user: hostile, password: 'a wrong password' });
     await fetch(`${served.url}/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     await visit(page, '#/audit');
-    await page.getByLabel('Verb').fill('delete');
+    await page.getByLabel('User').focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('delete');
     await page.keyboard.press('Enter');
     await page
       .getByRole('row', { name: /admin delete archives.*stamps/ })
@@ -125,10 +171,29 @@ describe('an administrator in the console', function () {
       await visit(shown, '#/audit?since=24h');
       await shown.getByRole('row').nth(3).waitFor();
       await expectAccessible(shown);
+      const isCut = await shown.getByRole('region', { name: 'Entries' }).evaluate((element) => {
+        const { scrollWidth, clientWidth } = element as unknown as Record<'scrollWidth' | 'clientWidth', number>;
+        return scrollWidth > clientWidth;
+      });
+      expect(isCut).to.equal(false);
       if (theme === 'light') await takePicture(shown, 'audit');
       await shown.context().close();
     });
   }
+
+  it('alone installs, uninstalls and reads the audit log over HTTP as well', async () => {
+    const headers = { authorization: `Bearer ${reader}` };
+    for (const [method, path] of [
+      ['GET', '/apis/api.plugins.internal/v1/archives'],
+      ['POST', '/apis/api.plugins.internal/v1/archives'],
+      ['DELETE', '/apis/api.plugins.internal/v1/archives/console'],
+      ['GET', '/apis/api.audit.internal/v1/entries'],
+      ['GET', '/debug/plugins-dir'],
+    ] as const) {
+      const response = await fetch(`${served.url}${path}`, { method, headers });
+      expect(response.status, `${method} ${path}: ${await response.text()}`).to.equal(403);
+    }
+  });
 
   it('alone sees the audit log and the buttons that install', async () => {
     const other = await logIn(reader);

@@ -97,7 +97,14 @@ describe('a session of the console', function () {
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByText('User or password is wrong.').waitFor();
-    await logIn();
+    // By keyboard alone.
+    await page.getByLabel('User').focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('ada');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(password);
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ticket', exact: true }).waitFor();
     await page.getByRole('link', { name: 'first', exact: true }).waitFor();
   });

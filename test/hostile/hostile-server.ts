@@ -113,10 +113,12 @@ function follow(): Promise<void> {
 
 async function indexFollowed(): Promise<void> {
   indexes += 1;
-  const name = `app-${indexes}`;
-  followed.addIndex(name, ({ metadata }) => [metadata.labels?.['app'] ?? '']);
+  const name = `ending-${indexes}`;
+  // A hundred of 100,000 objects have each value: the caller reads all that it asks for in one turn.
+  followed.addIndex(name, ({ metadata }) => [metadata.name.slice(-3)]);
   await followed.whenIndexed();
-  if (followed.byIndex(name, 'app-5').length === 0) throw new Error('the index is empty');
+  if (followed.byIndex(name, '-42').length + followed.byIndex(name, '042').length === 0)
+    throw new Error('the index is empty');
 }
 
 async function whenFollowed(): Promise<void> {

@@ -353,6 +353,8 @@ function largeConfigMap(name: string): object {
 /** Requests for all objects of a kind. */
 export const listRequests: readonly LargeRequest[] = [
   { name: 'list', request: (object) => get('')(object) },
+  { name: 'list: indented', request: (object) => get('?pretty=true')(object) },
+  { name: 'list: without managedFields', request: (object) => get('?managedFields=false')(object) },
   { name: 'list: YAML', request: (object) => get('', 'application/yaml')(object) },
   { name: 'list: Table', request: (object) => get('', table)(object) },
   { name: 'list: metadata alone', request: (object) => get('', metadataAlone)(object) },

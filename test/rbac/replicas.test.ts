@@ -1,14 +1,12 @@
 import { expect } from 'chai';
-import { useTwoServers } from '../support/two-servers.ts';
+import { describeTwoServers } from '../support/two-servers.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${group}/v1`;
 const clusterBindings = `${rbac}/clusterrolebindings`;
 const as = (user: string): Record<string, string> => ({ 'impersonate-user': user });
 
-describe('roles of two servers on one database', () => {
-  const servers = useTwoServers();
-
+describeTwoServers('roles of two servers on one database', (servers) => {
   it('decide at the other server from the next request on, when they are written and when they are withdrawn', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const rules = [{ verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] }];

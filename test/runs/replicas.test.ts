@@ -4,7 +4,8 @@ import type { Run } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { eventually, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { TestDatabase } from '../support/postgres-server.ts';
+import { describeOnShared } from '../support/shared-databases.ts';
+import type { SharedDatabase } from '../support/shared-databases.ts';
 
 const Person = defineModel({
   gvk: 'people.example.com/v1alpha1/Person',
@@ -15,10 +16,10 @@ const Person = defineModel({
   } as const,
 });
 
-describe('records of runs with two replicas', () => {
+describeOnShared('records of runs with two replicas', (create) => {
   const servers: TestServer[] = [];
   const ran: string[] = [];
-  let database: TestDatabase;
+  let database: SharedDatabase;
 
   /** A replica whose reconciler notes where it ran. */
   async function start(name: string): Promise<TestServer> {
@@ -32,7 +33,7 @@ describe('records of runs with two replicas', () => {
   }
 
   before(async function () {
-    database = await TestDatabase.create(this);
+    database = await create(this);
     for (const name of ['first', 'second']) servers.push(await start(name));
   });
 

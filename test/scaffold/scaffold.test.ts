@@ -1,16 +1,15 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execute } from './execute.ts';
+import type { Executed } from './execute.ts';
 import { LocalRegistry } from './local-registry.ts';
 import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
+import { RunningCommand } from './running-command.ts';
 
 /** All published packages. */
 const entries = [
@@ -34,28 +33,42 @@ describe('npm create homeostat [slow]', function () {
   let folder: string;
   let packed: readonly PackedPackage[];
   let registry: LocalRegistry | undefined;
-  let child: ChildProcess | undefined;
+  let running: RunningCommand | undefined;
+  /** The folder of the plugin that the first walk makes, and the second installs. */
+  let plugin: string;
 
   before(async function () {
     await execute('tar', ['--version'], { cwd: '.' }).catch((error: unknown) =>
       this.skipBecause('there is no tar, which packs what the registry of the test serves', error),
     );
     folder = await mkdtemp(join(tmpdir(), 'homeostat-scaffold-'));
+    plugin = join(folder, 'my-plugin');
     packed = await packPackages(folder);
     registry = await LocalRegistry.start(packed);
   });
 
   after(async () => {
-    if (child?.exitCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
+    await running?.stop();
     await registry?.stop();
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
+  const npm = async (cwd: string, ...args: string[]): Promise<Executed> => {
+    const environment = {
+      npm_config_registry: registry?.url ?? '',
+      npm_config_cache: join(folder, 'cache'),
+      npm_config_userconfig: join(folder, '.npmrc'),
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_update_notifier: 'false',
+      // The packages of the registry already contain the result of their builds.
+      npm_config_ignore_scripts: 'true',
+    };
+    return execute('npm', args, { cwd, environment });
+  };
+
   /** The types of all entries compile in a plugin that checks the declarations of its packages, too. */
-  async function compileEntries(plugin: string): Promise<void> {
+  async function compileEntries(): Promise<void> {
     const file = join(plugin, 'entries.ts');
     await writeFile(file, entries.map((entry) => `export type {} from '${entry}';\nimport '${entry}';\n`).join(''));
     const compilers = [olderCompiler, join(plugin, 'node_modules', 'typescript', 'bin', 'tsc')];
@@ -90,18 +103,6 @@ describe('npm create homeostat [slow]', function () {
   });
 
   it('makes a plugin that passes lint, types and tests, is added to, and runs', async () => {
-    const npmConfig = {
-      npm_config_registry: registry!.url,
-      npm_config_cache: join(folder, 'cache'),
-      npm_config_userconfig: join(folder, '.npmrc'),
-      npm_config_audit: 'false',
-      npm_config_fund: 'false',
-      npm_config_update_notifier: 'false',
-      // The packages of the registry already contain the result of their builds.
-      npm_config_ignore_scripts: 'true',
-    };
-    const plugin = join(folder, 'my-plugin');
-    const npm = async (cwd: string, ...args: string[]) => execute('npm', args, { cwd, environment: npmConfig });
     const beginMs = performance.now();
     await npm(
       folder,
@@ -120,7 +121,7 @@ describe('npm create homeostat [slow]', function () {
 
     await npm(plugin, 'run', 'lint');
     await npm(plugin, 'test');
-    await compileEntries(plugin);
+    await compileEntries();
     for (const part of [
       ['kind', 'Invoice'],
       ['controller', 'invoice'],
@@ -133,33 +134,70 @@ describe('npm create homeostat [slow]', function () {
 
     await rm(join(plugin, 'dist'), { recursive: true });
     const devMs = performance.now();
-    child = spawn(join('node_modules', '.bin', 'homeostat'), ['dev', '--port', '0'], { cwd: plugin });
-    let output = '';
-    child.stdout?.on('data', (chunk) => (output += String(chunk)));
-    child.stderr?.on('data', (chunk) => (output += String(chunk)));
-    const said = async (pattern: RegExp) =>
-      eventually(() => pattern.exec(output), { timeoutMs: 60_000, describe: () => `${String(pattern)} in\n${output}` });
-    const url = JSON.parse((await said(/^\{.*"msg":"ready".*\}$/m))[0]) as { url: string };
+    const dev = new RunningCommand(homeostat(), ['dev', '--port', '0'], plugin);
+    running = dev;
+    const url = await dev.url();
     const greeting = async (): Promise<string | undefined> => {
-      const response = await fetch(`${url.url}/apis/shop.example.com/v1alpha1/orders/world`);
+      const response = await fetch(`${url}/apis/shop.example.com/v1alpha1/orders/world`);
       return ((await response.json()) as { status?: { greeting?: string } }).status?.greeting;
     };
     await eventually(async () => (await greeting()) === 'Hello World');
     const reconciledMs = madeMs + performance.now() - devMs;
     console.log(`    from npm create to the first reconciled object: ${(reconciledMs / 1000).toFixed(1)} s`);
 
-    await said(/waiting for changes/);
+    await dev.said(/waiting for changes/);
     const controller = join(plugin, 'controllers', 'order.ts');
     const source = await readFile(controller, 'utf8');
     await writeFile(controller, source.replace('Hello', 'Welcome').replace('spec.name', 'spec.nothing'));
-    await said(/order\.ts.* error .*nothing[^]*nothing is reloaded/);
+    await dev.said(/order\.ts.* error .*nothing[^]*nothing is reloaded/);
     expect(await greeting()).to.equal('Hello World');
     await writeFile(controller, `${source}throw new Error('not today');\n`);
-    await said(/not reloaded: not today \(controllers\/order\.ts:\d+\)/);
+    await dev.said(/not reloaded: not today \(controllers\/order\.ts:\d+\)/);
     await writeFile(controller, source.replace('Hello', 'Welcome'));
     await eventually(async () => (await greeting()) === 'Welcome World', { timeoutMs: 60_000 });
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    expect((await exited) as unknown[]).to.deep.equal([0, null]);
+    expect(await dev.stop()).to.equal(0);
   });
+
+  it('installs the plugin on a server that requires credentials, plans and installs its next version, and uninstalls it', async () => {
+    const server = join(folder, 'server');
+    await mkdir(join(server, 'plugins'), { recursive: true });
+    const serve = new RunningCommand(homeostat(), ['serve', '--port', '0', '--plugins-dir', 'plugins'], server);
+    running = serve;
+    const url = await serve.url();
+    const command = async (...args: string[]): Promise<string> =>
+      (await execute(homeostat(), args, { cwd: server, environment: { HOMEOSTAT_PLUGINS_DIR: 'plugins' } })).stdout;
+    const greeting = async (): Promise<string> => command('get', 'order', 'world', '-o', 'jsonpath={.status.greeting}');
+
+    await npm(plugin, 'pack');
+    await command('plugin', 'install', join(plugin, 'my-plugin-0.1.0.tgz'));
+    expect((await fetch(`${url}/apis/shop.example.com/v1alpha1/orders`)).status).to.equal(401);
+    await eventually(async () => (await greeting()) === 'Welcome World', { timeoutMs: 60_000 });
+
+    for (const file of ['controllers/order.ts', 'controllers/order.test.ts', 'index.test.ts'])
+      await replaceIn(join(plugin, file), /Hello|Welcome/g, 'Good day,');
+    for (const file of ['package.json', 'plugin.yaml'])
+      await replaceIn(join(plugin, file), /(?<=^ *"?version"?: "?)[\d.]+/m, '0.2.0');
+    await npm(plugin, 'test');
+    await npm(plugin, 'pack');
+    const plan: unknown = await command('plan', '--plugin', plugin, '--from', url).catch((error: unknown) => error);
+    expect(plan).to.have.nested.property('cause.code', 2);
+    expect(String(plan)).to.match(/\+ +greeting: Good day, World[^]*0 to create, 1 to change, 0 to delete/);
+    expect(await greeting()).to.equal('Welcome World');
+    await command('plugin', 'install', join(plugin, 'my-plugin-0.2.0.tgz'));
+    await eventually(async () => (await greeting()) === 'Good day, World', { timeoutMs: 60_000 });
+    expect(await command('plugin', 'list')).to.match(/my-plugin +0\.2\.0/);
+
+    await command('plugin', 'uninstall', 'my-plugin', '--purge');
+    expect(await command('plugin', 'list')).to.not.include('my-plugin');
+    expect(await serve.stop()).to.equal(0);
+  });
+
+  /** The command line that the plugin has installed. */
+  function homeostat(): string {
+    return join(plugin, 'node_modules', '.bin', 'homeostat');
+  }
 });
+
+async function replaceIn(file: string, pattern: RegExp, text: string): Promise<void> {
+  await writeFile(file, (await readFile(file, 'utf8')).replace(pattern, text));
+}

@@ -5,7 +5,11 @@ import type { ExecFileException } from 'node:child_process';
 const runner = new URL('../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
 
 interface Runner {
-  runCommand(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Finished>;
+  runCommand(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+    input: string | undefined,
+  ): Promise<Finished>;
 }
 
 export interface Finished {
@@ -15,15 +19,17 @@ export interface Finished {
 }
 
 /**
- * Runs `homeostat` to its end, with only PATH and the given environment. It runs in this process, since a separate
- * one takes a second of CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. It runs in this
+ * process, since a separate one takes a second of CPU time to load the server. One command at a time: the streams are
+ * those of the process.
  */
 export async function command(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  input?: string,
 ): Promise<Finished> {
   const { runCommand } = (await import(runner)) as Runner;
-  return runCommand(args, environment);
+  return runCommand(args, environment, input);
 }
 
 export interface FinishOptions {

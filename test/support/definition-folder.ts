@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
-import { loadAll } from 'js-yaml';
+import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import type { HostileAnswer } from '../hostile/hostile-request.ts';
 import type { HostileProcess } from '../hostile/hostile-process.ts';
 import { sampleOf } from './sample-object.ts';
@@ -29,6 +29,9 @@ export interface DefinitionReport {
   readonly longestStallMs: number;
 }
 
+/** Merge keys (`<<`) are of YAML 1.1; kubectl understands them. */
+const yamlSchema = CORE_SCHEMA.withTags(mergeTag);
+
 /** Returns the documents of all YAML and JSON files of a folder and the folders in it, in order. */
 function readDocuments(folder: string): readonly JsonObject[] {
   return readdirSync(folder)
@@ -37,7 +40,7 @@ function readDocuments(folder: string): readonly JsonObject[] {
       const path = join(folder, name);
       if (statSync(path).isDirectory()) return readDocuments(path);
       if (!/\.(ya?ml|json)$/.test(name)) return [];
-      return loadAll(readFileSync(path, 'utf8')).filter(isJsonObject);
+      return loadAll(readFileSync(path, 'utf8'), { schema: yamlSchema }).filter(isJsonObject);
     });
 }
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-interface EtcdMember {
+export interface EtcdMember {
   readonly process: ChildProcess | undefined;
 }
 
@@ -11,7 +11,8 @@ export interface EtcdCluster {
   url(prefix: string): string;
   leader(): Promise<EtcdMember>;
   kill(member: EtcdMember): Promise<void>;
-  start(member: EtcdMember): void;
+  /** `args`: further ones, in the place of those of all members. */
+  start(member: EtcdMember, args?: readonly string[]): void;
   /** Resolves when the members serve requests. */
   ready(members: readonly EtcdMember[]): Promise<void>;
   /** Cuts a member off from the others, until `heal`. */
@@ -32,18 +33,34 @@ interface EtcdClusterOptions {
   readonly size?: number;
   /** True: members reach each other through proxies. Default false. */
   readonly proxied?: boolean;
+  /** Further arguments of each member. */
+  readonly args?: readonly string[];
 }
 
 /** The test code of the API server, for which it has no public entry. */
 interface ClusterModule {
-  readonly EtcdCluster: { start(options: EtcdClusterOptions): Promise<EtcdCluster> };
+  readonly EtcdCluster: {
+    start(options: EtcdClusterOptions): Promise<EtcdCluster>;
+    shared(): Promise<EtcdCluster>;
+  };
   readonly hasEtcd: () => Promise<boolean>;
   readonly missingEtcd: string;
 }
 
 /** Starts a cluster; skips the tests without etcd. */
 export async function startEtcd(context: Mocha.Context, options: EtcdClusterOptions): Promise<EtcdCluster> {
+  const { EtcdCluster: Cluster } = await clusterModule(context);
+  return Cluster.start(options);
+}
+
+/** The cluster of the whole run; skips the tests without etcd. Each of its databases has a prefix of its own. */
+export async function sharedEtcd(context: Mocha.Context): Promise<EtcdCluster> {
+  const { EtcdCluster: Cluster } = await clusterModule(context);
+  return Cluster.shared();
+}
+
+async function clusterModule(context: Mocha.Context): Promise<ClusterModule> {
   const file = new URL('./store/etcd/etcd-cluster.test-support.js', import.meta.resolve('@homeostat/apiserver'));
-  const { EtcdCluster, hasEtcd, missingEtcd } = (await import(file.href)) as ClusterModule;
-  return (await hasEtcd()) ? EtcdCluster.start(options) : context.skipBecause(missingEtcd);
+  const found = (await import(file.href)) as ClusterModule;
+  return (await found.hasEtcd()) ? found : context.skipBecause(found.missingEtcd);
 }

@@ -1,27 +1,27 @@
-import { startEtcd } from './etcd-cluster.ts';
+import { randomUUID } from 'node:crypto';
+import { sharedEtcd } from './etcd-cluster.ts';
 import type { EtcdCluster } from './etcd-cluster.ts';
 
-const prefix = '/test';
-
-/** A new database for a test, on a cluster of one member of its own. */
+/** A new database for a test, on the cluster of the whole run. */
 export class EtcdTestDatabase {
   readonly #cluster: EtcdCluster;
+  readonly #prefix = `/test/${randomUUID()}`;
 
   private constructor(cluster: EtcdCluster) {
     this.#cluster = cluster;
   }
 
   static async create(context: Mocha.Context): Promise<EtcdTestDatabase> {
-    return new EtcdTestDatabase(await startEtcd(context, { size: 1 }));
+    return new EtcdTestDatabase(await sharedEtcd(context));
   }
 
   get url(): string {
-    return this.#cluster.url(prefix);
+    return this.#cluster.url(this.#prefix);
   }
 
   /** Does what a newer program does at its start: gives the head the next schema version, and replaces its other fields. */
   async upgrade(fields?: string): Promise<void> {
-    const head = `${prefix}/head`;
+    const head = `${this.#prefix}/head`;
     const stored = await this.#cluster.ctl(['get', head, '--print-value-only']);
     const { schema, ...others } = JSON.parse(stored) as { schema: number };
     const next = fields === undefined ? others : (JSON.parse(fields) as object);

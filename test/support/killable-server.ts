@@ -19,7 +19,8 @@ export class KillableServer {
 
   /** Resolves when the server is ready; rejects with its output when it ends before. */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
-    const child = spawn(process.execPath, [program.pathname, ...args]);
+    // With the options of V8 that this process has.
+    const child = spawn(process.execPath, [...process.execArgv, program.pathname, ...args]);
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const [first] = (await Promise.race([

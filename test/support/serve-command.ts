@@ -15,7 +15,8 @@ export interface Served {
 /** `homeostat serve --auth open` on a free port, in the root of the repository. Resolves when it is ready. */
 export async function serve(...args: readonly string[]): Promise<Served> {
   const command = ['plugins/host/bin/homeostat.js', 'serve', '--auth', 'open', '--port', '0', ...args];
-  const child = spawn(process.execPath, command, { cwd: root });
+  // With the options of V8 that this process has.
+  const child = spawn(process.execPath, [...process.execArgv, ...command], { cwd: root });
   const log: string[] = [];
   const ready = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {

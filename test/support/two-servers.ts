@@ -1,21 +1,25 @@
 import type { ApiServerOptions } from '@homeostat/apiserver';
-import { TestDatabase } from './postgres-server.ts';
+import { describeOnShared } from './shared-databases.ts';
+import type { SharedDatabase } from './shared-databases.ts';
 import { TestServer } from './test-server.ts';
 
-/**
- * Two servers on one database, started at the same time. Call it where mocha collects tests; the servers exist only
- * while they run.
- */
-export function useTwoServers(options: ApiServerOptions = {}): readonly TestServer[] {
-  const servers: TestServer[] = [];
-  let database: TestDatabase | undefined;
-  before(async function start() {
-    const { url } = (database = await TestDatabase.create(this));
-    servers.push(...(await Promise.all([0, 1].map(async () => TestServer.start({ ...options, database: url })))));
+/** Describes two servers on one database, started at the same time, once for each engine. They exist while its tests run. */
+export function describeTwoServers(
+  title: string,
+  suite: (servers: readonly TestServer[]) => void,
+  options: ApiServerOptions = {},
+): void {
+  describeOnShared(title, (create) => {
+    const servers: TestServer[] = [];
+    let database: SharedDatabase | undefined;
+    before(async function start() {
+      const { url } = (database = await create(this));
+      servers.push(...(await Promise.all([0, 1].map(async () => TestServer.start({ ...options, database: url })))));
+    });
+    after(async () => {
+      await Promise.all(servers.map(async (server) => server.stop()));
+      await database?.drop();
+    });
+    suite(servers);
   });
-  after(async () => {
-    await Promise.all(servers.map(async (server) => server.stop()));
-    await database?.drop();
-  });
-  return servers;
 }

@@ -36,7 +36,7 @@ const lease: Work = { level: 'system', cost: 1 };
 const endpoint: Work = { level: 'endpoints', cost: 1 };
 const wholeStore: Work = { level: 'bulk', cost: maxCost };
 
-const exportPaths: ReadonlySet<string> = new Set(['/export', '/export/decrypted']);
+const copyPaths: ReadonlySet<string> = new Set(['/backup', '/export', '/export/decrypted']);
 
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
@@ -71,7 +71,7 @@ function identityOf(context: Context, { proxies, connections }: FairShareParts):
 
 function workOf(context: Context, { table }: FairShareParts): Work {
   const asked = askedOf(context);
-  if (!asked.isResource) return exportPaths.has(withoutTrailingSlash(asked.path)) ? wholeStore : endpoint;
+  if (!asked.isResource) return copyPaths.has(withoutTrailingSlash(asked.path)) ? wholeStore : endpoint;
   const { group, version, resource, verb } = asked;
   if (resource === 'leases' && group === 'coordination.k8s.io' && leaseVerbs.has(verb)) return lease;
   const size = table.sizeOf(group, version, resource);

@@ -312,7 +312,7 @@ function memoryOf({ entries, isStored }: ListPage): number {
 }
 
 function bytesOf(entries: ListPage['entries']): number {
-  return entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return entries.reduce((sum, { size }) => sum + size, 0);
 }
 
 function isRead({ method }: Context): boolean {

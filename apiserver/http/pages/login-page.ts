@@ -43,8 +43,8 @@ function link(
 }
 
 /**
- * The page that leads on after a login at an issuer. A redirect would not do: it belongs to the navigation that the issuer's
- * page began, and browsers do not send the session's cookie with that.
+ * The page that continues after a login at an issuer. A redirect does not work: it is part of the navigation that the
+ * issuer's page began, and browsers send no session cookie with it.
  */
 export function continuePage({ next, root }: Pick<LoginPageState, 'next' | 'root'>): string {
   const href = escapeHtml(root + next.slice(1));

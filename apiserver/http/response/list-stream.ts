@@ -9,7 +9,7 @@ export interface ListText {
   /** All other fields. At least one. */
   readonly head: object;
   readonly field: 'items' | 'rows';
-  readonly entries: readonly { readonly bytes: Buffer }[];
+  readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
   /** Makes the JSON of an item from the JSON of its object. Default: the object itself. */
   readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
   /** Called before each piece. Throws when the rest can no longer be sent. */
@@ -34,7 +34,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
     }
     if (index > 0) parts.push(comma);
     const item = itemOf(entry.bytes);
-    bytes += Math.max(item.length, entry.bytes.length);
+    bytes += Math.max(item.length, entry.size);
     if (item.length < pieceBytes) {
       parts.push(item);
       continue;
@@ -61,7 +61,7 @@ export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer 
   for (const [index, entry] of entries.entries()) {
     const item = itemOf(entry.bytes);
     parts.push(parts.length === 0 ? opening : comma, item);
-    bytes += Math.max(item.length, entry.bytes.length);
+    bytes += Math.max(item.length, entry.size);
     if (bytes < pieceBytes && index < entries.length - 1) continue;
     yield codec.toYaml(Buffer.concat([...parts, closing]), 'items');
     check?.();
@@ -75,7 +75,7 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
   const { head, field, entries } = text;
   const start = openingOf(head, field);
   let length = start.length + Math.max(0, entries.length - 1) + tail.length;
-  for (const { bytes } of entries) length += bytes.length;
+  for (const { size } of entries) length += size;
   if (length > wholeBytes) return sendPieces(context, listPieces(text), length);
   const parts = [start];
   for (const { bytes } of entries) {

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
+import type { JsonRewriter } from './json-rewriter.ts';
 
 /**
  * Size of one piece of a large response. A response that its client does not read keeps about three pieces in memory.
  */
 export const pieceBytes: number = 256 * 1024;
 
-/** A response up to this size is sent whole, which costs half as much; it counts in the memory of responses. */
+/** A response up to this size is sent whole, which costs half as much as a stream; it counts in the memory of responses. */
 export const wholeBytes: number = 1024 * 1024;
 
 /** Pieces made in one turn of the event loop when they are copies: a turn costs 10 µs, copying a piece 30. */
@@ -28,6 +29,11 @@ export class PieceStream extends Readable {
     super({ highWaterMark: pieceBytes });
     this.#pieces = pieces;
     this.#perTurn = perTurn;
+  }
+
+  /** A stream of the same pieces, rewritten; this one must not be read any more. */
+  rewritten(rewriter: JsonRewriter): PieceStream {
+    return new PieceStream(rewrittenPieces(this.#pieces, rewriter));
   }
 
   override _read(): void {
@@ -55,6 +61,20 @@ export class PieceStream extends Readable {
 
   #fail(error: unknown): void {
     this.destroy(error instanceof Error ? error : new Error('a piece could not be made', { cause: error }));
+  }
+}
+
+function* rewrittenPieces(pieces: EncodedPieces, rewriter: JsonRewriter): Generator<Buffer | Promise<Buffer>, void> {
+  try {
+    for (;;) {
+      const { done, value } = pieces.next();
+      if (done === true) break;
+      if (value instanceof Promise) yield value.then((piece) => Buffer.concat([...rewriter.push(piece)]));
+      else yield* rewriter.push(value);
+    }
+    yield* rewriter.end();
+  } finally {
+    pieces.return?.();
   }
 }
 

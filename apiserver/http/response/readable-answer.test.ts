@@ -11,6 +11,14 @@ const Note = defineModel({
 });
 const notes = '/apis/notes.example.com/v1/notes';
 
+interface Item {
+  readonly metadata: Record<string, unknown>;
+}
+
+interface List {
+  readonly items: readonly Item[];
+}
+
 describe('Responses for people', () => {
   let server: ApiServer;
 
@@ -18,7 +26,10 @@ describe('Responses for people', () => {
     server = await startApiServer({ database: 'memory:', port: 0, logger: silentLogger });
     server.schemeManager.register(Note);
     await server.client.create(Note, { metadata: { name: 'a' }, spec: { text: 'x' } });
-    await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x'.repeat(200_000) } });
+    await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x"'.repeat(100_000) } });
+    // Together more than what is sent whole.
+    for (const name of ['c', 'd', 'e', 'f'])
+      await server.client.create(Note, { metadata: { name }, spec: { text: name.repeat(300_000) } });
   });
   after(() => server.stop());
 
@@ -71,8 +82,19 @@ describe('Responses for people', () => {
     expect(JSON.parse((await get(`${notes}/a`, curl)).text)).to.deep.equal(stored);
   });
 
-  it('stay as they are when they are long', async () => {
-    const { text } = await get(`${notes}/big`, curl);
-    expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);
+  it('are rewritten when they are long: an object, and lists that are made while they are read', async () => {
+    for (const path of [`${notes}/big`, `${notes}?limit=2`, notes]) {
+      const { text } = await get(path, curl);
+      expect([isIndented(text), hasManagedFields(text)], path).to.deep.equal([true, false]);
+      const stored = JSON.parse((await get(path)).text) as Partial<List> & Item;
+      for (const { metadata } of stored.items ?? [stored]) delete metadata['managedFields'];
+      expect(text).to.equal(`${JSON.stringify(stored, undefined, 2)}\n`);
+    }
+  });
+
+  it('are compressed too', async () => {
+    const response = await fetch(`${server.url}${notes}`, { headers: { ...curl, 'Accept-Encoding': 'gzip' } });
+    expect(response.headers.get('content-encoding')).to.equal('gzip');
+    expect(isIndented(await response.text())).to.equal(true);
   });
 });

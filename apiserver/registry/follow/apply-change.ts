@@ -6,6 +6,7 @@ import type { Revisions } from '../history/revisions.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import { lenientEntry } from '../kinds/stored-entry.ts';
+import { decodeObject, encodeObject, withRevision } from '../object/object-codec.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
 import type { FollowedKind } from './reread.ts';
 
@@ -28,24 +29,42 @@ export function applyChange({ table, log, hidden, revisions, logger, onChange }:
   const resource = table()?.ofNumber(change.kind);
   if (change.kind === hidden.kindNumber) hidden.apply(change);
   else if (resource === undefined) log.add(change);
-  else applyTo(resource, change, logger);
+  else if (!applyTo(resource, change, logger)) table()?.emit('unconverted', resource);
   onChange(change.revision, change.data.length);
 }
 
-/** Applies a change to memory. One object that cannot be read must not stop the others from being followed. */
-function applyTo(resource: Resource, change: Change, logger: Logger): void {
+/**
+ * Applies a change to memory; false when a webhook has to convert it first. One object that cannot be read must not stop the
+ * others from being followed.
+ */
+function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
   const { op, key, revision } = change;
   try {
-    const entry = lenientEntry(resource, change);
+    const entry = entryOf(resource, change);
     if (isBroken(entry) && op !== 'delete') {
       logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
       resource.cache.putBroken(entry);
-      return;
+      return entry.isUnconverted !== true;
     }
     resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
   } catch (err) {
     logger.error({ err, key, revision }, 'a change of another replica could not be applied');
   }
+  return true;
+}
+
+function entryOf(resource: Resource, change: Change): Entry {
+  const entry = lenientEntry(resource, change);
+  if (!isBroken(entry) || entry.isUnconverted !== true) return entry;
+  return rewrittenEntry(resource, change) ?? entry;
+}
+
+/** The entry of an object that is stored again unchanged, as when its key changes: memory has it converted. */
+function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
+  const present = cache.get(key.slice(keyPrefix.length));
+  if (present === undefined || present.revision !== previous?.revision) return undefined;
+  if (Buffer.compare(data, previous.data) !== 0) return undefined;
+  return { ...present, bytes: withRevision(encodeObject(decodeObject(present.bytes)), revision), revision };
 }
 
 /**

@@ -4,6 +4,7 @@ import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { applyChange } from './apply-change.ts';
+import { convertChanges } from './convert-changes.ts';
 import { reread } from './reread.ts';
 import type { FollowedKind } from './reread.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
@@ -185,6 +186,9 @@ export class Follower {
    * Applies changes in several turns; a large one has a turn to itself. Commits of this process may go between them.
    */
   async #applyAll(changes: readonly Change[]): Promise<void> {
+    const { table, clock } = this.#parts;
+    await convertChanges(changes, { table: table(), clock });
+    if (this.#isStopped) return;
     let bytes = 0;
     for (const change of changes) {
       const more = leastBytes + change.data.length;

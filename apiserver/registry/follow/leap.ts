@@ -1,5 +1,6 @@
 import { isBroken } from '../../index/broken-entry.ts';
 import type { FeedChange } from '../../index/change-feed.ts';
+import { entryWith } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { feedChange } from '../kinds/resource.ts';
@@ -56,7 +57,7 @@ function* changedSteps({ cache }: Resource, { entries, revision }: LaterState): 
     // Watchers keep the last readable state: breaking is no change of the object.
     if (isBroken(entry) || known?.revision === entry.revision) continue;
     const isAnother = known !== undefined && known.uid !== entry.uid;
-    if (isAnother) changes.push(feedChange('delete', { ...known, revision }, known));
+    if (isAnother) changes.push(feedChange('delete', entryWith(known, { revision }), known));
     changes.push(feedChange('update', entry, isAnother ? undefined : known));
   }
   return changes;
@@ -68,7 +69,7 @@ function* goneSteps({ cache }: Resource, { entries, revision }: LaterState): Ste
   for (const entry of cache.entries()) {
     compared += 1;
     if (compared % comparedPerStep === 0) yield;
-    if (!entries.has(entry.key)) changes.push(feedChange('delete', { ...entry, revision }, entry));
+    if (!entries.has(entry.key)) changes.push(feedChange('delete', entryWith(entry, { revision }), entry));
   }
   return changes;
 }

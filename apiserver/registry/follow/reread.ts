@@ -6,7 +6,8 @@ import { runInTurns } from '../../turns/steps.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import type { Revisions } from '../history/revisions.ts';
-import { lenientEntry } from '../kinds/stored-entry.ts';
+import { fetchConversions } from '../kinds/fetch-conversions.ts';
+import { hasUnconverted, lenientEntry } from '../kinds/stored-entry.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
 import { leapSteps } from './leap.ts';
 import type { Leap } from './leap.ts';
@@ -62,6 +63,7 @@ export async function reread(parts: RereadParts): Promise<void> {
     const told = served.flatMap((leap) => (leap === undefined ? [] : [leap.take()]));
     revisions.advance(state.revision);
     await Promise.all(told);
+    for (const resource of leaps.keys()) if (hasUnconverted(resource.cache)) table()?.emit('unconverted', resource);
     return;
   }
 }
@@ -103,7 +105,9 @@ async function readState({ store, table, hidden }: RereadParts): Promise<State |
 
 async function scan(resource: Resource, store: Store): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
+  let canConvert = resource.convertsByWebhook;
   for await (const rows of store.scan(resource.kindNumber)) {
+    if (canConvert) await fetchConversions(resource, rows).catch(() => (canConvert = false));
     for (const row of rows) {
       const entry = lenientEntry(resource, row);
       entries.set(entry.key, entry);

@@ -61,7 +61,7 @@ export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<Rewri
 
 /** Returns false when the object has changed since it was read: that write has used the present key. */
 async function rewrite({ key, kind, revision: expect, data }: OutdatedRow, parts: RewriteParts): Promise<boolean> {
-  const change: Omit<Change, 'revision'> = { op: 'update', key, kind, data };
+  const change: Omit<Change, 'revision'> = { op: 'update', key, kind, data, previous: { revision: expect, data } };
   try {
     const outcome = await parts.commits.submit({ op: 'update', key, kind, data, expect }, (revision) =>
       applyChange(parts, { ...change, revision }),

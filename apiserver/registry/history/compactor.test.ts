@@ -32,7 +32,7 @@ function setup(retention: Partial<Retention>, rows = 0): Setup {
     clock,
     logger: silentLogger,
     retention: { minAgeMs: 1000, minChanges: 0, maxBytes: 1_000_000, ...retention },
-    trim: (revision) => trimmed.push(revision),
+    trim: async (revision) => void trimmed.push(revision),
     isMemoryShort: () => memory.isShort,
     floor: 0,
   });

@@ -39,8 +39,8 @@ export interface CompactorParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retention: Retention;
-  /** Drops changes up to a revision from memory. */
-  readonly trim: (revision: number) => void;
+  /** Drops changes up to a revision from memory; resolves when their memory is free. */
+  readonly trim: (revision: number) => Promise<void>;
   /** True while memory is short: history is then dropped however recent it is. */
   readonly isMemoryShort: () => boolean;
   /** The start of history in memory; the first run removes older history from the store. */
@@ -108,7 +108,7 @@ export class Compactor {
   async #run(): Promise<void> {
     const { store, trim, logger } = this.#parts;
     const revision = this.#takeExpired();
-    if (revision !== undefined) trim((this.#target = revision));
+    if (revision !== undefined) await trim((this.#target = revision));
     try {
       while (!this.#periodic.isStopped && (await store.compact(this.#target, rowsPerStep)) >= rowsPerStep);
     } catch (err) {

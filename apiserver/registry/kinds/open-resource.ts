@@ -9,10 +9,11 @@ import { KindCache } from '../../index/kind-cache.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import { kindNameOf } from '../../store/object-key.ts';
-import type { Change, Store } from '../../store/store.ts';
+import type { Change, Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
+import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import type { KindJudge } from '../rules/kind-judge.ts';
@@ -23,7 +24,7 @@ import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { Registration } from './scheme-manager.ts';
-import { lenientEntry, putEntry } from './stored-entry.ts';
+import { hasUnconverted, lenientEntry, putEntry } from './stored-entry.ts';
 import type { KindLog, UnservedLog } from './unserved-log.ts';
 import { storedObjectConverter } from './convert-stored-object.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
@@ -92,6 +93,8 @@ export async function openResource(
     const isInSync = await syncUniqueClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isInSync || place.isLost()) continue;
     replay(revisions.current);
+    // Others have written in another version meanwhile: reading again fetches the conversions.
+    if (hasUnconverted(cache)) continue;
     restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);
     serve(resource);
@@ -139,6 +142,7 @@ async function createResource({ descriptor: model, owner, origin }: Registration
     convertStored,
     onUnreadable,
     owner,
+    origin,
     kindNumber,
     cache,
     feed,
@@ -165,12 +169,16 @@ function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: Re
   resource.feed.restore(restored[broken]?.revision ?? floor, restored.slice(broken + 1));
 }
 
-/** Changes by revision, in the form of the feed; in several turns when there are many. */
+/**
+ * Changes by revision, in the form of the feed; in several turns when there are many. Those that a webhook does not convert
+ * count as unreadable.
+ */
 async function restoreChanges(
   resource: Resource,
   changes: readonly Change[],
 ): Promise<ReadonlyMap<number, FeedChange>> {
   const restored = new Map<number, FeedChange>();
+  if (resource.convertsByWebhook) await fetchConversions(resource, changes.flatMap(rowsOf)).catch(() => undefined);
   let bytes = 0;
   for (const change of changes) {
     restored.set(change.revision, restore(resource, change));
@@ -180,6 +188,12 @@ async function restoreChanges(
     await nextTurn('background');
   }
   return restored;
+}
+
+/** The states after and before a change. */
+function rowsOf(change: Change): readonly Row[] {
+  const { key, previous } = change;
+  return previous === undefined ? [change] : [change, { key, ...previous }];
 }
 
 /**

@@ -4,9 +4,8 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
+import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError } from './index-build.ts';
-import { allocateFrom, maxRevisionBytes } from '../object/object-codec.ts';
-import type { Allocate } from '../object/object-codec.ts';
 import { PendingConversion, whenConverted } from './pending-conversion.ts';
 import { storedEntry } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
@@ -37,16 +36,16 @@ export async function readKind(
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of store.scan(kindNumber)) {
-    const total = rows.reduce((sum, row) => sum + row.data.length + maxRevisionBytes, 0);
-    const allocate = allocateFrom(total);
+    const place = { rows, at: 0 };
     let bytes = 0;
-    for (const row of rows) {
+    for (const [at, row] of rows.entries()) {
+      place.at = at;
       // A large object has a turn to itself: 3 MB take 40 ms.
       if (bytes > 0 && bytes + row.data.length > bytesPerTurn) {
         bytes = 0;
         await nextTurn('background');
       }
-      entries.push(await entryOf(kind, row, allocate));
+      entries.push(await entryOf(kind, row, place));
       bytes += row.data.length;
       if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
       bytes = 0;
@@ -66,9 +65,19 @@ async function countObjects(store: Store): Promise<number> {
   return count;
 }
 
-async function fetchedEntry(kind: KindReader, row: Row, pending: PendingConversion): Promise<Entry> {
+/** A row of a page. */
+interface PlaceInPage {
+  readonly rows: readonly Row[];
+  readonly at: number;
+}
+
+/** Objects whose conversion is fetched at a time, which is one call of the webhook unless they are large. */
+const convertedAtOnce = 100;
+
+/** Fetches the conversions of the next rows as well. */
+async function fetchedEntry(kind: KindReader, row: Row, { rows, at }: PlaceInPage): Promise<Entry> {
   try {
-    await pending.fetch();
+    await fetchConversions(kind, rows.slice(at, at + convertedAtOnce));
     return await whenConverted(() => storedEntry(kind, row));
   } catch (error) {
     if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
@@ -76,11 +85,11 @@ async function fetchedEntry(kind: KindReader, row: Row, pending: PendingConversi
   }
 }
 
-function entryOf(kind: KindReader, row: Row, allocate: Allocate): Entry | Promise<Entry> {
+function entryOf(kind: KindReader, row: Row, place: PlaceInPage): Entry | Promise<Entry> {
   try {
-    return storedEntry(kind, row, allocate);
+    return storedEntry(kind, row);
   } catch (error) {
-    if (error instanceof PendingConversion) return fetchedEntry(kind, row, error);
+    if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
     // An object that cannot be converted has no index values, so unique values could be taken twice.
     if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
     if (!(error instanceof IndexValueError)) throw error;

@@ -15,6 +15,8 @@ interface TableEvents {
   readonly opened: (resource: Resource) => void;
   /** Called when a kind is no longer served. */
   readonly closed: (resource: Resource) => void;
+  /** Called when a kind in memory has an object that its webhook has yet to convert: the kind has to be read again. */
+  readonly unconverted: (resource: Resource) => void;
 }
 
 /** A registered kind that is being indexed or served. */

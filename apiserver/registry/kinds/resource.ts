@@ -1,12 +1,15 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
 import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
+import { compactSlabs } from '../../index/compact-slabs.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
 import type { History } from '../../index/history.ts';
 import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
+import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
 import { deprecationOf } from './kind-versions.ts';
@@ -39,6 +42,8 @@ export interface ResourceParts {
   readonly onUnreadable: (error: unknown) => void;
   /** The owner of the model: a plugin's name, or `service`. */
   readonly owner: string;
+  /** The author of the model. */
+  readonly origin: SchemaOrigin;
   readonly kindNumber: number;
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
@@ -67,6 +72,7 @@ export class Resource {
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
   readonly owner: string;
+  readonly #origin: SchemaOrigin;
   readonly keyPrefix: string;
   readonly kindNumber: number;
   readonly cache: KindCache;
@@ -102,6 +108,7 @@ export class Resource {
     this.takesLong = this.rules.judge !== undefined;
     this.apiVersion = apiVersionOf(parts.rules.model);
     this.owner = parts.owner;
+    this.#origin = parts.origin;
     this.keyPrefix = keyPrefixOf(parts.rules.model);
     this.kindNumber = parts.kindNumber;
     this.cache = parts.cache;
@@ -114,6 +121,12 @@ export class Resource {
   get deprecation(): string | undefined {
     const { model } = this;
     return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
+  }
+
+  /** True when a webhook converts the objects of this kind between its versions, so that reading one may have to wait. */
+  get convertsByWebhook(): boolean {
+    const { versions = [] } = this.storage.model;
+    return this.#origin === 'client' && versions.some(({ toStorage }) => toStorage !== undefined);
   }
 
   get convertStored(): ConvertStored {
@@ -240,8 +253,15 @@ export class Resource {
 
   /** Drops changes up to a revision. */
   trim(revision: number): void {
-    this.feed.trim(revision);
+    this.cache.slabs.release(this.feed.trim(revision));
     this.history.prune();
+  }
+
+  /** Frees the memory of bytes that are no longer in use, in several turns. */
+  async compactMemory(): Promise<void> {
+    const { cache, feed } = this;
+    if (!cache.slabs.isSparse) return;
+    await runInTurns(compactSlabs(cache.slabs, () => entriesInUse(cache, feed)));
   }
 
   /**
@@ -312,6 +332,11 @@ export class Resource {
     if (number === undefined) throw new TypeError(`the index ${index} is not unique`);
     return [number, value];
   }
+}
+
+function* entriesInUse(cache: KindCache, feed: ChangeFeed): IterableIterator<Entry> {
+  yield* cache.entries();
+  yield* feed.formerStates();
 }
 
 /** A change of the store in the form of the feed. */

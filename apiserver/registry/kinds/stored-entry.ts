@@ -1,14 +1,13 @@
 import { apiVersionOf, isApiError } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
-import { createEntry } from '../../index/entry.ts';
+import { StoredEntry } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';
-import { brokenEntry, checkObject, lockedEntry } from '../object/broken-object.ts';
+import { brokenEntry, checkObject, lockedEntry, unconvertedEntry } from '../object/broken-object.ts';
 import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
-import type { Allocate } from '../object/object-codec.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
 
@@ -23,38 +22,44 @@ export interface KindReader {
  * IndexValueError with the object's name when an index cannot read it, and ApiError when it is stored in another
  * version and cannot be converted.
  */
-export function storedEntry(kind: KindReader, row: Row, allocate?: Allocate): Entry {
+export function storedEntry(kind: KindReader, row: Row): Entry {
   if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);
   return unlessBroken(kind, row, () => {
     const { data, revision } = row;
     const served = kind.convertStored(data, revision);
-    // Memory for many objects was measured by the stored bytes.
-    const bytes = withRevision(served, revision, served === data ? allocate : undefined);
+    const bytes = withRevision(served, revision, kind.cache.slabs.allocate);
     const object = decodeObject(bytes);
     checkObject(object);
-    return createEntry(object, { bytes, revision, values: kind.cache.draft(object) });
+    return new StoredEntry(object, { bytes, revision, values: kind.cache.draft(object) });
   });
 }
 
 /**
  * The same for an object that has to be accepted as it is: a past state, or one that another process wrote. If a
- * present index cannot read it, it has no values; if it cannot be converted, its fields stay. It must not stop anything
- * else.
+ * present index cannot read it, it has no values; if it cannot be converted, its fields stay. If a webhook has to convert it
+ * first, it is a BrokenEntry. It must not stop anything else.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
     return storedEntry(kind, row);
   } catch (error) {
-    if (!(error instanceof IndexValueError) && !isUnconverted(error)) throw error;
+    if (error instanceof PendingConversion) return unconvertedEntry(kind.cache, row);
+    if (!(error instanceof IndexValueError) && !isApiError(error)) throw error;
     const { cache } = kind;
     return unlessBroken(kind, row, () => {
       const { revision } = row;
-      const bytes = withRevision(asItIs(kind, row), revision);
+      const bytes = withRevision(asItIs(kind, row), revision, cache.slabs.allocate);
       const object = decodeObject(bytes);
       checkObject(object);
-      return createEntry(object, { bytes, revision, values: cache.indexes.map(() => []) });
+      return new StoredEntry(object, { bytes, revision, values: cache.indexes.map(() => []) });
     });
   }
+}
+
+/** True when a webhook has to convert objects of the kind before they can be read. */
+export function hasUnconverted({ broken }: Pick<KindCache, 'broken'>): boolean {
+  if (broken.size === 0) return false;
+  return [...broken.values()].some(({ isUnconverted }) => isUnconverted === true);
 }
 
 /** Stores an entry that was read from the store in memory. */
@@ -75,15 +80,11 @@ function unlessBroken({ cache }: KindReader, row: Row, read: () => Entry): Entry
   }
 }
 
-function isUnconverted(error: unknown): boolean {
-  return isApiError(error) || error instanceof PendingConversion;
-}
-
 function asItIs({ cache, convertStored }: KindReader, { data, revision }: Row): Uint8Array {
   try {
     return convertStored(data, revision);
   } catch (error) {
-    if (!isUnconverted(error)) throw error;
+    if (!isApiError(error)) throw error;
     return inVersion(data, apiVersionOf(cache.descriptor));
   }
 }

@@ -3,6 +3,7 @@ import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api'
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { LRUCache } from 'lru-cache';
 import { isBroken } from '../../index/broken-entry.ts';
+import { entryWith } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { convertObject } from './convert-object.ts';
 import { decodeObject, encodeObject, inVersion, withRevision } from '../object/object-codec.ts';
@@ -22,7 +23,7 @@ export class VersionView {
   readonly #onUnreadable: (error: unknown) => void;
   readonly #shown = new LRUCache<Entry, Entry>({
     maxSize: maxCachedBytes,
-    sizeCalculation: ({ bytes }) => bytes.length,
+    sizeCalculation: ({ size }) => size,
   });
 
   /** `onUnreadable` is called when a stored object cannot be converted to this version. */
@@ -41,13 +42,16 @@ export class VersionView {
 
   /** A stored object in this version, with the index values of the stored one. @throws as {@link convertObject}. */
   show(entry: Entry): Entry {
-    if (isBroken(entry))
-      return { ...entry, bytes: Buffer.from(inVersion(entry.bytes, apiVersionOf(this.#rules.model))) };
+    if (isBroken(entry)) {
+      const { problem, isLocked = false } = entry;
+      const bytes = Buffer.from(inVersion(entry.bytes, apiVersionOf(this.#rules.model)));
+      return Object.assign(entryWith(entry, { bytes }), { problem, isLocked });
+    }
     const known = this.#shown.get(entry);
     if (known !== undefined) return known;
     try {
       const object = this.fromStorage(decodeObject(entry.bytes));
-      const shown = { ...entry, bytes: withRevision(encodeObject(object), entry.revision) };
+      const shown = entryWith(entry, { bytes: withRevision(encodeObject(object), entry.revision) });
       const traceparent = originOf(entry);
       if (traceparent !== undefined) noteOrigin(shown, traceparent);
       this.#shown.set(entry, shown);

@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
-import { createEntry } from '../../index/entry.ts';
+import { StoredEntry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';
@@ -31,12 +31,18 @@ export function brokenEntry(cache: KindCache, { key, data, revision }: Row, prob
   const metadata = { ...names, ...(uid === undefined ? {} : { uid }) } as ObjectMeta;
   const object: ApiObject = { apiVersion: apiVersionOf(model), kind: model.kind, metadata };
   const bytes = withRevision(encodeObject(object), revision);
-  return { ...createEntry(object, { bytes, revision, values: indexes.map(() => []) }), problem };
+  return Object.assign(new StoredEntry(object, { bytes, revision, values: indexes.map(() => []) }), { problem });
 }
 
 /** The entry of an object that is encrypted and cannot be decrypted. */
 export function lockedEntry(cache: KindCache, row: Row, problem: string): BrokenEntry {
-  return { ...brokenEntry(cache, row, problem), isLocked: true };
+  return Object.assign(brokenEntry(cache, row, problem), { isLocked: true });
+}
+
+/** The entry of an object that is stored in another version, as long as the webhook has not converted it. */
+export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
+  const problem = 'it is stored in another version, and the conversion webhook has not converted it';
+  return { ...brokenEntry(cache, row, problem), isUnconverted: true };
 }
 
 /** The start of an object's bytes, up to its uid. */
@@ -53,11 +59,11 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
 }
 
 /** 500: the object exists but cannot be read. */
-export function brokenObject(model: ModelDescriptor, { name, problem, isLocked = false }: BrokenEntry): ApiError {
+export function brokenObject(model: ModelDescriptor, entry: BrokenEntry): ApiError {
+  const { name, problem, isLocked = false, isUnconverted = false } = entry;
   const { group, plural } = model;
-  const cure = isLocked
-    ? 'correct the encryption configuration, or delete the object'
-    : 'replace it by PUT, or delete it';
+  const other = isUnconverted ? 'try again, or delete it' : 'replace it by PUT, or delete it';
+  const cure = isLocked ? 'correct the encryption configuration, or delete the object' : other;
   const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; ${cure}`;
   return new ApiError('InternalError', message, { details: { name: clip(name), group, kind: plural } });
 }

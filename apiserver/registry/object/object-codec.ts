@@ -45,20 +45,7 @@ export function checkObjectSize({ length }: Buffer): void {
 }
 
 /** Allocates memory for the bytes of one object. */
-export type Allocate = (bytes: number) => Buffer;
-
-/** The maximum number of bytes that {@link withRevision} adds. */
-export const maxRevisionBytes = 40;
-
-/**
- * Memory for many objects that are created together: a tenth of the cost of allocating each. It is freed when all of
- * them are.
- */
-export function allocateFrom(bytes: number): Allocate {
-  const slab = Buffer.allocUnsafeSlow(bytes);
-  let used = 0;
-  return (size) => slab.subarray(used, (used += size));
-}
+type Allocate = (bytes: number) => Buffer;
 
 /** Separate memory for an object: `Buffer.from` would keep blocks of a shared pool alive. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);

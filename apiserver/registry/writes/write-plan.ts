@@ -191,9 +191,10 @@ export class WritePlanner {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
     const found = proposeBroken === undefined ? undefined : brokenAt(resource, at);
-    const broken = found?.isLocked === true && change.takesLocked !== true ? undefined : found;
+    const isKept = found?.isLocked === true || found?.isUnconverted === true;
+    const broken = isKept && change.takesLocked !== true ? undefined : found;
     const entry = broken ?? this.stored(resource, key, at);
-    const isLong = change.isLarge || entry.bytes.length > largeObject || resource.takesLong;
+    const isLong = change.isLarge || entry.size > largeObject || resource.takesLong;
     const request = this.#request(options, isLong, key);
     const shown = resource.show(entry);
     const stored = decodeObject(shown.bytes);
@@ -327,7 +328,7 @@ const smallObject = 1024;
 
 /** True for an update after which the object takes more memory. */
 function isGrowing({ op, data, stored }: PreparedWrite): boolean {
-  return op !== 'delete' && data.length > Math.max(smallObject, stored?.bytes.length ?? 0);
+  return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
 }
 
 /** Prepares a write again when conversions had to be fetched, so that what was decided about it stays. */

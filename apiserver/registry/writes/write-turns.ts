@@ -18,8 +18,12 @@ export interface WriteTurnsParts {
   readonly random: () => number;
 }
 
-/** The longest wait before a process takes its turn again after another one was faster. */
-const maxWaitMs = 30;
+/**
+ * The longest wait before a process takes its turn again after another one was faster. It doubles with each turn that the write
+ * has lost, since on a busy etcd a turn takes longer than the first wait.
+ */
+const firstWaitMs = 30;
+const maxWaitMs = 1000;
 
 /**
  * Lets writes that depend on other objects of these kinds commit one after the other, in all processes of a database. Each
@@ -39,15 +43,16 @@ export class WriteTurns {
     const { holder } = this.#parts;
     return this.#locks.run('turn', async () => {
       if (holder === undefined) return commit([]);
-      if (race > 0) await this.#wait();
+      if (race > 0) await this.#wait(race);
       const claim = await holder.hold();
       await holder.reach();
       return commit([claim]);
     });
   }
 
-  #wait(): Promise<void> {
+  #wait(race: number): Promise<void> {
     const { clock, random } = this.#parts;
-    return new Promise((resolve) => clock.setTimeout(resolve, random() * maxWaitMs));
+    const longestMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (race - 1));
+    return new Promise((resolve) => clock.setTimeout(resolve, random() * longestMs));
   }
 }

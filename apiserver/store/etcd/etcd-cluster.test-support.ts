@@ -60,6 +60,18 @@ export class EtcdCluster {
     return EtcdCluster.#start(options).catch(() => EtcdCluster.#start(options));
   }
 
+  /**
+   * The cluster of the whole run, or one member of its own where the run has none. Its users have prefixes of their own;
+   * they neither stop members nor compact.
+   */
+  static async shared(): Promise<EtcdCluster> {
+    const endpoint = process.env['HOMEOSTAT_TEST_ETCD'];
+    if (endpoint === undefined) return EtcdCluster.start({ size: 1 });
+    const cluster = new EtcdCluster({}, await mkdtemp(join(tmpdir(), 'homeostat-etcd-')));
+    cluster.#members = [{ name: 'shared', endpoint, peerPort: 0, proxy: undefined, process: undefined }];
+    return cluster;
+  }
+
   static async #start(options: EtcdClusterOptions): Promise<EtcdCluster> {
     const cluster = new EtcdCluster(options, await mkdtemp(join(tmpdir(), 'homeostat-etcd-')));
     try {
@@ -83,7 +95,7 @@ export class EtcdCluster {
     return `etcd://${members.map(({ endpoint }) => endpoint).join(',')}${prefix}`;
   }
 
-  /** Starts a member, again if it has ended. */
+  /** Starts a member, again if it has ended. `args` take the place of those of all members. */
   start(member: EtcdMember, args: readonly string[] = []): void {
     const { scheme = 'http', args: own = [] } = this.#options;
     const client = `${scheme}://${member.endpoint}`;
@@ -94,8 +106,8 @@ export class EtcdCluster {
       `--advertise-client-urls=${client}`,
       `--listen-peer-urls=http://127.0.0.1:${member.peerPort}`,
       `--initial-advertise-peer-urls=${peerUrlOf(member)}`,
-      ...args,
       ...own,
+      ...args,
     ];
     member.process = spawn('etcd', all, { stdio: 'ignore' });
   }
@@ -162,7 +174,7 @@ export class EtcdCluster {
     for (const { proxy } of this.#members) if (proxy) proxy.delayMs = delayMs;
   }
 
-  /** SIGKILL; resolves when the process has ended. */
+  /** SIGKILL; resolves when the process has ended. One that this cluster did not start runs on. */
   async kill(member: EtcdMember): Promise<void> {
     const child = member.process;
     member.process = undefined;

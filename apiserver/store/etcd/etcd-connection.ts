@@ -61,6 +61,7 @@ export class EtcdConnection {
   #timeoutMs = openTimeoutMs;
   #isLost = false;
   readonly #running = new Set<ClientUnaryCall>();
+  readonly #streams = new Set<{ cancel(): void }>();
   #onIdle: (() => void) | undefined;
   readonly #endListeners: (() => void)[] = [];
 
@@ -113,14 +114,20 @@ export class EtcdConnection {
     });
   }
 
-  /** A stream in both directions, which the caller cancels and whose errors it handles. `timeoutMs`: default none. */
+  /**
+   * A stream in both directions, which the caller cancels and whose errors it handles; {@link destroy} cancels it as well.
+   * `timeoutMs`: default none.
+   */
   stream<Method extends keyof Streams>(
     method: Method,
     timeoutMs: number = Number.POSITIVE_INFINITY,
   ): ClientDuplexStream<Streams[Method][0], Streams[Method][1]> {
     const { path, encode, decode } = codecs[method] as unknown as ReturnType<typeof codecOf<Method>>;
     const deadline = this.#clock.now() + timeoutMs;
-    return this.#client.makeBidiStreamRequest(path, encode, decode, this.#metadata, { deadline });
+    const stream = this.#client.makeBidiStreamRequest(path, encode, decode, this.#metadata, { deadline });
+    this.#streams.add(stream);
+    stream.on('status', () => this.#streams.delete(stream));
+    return stream;
   }
 
   onEnd(listen: () => void): void {
@@ -134,7 +141,8 @@ export class EtcdConnection {
 
   destroy(): void {
     this.#isLost = true;
-    for (const call of this.#running) call.cancel();
+    // The library closes a connection only when its last call has ended.
+    for (const call of [...this.#running, ...this.#streams]) call.cancel();
     this.#client.close();
   }
 

@@ -34,7 +34,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
 }
 
-/** True when the token is no longer valid, or was made before the users were changed: nothing was executed. */
+/** True when etcd refused the token, because it has expired or is older than a change of the users. Nothing was executed. */
 export function isExpiredToken(error: unknown): boolean {
   if (!(error instanceof EtcdError)) return false;
   return error.status === status.UNAUTHENTICATED || error.message.includes('revision of auth store is old');
@@ -69,11 +69,12 @@ export function fromCall({ code, details }: ServiceError): EtcdError {
 function codeOf(error: unknown): StoreErrorCode {
   if (!(error instanceof EtcdError)) return 'refused';
   if (isOverQuota(error)) return 'full';
-  if (badCertificate.test(error.message) || unknownAuthority.test(error.message)) return 'refused';
+  if ([badCertificate, unknownAuthority, otherName].some((each) => each.test(error.message))) return 'refused';
   return lost.has(error.status) || isExpiredToken(error) ? 'io' : (codes[error.status] ?? 'refused');
 }
 
 const unknownAuthority = /self.signed certificate|unable to (verify|get)/i;
+const otherName = /does not match certificate's altnames/i;
 const badCertificate = /bad certificate|certificate required/i;
 
 const cures: readonly (readonly [part: RegExp, cure: string])[] = [
@@ -90,7 +91,9 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
     ': the member does not use TLS; leave ca, cert, key and tls out of the URL',
   ],
   [unknownAuthority, ": the member's certificate is from an authority that is not known; name its file with ?ca="],
+  [otherName, ": the member's certificate has another name; use a name of the certificate in the URL"],
   [badCertificate, ': the cluster wants a client certificate; name it with ?cert=…&key=…'],
+  [/[Pp]rotocol error/, ': something other than etcd responds; check host and port'],
   [
     /with TLS: .*(ECONNRESET|hang up|[Cc]onnection dropped|Failed to connect$)/,
     ': if the member does not use TLS, leave ca, cert, key and tls out of the URL',

@@ -114,6 +114,16 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await history(store)).to.deep.equal([key('before'), key('b')]);
   });
 
+  it('leaves no connection open when it closes, not even that of its watch', async () => {
+    const woken: number[] = [];
+    store.subscribe((revision) => woken.push(revision));
+    await eventually(() => proxy.connections === 2);
+    const [revision = 0] = await written(await etcd.open(etcd.cluster.url(prefix)), create('a', ''));
+    await eventually(() => woken.includes(revision));
+    await store.close();
+    await eventually(() => proxy.connections === 0);
+  });
+
   it('drops the parts of a large object once the history does not need them', async () => {
     const large = (op: Operation): Operation => ({ ...op, data: new Uint8Array(600_000).fill(1) });
     const parts = async (): Promise<number> =>

@@ -148,6 +148,16 @@ describe('etcd store, opening', () => {
     server.close();
   });
 
+  it('is refused with a hint when something other than etcd responds', async () => {
+    const server = createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const { port } = server.address() as AddressInfo;
+    expect(await failure(etcd, `etcd://127.0.0.1:${port}/p`)).to.match(
+      /^io: .*something other than etcd responds; check host and port/,
+    );
+    server.close();
+  });
+
   it('is refused with the name of a file that cannot be used', async () => {
     expect(await failure(etcd, etcd.cluster.url('/p?ca=/missing.pem'))).to.match(
       /^refused: the file of ca .*\/missing.pem/,
@@ -230,6 +240,18 @@ describe('etcd store, opening with certificates', () => {
     const query = `ca=${folder}/ca.pem&cert=${folder}/client.pem&key=${folder}/client.key`;
     const store = await etcd.open(cluster?.url(`/tls?${query}`));
     await written(store, create('a', '1'));
+  });
+
+  it('is refused under a name that the certificate of the member does not have', async () => {
+    const url = cluster?.url(`/p?ca=${folder}/ca.pem`).replace('127.0.0.1', 'localhost') ?? '';
+    expect(await failure(etcd, url)).to.match(/^refused: .*use a name of the certificate in the URL/);
+  });
+
+  it('is refused when certificate and key do not belong together', async () => {
+    const query = `ca=${folder}/ca.pem&cert=${folder}/ca.pem&key=${folder}/client.key`;
+    expect(await failure(etcd, cluster?.url(`/p?${query}`) ?? '')).to.match(
+      /^refused: the files of ca, cert and key in the URL are not PEM files that belong together/,
+    );
   });
 
   it('is refused without TLS, without the authority, and without a certificate, each with the cure', async () => {

@@ -1,4 +1,5 @@
 import { EtcdTestCluster } from './etcd.test-support.ts';
+import { describeReplicas } from '../store-replicas.contract.ts';
 import { describeDurableStore, describeStoreContract } from '../store.contract.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 
@@ -17,4 +18,8 @@ describe('etcd', () => {
 
   describeStoreContract('etcd', () => open(etcd.freshUrl()));
   describeDurableStore('etcd', () => open(etcd.freshUrl()));
+  describeReplicas('etcd', async () => {
+    const url = etcd.freshUrl();
+    return Promise.all([1, 2, 3, 4].map(() => etcd.open(url)));
+  });
 });

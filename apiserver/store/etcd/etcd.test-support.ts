@@ -22,11 +22,20 @@ export class EtcdTestCluster {
 
   /** To be called in a `describe`: starts the cluster before its tests, and skips them without etcd. */
   static use(options: EtcdClusterOptions = {}): EtcdTestCluster {
+    return EtcdTestCluster.#use(() => EtcdCluster.start(options));
+  }
+
+  /** The same with a cluster of one member that other tests use, too. */
+  static useShared(): EtcdTestCluster {
+    return EtcdTestCluster.#use(() => EtcdCluster.shared());
+  }
+
+  static #use(cluster: () => Promise<EtcdCluster>): EtcdTestCluster {
     const own = new EtcdTestCluster();
     before(async function start() {
       this.timeout(60_000);
       if (!(await hasEtcd())) this.skipBecause(missingEtcd);
-      own.#cluster = await EtcdCluster.start(options);
+      own.#cluster = await cluster();
     });
     afterEach(() => own.closeStores());
     after(() => own.#cluster?.stop());

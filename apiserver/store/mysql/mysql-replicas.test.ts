@@ -1,21 +1,20 @@
-import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
 import { administer, describeWithMysql, dropDatabases, freshDatabase, storeOn } from './mysql.test-support.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
-import {
-  bytes,
-  committed,
-  create,
-  key,
-  kind,
-  readable,
-  rejectionOf,
-  revisionOf,
-  scanned,
-  written,
-} from '../store-operations.fixture.ts';
+import { bytes, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
+import { describeReplicas } from '../store-replicas.contract.ts';
 import { type Change, CompactedError, type Operation, type Store } from '../store.ts';
+
+describeWithMysql('MySQL', () => {
+  after(dropDatabases);
+  describeReplicas('MySQL', async () => {
+    const database = await freshDatabase();
+    const stores = [1, 2, 3, 4].map(() => storeOn(database));
+    await Promise.all(stores.map((store) => store.open()));
+    return stores;
+  });
+});
 
 describeWithMysql('MySQL stores that share a database', () => {
   let database: MysqlDatabase;
@@ -36,22 +35,6 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('write to it in turn, and each reports the revision before its batch', async () => {
-    const [a, b] = pair();
-    expect(await a.commit([create('1', ''), create('2', '')])).to.include({ before: 0 });
-    expect(await b.commit([create('3', '')])).to.deep.equal({ before: 2, outcomes: [{ revision: 3 }] });
-    const update: Operation = { op: 'update', key: key('3'), kind, expect: 3, data: bytes('new') };
-    expect(await a.commit([create('1', ''), update])).to.deep.equal({
-      before: 3,
-      outcomes: [{ conflict: 'exists' }, { revision: 4 }],
-    });
-    expect(await b.commit([update])).to.deep.equal({ before: 4, outcomes: [{ conflict: 'revision' }] });
-    expect(await Promise.all(stores.map((store) => store.currentRevision()))).to.deep.equal([4, 4, 4, 4]);
-    const histories = await Promise.all(stores.map((store) => store.changes(0, 10)));
-    for (const history of histories) expect(history.map(readable)).to.deep.equal(histories[0]?.map(readable));
-    expect(await scanned(b)).to.deep.equal(await scanned(a));
-  });
-
   it('show no change beyond the counter, and everything up to it', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
@@ -60,65 +43,6 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(await shown()).to.deep.equal([1, 2]);
     await inDatabase('UPDATE counter SET revision = 3');
     expect(await shown()).to.deep.equal([1, 2, 3]);
-  });
-
-  it('give a unique value to one object, whichever store it is claimed through', async () => {
-    const claims = await Promise.all(
-      Array.from({ length: 40 }, (_, n) => {
-        return committed(stores[n % 4] as Store, [create(`n${n}`, '', [[1, `value ${n >> 2}`]])]);
-      }),
-    );
-    const winners = claims.flat().filter((outcome) => 'revision' in outcome);
-    expect(winners).to.have.lengthOf(10);
-    const [a, b] = pair();
-    const [held] = await committed(b, [create('late', '', [[1, 'value 0']])]);
-    expect(held).to.include({ conflict: 'unique' });
-    const holder = held && 'holder' in held ? held.holder : '';
-    const row = (await scanned(a)).find((each) => each.key === holder);
-    const release = { op: 'delete', key: holder, kind, expect: row?.revision ?? 0 } as const;
-    await written(a, { ...release, unique: { add: [], remove: [[1, 'value 0']] } });
-    await written(b, create('late', '', [[1, 'value 0']]));
-  });
-
-  it('refuse writes of a store that has the previous indexes', async () => {
-    const [a, b] = pair();
-    const first = await a.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
-    const generation = 'generation' in first ? first.generation : Number.NaN;
-    const [revision = 0] = await written(a, { ...create('a', '', [[1, 'v']]), generation });
-    const wanted = { indexes: [1, 2], claims: [{ claim: [2, 'w'], key: key('a') }], revision } as const;
-    const second = await b.setClaims(kind, wanted);
-    expect(await a.claims(kind)).to.deep.include({ ...second, indexes: [1, 2], revision });
-    expect(await committed(a, [{ ...create('b', '', [[1, 'x']]), generation }])).to.deep.equal([
-      { conflict: 'generation' },
-    ]);
-    expect(await committed(a, [{ ...create('b', '', [[2, 'w']]), ...second }])).to.deep.equal([
-      { conflict: 'unique', holder: key('a'), claim: [2, 'w'] },
-    ]);
-  });
-
-  it('give a kind the claims of one store, when several set them at once', async () => {
-    const set = await Promise.all(
-      stores.map((store) => store.setClaims(kind, { indexes: [7], claims: [], revision: 0 })),
-    );
-    expect(set).to.deep.equal([{ generation: 1 }, { generation: 1 }, { generation: 1 }, { generation: 1 }]);
-  });
-
-  it('give a name the same number', async () => {
-    const numbers = await Promise.all(stores.flatMap((store) => [store.numberOf('a'), store.numberOf('b')]));
-    expect(numbers.slice(0, 2).sort()).to.deep.equal([1, 2]);
-    for (let n = 2; n < numbers.length; n += 1) expect(numbers[n]).to.equal(numbers[n - 2]);
-  });
-
-  it('wake listeners for the writes of another store', async () => {
-    const [a, b] = pair();
-    const woken: number[] = [];
-    const stop = a.subscribe((revision) => woken.push(revision));
-    await written(b, create('1', ''));
-    await eventually(() => woken.length === 1);
-    const revisions = await written(b, create('2', ''), create('3', ''));
-    await eventually(() => woken.length === 2);
-    stop();
-    expect(woken).to.deep.equal([1, revisions[1]]);
   });
 
   describe('lose a history that one of them knows:', () => {

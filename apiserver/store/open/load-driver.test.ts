@@ -6,7 +6,7 @@ describe('loadDriver', () => {
     const missing = ['homeostat', 'no-such-package'].join('-');
     const load = (): Promise<unknown> => import(missing);
     const error = await loadDriver('mysql', load).catch((reason: unknown) => reason);
-    expect(error).to.include({ code: 'refused', message: 'mysql: databases need a package: npm install mysql2@3' });
+    expect(error).to.include({ code: 'refused', message: 'mysql: databases need a driver: npm install mysql2@3' });
   });
 
   it('leaves other errors, and modules, as they are', async () => {

@@ -1,7 +1,7 @@
 import { StoreError } from '../store-error.ts';
 
 /** The packages of databases that only some installations use. They are optional peers. */
-const packages = { mysql: 'mysql2@3', etcd: '@grpc/grpc-js@1' } as const;
+const packages = { mysql: 'mysql2@3', etcd: '@grpc/grpc-js@1 protobufjs@7' } as const;
 
 /** Resolves as the import does. Without the driver's package, rejects with StoreError `refused`, which says how to install it. */
 export async function loadDriver<Module>(engine: keyof typeof packages, load: () => Promise<Module>): Promise<Module> {
@@ -11,6 +11,6 @@ export async function loadDriver<Module>(engine: keyof typeof packages, load: ()
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
     if (!isMissing) throw cause;
     const name = packages[engine];
-    throw new StoreError('refused', `${engine}: databases need a package: npm install ${name}`, { cause });
+    throw new StoreError('refused', `${engine}: databases need a driver: npm install ${name}`, { cause });
   }
 }

@@ -41,6 +41,11 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
+  /** The number of open connections. */
+  get connections(): number {
+    return this.#links.size;
+  }
+
   /** From now on, the first bytes that contain the text have the fault, and `then` is called. All others pass. */
   breakAt(text: string, fault: Fault, then?: () => void): void {
     this.faultOf = (sent) => {

@@ -14,6 +14,8 @@ export interface SqlStatement<Row = unknown> {
 export interface SqlDatabase {
   exec(sql: string): unknown;
   prepare<Row>(sql: string): SqlStatement<Row>;
+  /** Only better-sqlite3 has this method. `progress` returns the number of pages that are copied next. */
+  backup?(path: string, options: { readonly progress: () => number }): Promise<unknown>;
   close(): unknown;
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { continueBackup } from './sqlite-backup.ts';
 import { openDatabase, rowOf, type SqlDatabase, storeErrorFrom } from './sqlite-binding.ts';
 import { countTables, createMeta, migrations } from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
@@ -98,6 +99,7 @@ function prepared(database: SqlDatabase, path: string): SqlDatabase {
   }
   database.exec('BEGIN IMMEDIATE');
   migrate(database, path);
+  continueBackup(database);
   database.exec('COMMIT');
   return database;
 }

@@ -35,6 +35,7 @@ export interface SqliteCalls {
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
+  backUp: { request: { readonly path: string }; answer: void };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
 }

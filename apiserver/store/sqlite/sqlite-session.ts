@@ -1,3 +1,6 @@
+import { rmSync } from 'node:fs';
+
+import { backUpDatabase } from './sqlite-backup.ts';
 import { rowOf, storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
@@ -30,6 +33,8 @@ export class SqliteSession {
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
       const database = await connect(path);
+      // A process that was killed while it made a backup has left one behind.
+      if (path !== undefined) rmSync(`${path}-backup`, { force: true });
       const committer = new SqliteCommitter(database, hashSecret());
       this.#opened = { database, committer, reader: new SqliteReader(database) };
       return describeOpened(this.#opened);
@@ -47,6 +52,7 @@ export class SqliteSession {
     claims: ({ kind }) => this.#present().committer.claims(kind),
     setClaims: (request) => this.#present().committer.setClaims(request, this.#present().reader.compactRevision),
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
+    backUp: ({ path }) => backUpDatabase(this.#present().database, path),
     pragmas: () => readPragmas(this.#present().database),
     close: () => {
       const { database, committer } = this.#present();

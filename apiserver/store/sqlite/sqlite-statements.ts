@@ -1,6 +1,8 @@
 export const getMeta = 'SELECT value FROM meta WHERE name = ?';
 export const setMeta = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value';
 
+export const dropMeta = 'DELETE FROM meta WHERE name = ?';
+
 /** Returns the first damage that SQLite finds in the file as `quick_check`; `ok` when there is none. */
 export const findDamage = 'PRAGMA quick_check(1)';
 

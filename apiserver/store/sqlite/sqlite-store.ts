@@ -61,6 +61,8 @@ function channelInPlace(): Channel {
  */
 class SqliteStore implements Store {
   readonly isShared = false;
+  /** Absent for a database in memory. */
+  readonly backUp?: () => Promise<string>;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
   #channel: Channel | undefined;
@@ -69,6 +71,7 @@ class SqliteStore implements Store {
 
   constructor(path: string | undefined) {
     this.#path = path;
+    if (path !== undefined) this.backUp = () => this.#backUp(`${path}-backup`);
   }
 
   async open(): Promise<OpenedStore> {
@@ -180,6 +183,11 @@ class SqliteStore implements Store {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #backUp(path: string): Promise<string> {
+    await this.#opened().call('backUp', { path });
+    return path;
   }
 
   async #close(): Promise<void> {

@@ -1,22 +1,82 @@
-/** HTTP status code of each reason (Kubernetes `metav1.StatusReason`). */
+/** HTTP status code of each reason (Kubernetes `metav1.StatusReason`). The comments make docs/reference/errors.md. */
 export const statusCodes = {
+  /**
+   * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects or
+   * sorts by a field without an index. Cure: correct what the message names; declare an index for the field.
+   */
   BadRequest: 400,
+  /**
+   * The request has no credential, or one that is wrong, void or expired. Cure: send a token or a client certificate;
+   * get another one when it has expired.
+   */
   Unauthorized: 401,
+  /**
+   * No rule allows the request to its user; or its Host is unknown; or a page of another site sends it. Cure: grant the
+   * permission that the message names; for the Host, `--host-name`.
+   */
   Forbidden: 403,
+  /**
+   * There is no such object, kind or path. Cure: check name, namespace, plural, group and version; `homeostat
+   * api-resources` lists the kinds.
+   */
   NotFound: 404,
+  /** The path exists, and does not support the method. Cure: use a method that the header Allow lists. */
   MethodNotAllowed: 405,
+  /** The server cannot respond in a media type of the header Accept. Cure: accept one that the message lists. */
   NotAcceptable: 406,
+  /**
+   * An object of this name exists. Cure: change it instead, or choose another name; `generateName` lets the server
+   * choose one.
+   */
   AlreadyExists: 409,
+  /**
+   * The object has changed since it was read; or a server-side apply sets fields of another manager; or the writer no
+   * longer leads. Cure: read the object again and repeat the change; see the causes.
+   */
   Conflict: 409,
+  /**
+   * The server no longer has the history of this revision, or no longer serves the kind that is watched. Cure: list
+   * again, and watch from there.
+   */
   Expired: 410,
+  /** Like Expired, which this server sends instead; other servers and webhooks send it. Cure: list again. */
   Gone: 410,
+  /**
+   * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.
+   */
   RequestEntityTooLarge: 413,
+  /** The server cannot read a body of this Content-Type or Content-Encoding. Cure: send a type that the message lists. */
   UnsupportedMediaType: 415,
+  /**
+   * The object breaks its schema, a rule, a unique index, or a hook of a plugin; or a patch cannot be applied. Cure:
+   * correct each field of the causes.
+   */
   Invalid: 422,
+  /**
+   * Too much is waiting already: requests of this user, writes, watches, connections or logins. Cure: retry after the
+   * time of the header Retry-After; use fewer watches and connections.
+   */
   TooManyRequests: 429,
+  /**
+   * A bug of the server or of a plugin; or a stored object that is damaged or cannot be converted. Cure: look up the
+   * request id of the message in the log.
+   */
   InternalError: 500,
+  /**
+   * The server cannot serve the request now: it starts or stops, the kind is indexed, its plugin or definition is not
+   * there yet, or the database takes no writes. Nothing was stored. Cure: retry after the time of the header
+   * Retry-After; `/readyz?verbose` shows the reason.
+   */
   ServiceUnavailable: 503,
+  /**
+   * Something did not happen in time: the database has not confirmed a write, a hook or an endpoint has not ended, or a
+   * revision was not reached. Cure: read the object before you repeat a write, because it may be stored.
+   */
   Timeout: 504,
+  /**
+   * The memory of the server is full, so it refuses creations and updates that make an object larger. Cure: delete
+   * objects, or give the server more memory.
+   */
   InsufficientStorage: 507,
 } as const;
 
@@ -24,19 +84,33 @@ export type StatusReason = keyof typeof statusCodes;
 
 /** Reasons of one violated field (Kubernetes `metav1.CauseType`). */
 export type CauseReason =
+  /** A required field is absent or empty. Cure: set it. */
   | 'FieldValueRequired'
+  /** The value breaks a rule of its schema or a rule between fields. Cure: the message has the rule. */
   | 'FieldValueInvalid'
+  /** The value has another type than the schema. Cure: send the type that the message names. */
   | 'FieldValueTypeInvalid'
+  /** The value is not one of those that are allowed. Cure: use one that the message lists. */
   | 'FieldValueNotSupported'
+  /** The value occurs twice in a list, or another object has it under a unique index. Cure: use another value. */
   | 'FieldValueDuplicate'
+  /** The field may not be set or changed here. Cure: leave it out, or send the stored value. */
   | 'FieldValueForbidden'
+  /** The text is longer than allowed. Cure: shorten it. */
   | 'FieldValueTooLong'
+  /** The list has more items than allowed. Cure: send fewer. */
   | 'FieldValueTooMany'
+  /** The field refers to something that does not exist. Cure: create it first, or correct the reference. */
   | 'FieldValueNotFound'
+  /** Another field manager has set the field. Cure: leave the field out, or apply with `force=true`. */
   | 'FieldManagerConflict'
+  /** The term of this leader is over, so another process leads. Cure: stand for election again. */
   | 'FormerLeader'
+  /** The namespace is being deleted. Cure: wait until it is gone, or use another namespace. */
   | 'NamespaceTerminating'
+  /** The server has not reached this revision yet. Cure: retry after the time of the header Retry-After. */
   | 'ResourceVersionTooLarge'
+  /** The response is none of this API, for example one of a proxy. Cure: check the address of the server. */
   | 'UnexpectedServerResponse';
 
 /** One violation: which field, which rule, in words without the field's path. */

@@ -57,7 +57,7 @@ export interface ControllerReport {
   readonly problem?: string;
 }
 
-/** A controller: what it is, and how it does. Its name is `<plugin>.<controller>`. */
+/** A controller: what it is, and how it does. Its name is `<plugin>.<controller>`, of a shard `<plugin>.<controller>.<index>`. */
 export interface ControllerObject extends ApiObject {
   readonly spec: {
     /** `<plugin>/<controller>`, as in the `controller` of a run. */
@@ -70,6 +70,8 @@ export interface ControllerObject extends ApiObject {
     /** The finalizer that it puts on objects, if it has a cleanup. */
     readonly finalizer?: string;
     readonly concurrency: number;
+    /** The shard that this object is about, whose keys are those with this {@link shardOf}. Absent: the controller is not sharded. */
+    readonly shard?: { readonly index: number; readonly of: number };
   };
   readonly status?: ControllerReport;
 }
@@ -135,6 +137,7 @@ const spec = {
     watches: { type: 'array', items: kind },
     finalizer: text,
     concurrency: count,
+    shard: { type: 'object', required: ['index', 'of'], properties: { index: count, of: count } },
   },
 } as const;
 
@@ -153,6 +156,7 @@ export const controllerModel: ModelDescriptor<ControllerObject> = defineModel({
     { name: 'Failing', type: 'integer', jsonPath: '.status.queue.failing' },
     { name: 'Parked', type: 'integer', jsonPath: '.status.queue.parked' },
     { name: 'Paused', type: 'integer', jsonPath: '.status.queue.paused' },
+    { name: 'Shard', type: 'integer', jsonPath: '.spec.shard.index', priority: 1 },
     { name: 'Problem', type: 'string', jsonPath: '.status.problem', priority: 1 },
   ],
   schema: { type: 'object', required: ['spec'], properties: { spec, status } },

@@ -1,5 +1,6 @@
 import type { Condition } from '../object/conditions.ts';
 import { isJsonObject } from '../base/json-object.ts';
+import { shardOf } from '../base/shard-of.ts';
 import { formatKey, keyOf } from '../object/object.ts';
 import type { ApiObject } from '../object/object.ts';
 import { isPaused, pausedAnnotation } from './actions.ts';
@@ -24,6 +25,10 @@ export interface KnownObject {
 
 /** Explains an object by what is known about it. Pure. */
 export function explainObject(known: KnownObject): Explanation {
+  return explain({ ...known, controllers: known.controllers?.filter((each) => isAbout(each, known.object)) });
+}
+
+function explain(known: KnownObject): Explanation {
   const { object, owners, nowMs } = known;
   const { apiVersion, kind, metadata } = object;
   const { name, namespace, uid, resourceVersion, generation } = metadata;
@@ -48,6 +53,11 @@ export function explainObject(known: KnownObject): Explanation {
     controllers,
     owners,
   };
+}
+
+/** True unless it is about another shard than that of the object. */
+function isAbout({ spec: { shard } }: ControllerObject, object: ApiObject): boolean {
+  return shard === undefined || shardOf(formatKey(keyOf(object)), shard.of) === shard.index;
 }
 
 interface Facts {

@@ -2,8 +2,8 @@ import { deepEqual } from '../base/json-equal.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
 
 /**
- * Returns the field manager that wrote a state of an object, as its managedFields tell; undefined when they do not: times have
- * whole seconds, so several managers may have written in the same one. `previous` is the state before, if there was one.
+ * Returns the field manager that wrote a state of an object, by its managedFields. Returns undefined when several managers
+ * wrote in the same second, because their times have whole seconds. `previous` is the state before, if there was one.
  */
 export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
   const entries = object.metadata.managedFields;

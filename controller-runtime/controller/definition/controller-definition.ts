@@ -37,6 +37,12 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly schedule?: PerObject<T, Schedule>;
   /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
   readonly concurrency?: number;
+  /**
+   * Divides the keys into this many shards, 1 to 256, which the elected processes share: each shard has a Lease of its own, and moves
+   * when processes come and go. More than processes, so that they have about as much to do: 16 is enough for five. All processes
+   * must have the same number. A manager without `leaderElection` reconciles all keys. Default: the leader reconciles all keys.
+   */
+  readonly shards?: number;
   /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
   readonly timeoutMs?: Duration;
   /** How a failing key is delayed. Default: 5 ms, doubling, 1000 s at most, each key for itself. */
@@ -78,6 +84,8 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   /** Undefined: neither `every` nor `schedule`. */
   readonly timing: Timing | undefined;
   readonly concurrency: number;
+  /** Undefined: not sharded. */
+  readonly shards: number | undefined;
   readonly timeoutMs: number;
   readonly backoff: BackoffOptions;
   readonly retryLimit: number;
@@ -96,11 +104,12 @@ export function controller<T extends ApiObject>(
   const descriptor = descriptorOf(model);
   const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
   const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
-  const { backoff = {}, retryLimit = Infinity, indexes = [] } = options;
+  const { backoff = {}, retryLimit = Infinity, indexes = [], shards } = options;
   const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
   checkKeys(name, options);
   checkCount(name, { concurrency }, 1);
+  checkShards(name, shards);
   if (retryLimit !== Infinity) checkCount(name, { retryLimit }, 0);
   checkCount(name, { hotLoopRunsPerMinute }, 1);
   checkFunctions(name, options);
@@ -119,6 +128,7 @@ export function controller<T extends ApiObject>(
     resyncMs: resyncMsOf(name, options),
     timing: timingOf(name, options),
     concurrency,
+    shards,
     timeoutMs: deadlineMs,
     backoff: Object.freeze({ ...backoff }),
     retryLimit,
@@ -152,6 +162,7 @@ const optionKeys: readonly string[] = [
   'every',
   'schedule',
   'concurrency',
+  'shards',
   'timeoutMs',
   'backoff',
   'retryLimit',
@@ -208,6 +219,16 @@ function checkCount(name: string, options: Readonly<Record<string, number>>, lea
     if (Number.isSafeInteger(value) && value >= least) continue;
     throw new RangeError(`controller "${name}": ${option} must be a whole number >= ${least}, not ${value}`);
   }
+}
+
+/** Each shard costs its holder one write in each retry period of the election. */
+const maxShards = 256;
+
+function checkShards(name: string, shards: number | undefined): void {
+  if (shards === undefined || (Number.isInteger(shards) && shards >= 1 && shards <= maxShards)) return;
+  throw new RangeError(
+    `controller "${name}": shards must be a whole number from 1 to ${maxShards}, not ${JSON.stringify(shards)}`,
+  );
 }
 
 function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {

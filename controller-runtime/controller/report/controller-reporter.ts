@@ -1,4 +1,4 @@
-import type { ApiObject, ControllerKey, ControllerReport } from '../../api/index.ts';
+import type { ApiObject, ControllerKey, ControllerObject, ControllerReport } from '../../api/index.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import type { RunRecord } from '../observe/run-history.ts';
 import type { WriteLog } from '../run/write-log.ts';
@@ -15,6 +15,14 @@ export interface ReportedController {
   /** The states of the first keys that run, then of those that wait. */
   keys(limit: number): readonly KeyState[];
   healthProblem(): string | undefined;
+}
+
+/** A shard of a controller, and the process that holds it. */
+export interface ReportedShard {
+  readonly shard: NonNullable<ControllerObject['spec']['shard']>;
+  readonly leader: ControllerReport['leader'];
+  /** False when another process may hold it by now. */
+  readonly mayWrite: () => boolean;
 }
 
 /** The part of a run that a reporter gets when it has ended. */
@@ -130,9 +138,9 @@ export class ControllerReporter {
 
 /** Most runs find nothing to do, again and again. */
 function weightOf({ record: { result, reasons }, writes }: FinishedRun): RunWeight {
+  if (reasons.some(({ type }) => type === 'manual')) return 'asked';
   const isUsual = result === 'success' || result === 'requeue_after' || result === 'requeue';
-  if (!isUsual || writes !== undefined) return 'notable';
-  return reasons.some(({ type }) => type === 'manual') ? 'notable' : 'plain';
+  return isUsual && writes === undefined ? 'plain' : 'notable';
 }
 
 function keyOf({ key, state, attempts, failingSince, nextTime, lastError, reasons }: KeyState): ControllerKey {

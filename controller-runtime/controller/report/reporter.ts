@@ -12,7 +12,7 @@ import {
 import type { Client } from '../../client/client.ts';
 import { containLogger } from '../../client/contain-logger.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
-import { ControllerReporter, type ReportedController } from './controller-reporter.ts';
+import { ControllerReporter, type ReportedController, type ReportedShard } from './controller-reporter.ts';
 import { RunWriter } from './run-writer.ts';
 
 export interface ReporterOptions {
@@ -35,6 +35,8 @@ export interface ReportedPart {
   readonly definition: ControllerDefinition;
   readonly leader: ControllerReport['leader'];
   readonly mayWrite: () => boolean;
+  /** One of its shards. Absent: all keys. */
+  readonly shard?: ReportedShard['shard'];
 }
 
 /**
@@ -54,15 +56,19 @@ export class Reporter {
   }
 
   /** Begins to report a controller. */
-  follow({ name, definition, leader, mayWrite }: ReportedPart, controller: ReportedController): ControllerReporter {
+  follow(
+    { name, definition, leader, mayWrite, shard }: ReportedPart,
+    controller: ReportedController,
+  ): ControllerReporter {
     const fullName = `${name}/${definition.name}`;
+    const objectName = `${name}.${definition.name}`;
     return new ControllerReporter(
       {
         ...this.#parts,
         definition,
         name: fullName,
-        objectName: `${name}.${definition.name}`,
-        spec: specOf(fullName, definition),
+        objectName: shard === undefined ? objectName : `${objectName}.${shard.index}`,
+        spec: { ...specOf(fullName, definition), ...(shard === undefined ? {} : { shard }) },
         leader,
         mayWrite,
         runs: this.#runs,

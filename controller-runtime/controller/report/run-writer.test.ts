@@ -60,8 +60,27 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(200);
     // A record takes over what was counted before it.
     expect(counter.unrecorded).to.equal(0);
-    expect(offer(500, 'plain')).to.equal(25);
-    expect(counter.unrecorded).to.equal(475);
+    expect(offer(100, 'plain')).to.equal(25);
+    expect(counter.unrecorded).to.equal(75);
+    expect(await recorded()).to.have.length(25);
+  });
+
+  it('of more than 100 runs a second are those that failed or were asked for, and five others a second', async () => {
+    offer(200, 'plain');
+    await recorded();
+    for (let second = 0; second < 10; second += 1) {
+      offer(300, 'plain');
+      offer(300, 'notable');
+      expect(await recorded()).to.deep.equal(Array<string>(5).fill('notable'));
+    }
+    offer(300, 'notable');
+    offer(3, 'asked');
+    offer(10, 'failed');
+    const weights = { failed: 10, asked: 3, notable: 5 };
+    expect(await recorded()).to.deep.equal(
+      Object.entries(weights).flatMap(([weight, n]) => Array<string>(n).fill(weight)),
+    );
+    offer(300, 'failed');
     expect(await recorded()).to.have.length(25);
   });
 

@@ -28,8 +28,15 @@ const intervalMs = 1000;
 const perInterval = 25;
 const burst = 200;
 
-/** How much a run says: it failed; it wrote something, or was asked for by hand; or neither. */
-export type RunWeight = 'failed' | 'notable' | 'plain';
+/**
+ * Above this rate of runs a second, a process records only a few of those that neither failed nor were asked for by hand. It records the
+ * latter within the same budget as a process that is less busy.
+ */
+const busyRunsPerSecond = 100;
+const othersWhenBusy = 5;
+
+/** How much a run says: it failed; it was asked for by hand; it wrote something, or was paused; or none of these. */
+export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 
 /** The wait after a write that failed. */
 const retryMs = 10_000;
@@ -41,9 +48,16 @@ const closeMs = 5000;
 export class RunWriter {
   readonly #parts: RunWriterParts;
   /** The runs of this interval. */
-  readonly #waiting: Readonly<Record<RunWeight, ReportedRun[]>> = { failed: [], notable: [], plain: [] };
+  readonly #waiting: Readonly<Record<RunWeight, ReportedRun[]>> = {
+    failed: [],
+    asked: [],
+    notable: [],
+    plain: [],
+  };
   #tokens = burst;
   #filledMs: number;
+  /** All runs of this interval, also those that were not accepted. */
+  #offered = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
   #hasFailed = false;
@@ -56,8 +70,9 @@ export class RunWriter {
     this.#filledMs = parts.clock.monotonicMs();
   }
 
-  /** False when a run of this weight would not be recorded: its record need not be made. */
+  /** Counts a run that has ended. False when a run of this weight would not be recorded: its record need not be made. */
   accepts(weight: RunWeight): boolean {
+    this.#offered += 1;
     return !this.#isClosed && this.#waiting[weight].length < this.#tokens;
   }
 
@@ -110,14 +125,20 @@ export class RunWriter {
 
   /** The runs that the budget allows, in the order of what they say. The others are not kept: the next interval has its own. */
   #take(): readonly ReportedRun[] {
-    const { failed, notable, plain } = this.#waiting;
-    const all = [...failed.splice(0), ...notable.splice(0), ...plain.splice(0)];
-    const taken = all.slice(0, this.#tokens);
-    for (const { counter } of all.slice(taken.length)) counter.unrecorded += 1;
+    const { failed, asked, notable, plain } = this.#waiting;
     const nowMs = this.#parts.clock.monotonicMs();
-    const filled = Math.floor(((nowMs - this.#filledMs) / intervalMs) * perInterval);
+    const seconds = (nowMs - this.#filledMs) / 1000;
+    const isBusy = this.#offered > busyRunsPerSecond * seconds;
+    const most = isBusy && this.#tokens <= perInterval ? othersWhenBusy : burst;
+    const others = [...notable.splice(0), ...plain.splice(0)];
+    const all = [...failed.splice(0), ...asked.splice(0), ...others.slice(0, most)];
+    const taken = all.slice(0, this.#tokens);
+    for (const { counter } of [...all.slice(taken.length), ...others.slice(most)]) counter.unrecorded += 1;
     this.#filledMs = nowMs;
-    this.#tokens = Math.min(burst, Math.max(perInterval, this.#tokens - taken.length + filled));
+    this.#offered = 0;
+    const left = this.#tokens - taken.length + Math.floor((seconds * 1000 * perInterval) / intervalMs);
+    // A busy process saves nothing up: otherwise it would spend that at once.
+    this.#tokens = Math.max(perInterval, isBusy ? 0 : Math.min(burst, left));
     return taken;
   }
 

@@ -57,12 +57,30 @@ export class EventSource {
 
   /** Delivers the events of one more kind. */
   add(source: OwnedSource | WatchSource, informer: Informer<ApiObject>): void {
-    const enqueue: Enqueue = (change, priority) => {
-      if (!this.#counts(source, change)) return;
-      if (source.map === undefined) this.#onOwned(source, change, priority);
-      else this.#onWatched(source, change, priority);
+    const handler = this.#handler(this.#quieted(source, this.#enqueuer(source)));
+    this.#registrations.set(source, informer.addHandler(handler));
+  }
+
+  /**
+   * Enqueues the keys of the present objects that are wanted. A Reconciler is also given what is mapped to keys, because it runs for
+   * absent objects, too. Remove the registrations when they have synced.
+   */
+  replay(isWanted: (key: string) => boolean): readonly HandlerRegistration[] {
+    const { definition, informers, queue } = this.#parts;
+    const priority = backgroundPriority;
+    const initialOf = (informer: Informer<ApiObject> | undefined, enqueue: Enqueue): HandlerRegistration[] => {
+      const onAdd: InformerHandler<ApiObject>['onAdd'] = (object, { initial }) => {
+        if (initial) enqueue({ type: 'ADDED', object }, priority);
+      };
+      return informer === undefined ? [] : [informer.addHandler({ onAdd })];
     };
-    this.#registrations.set(source, informer.addHandler(this.#handler(this.#quieted(source, enqueue))));
+    const own = initialOf(informers.get(cacheIdOf(definition.model)), (change) => {
+      const key = formatKey(keyOf(change.object));
+      if (isWanted(key)) queue.add(key, { priority, reason: ownReason(change, priority) });
+    });
+    if (typeof definition.reconcile === 'function') return own;
+    const sources = [...definition.owns, ...definition.watches];
+    return [...own, ...sources.flatMap((each) => initialOf(informers.get(followIdOf(each)), this.#enqueuer(each)))];
   }
 
   /** Delivers no more events of a kind. */
@@ -93,6 +111,14 @@ export class EventSource {
     const undecided = statusWrites.undecided + finalizerWrites.undecided + quietWrites.undecided;
     const registrations = [...this.#registrations.values()];
     return undecided === 0 && mappings.isIdle() && registrations.every((registration) => registration.isIdle());
+  }
+
+  #enqueuer(source: OwnedSource | WatchSource): Enqueue {
+    return (change, priority) => {
+      if (!this.#counts(source, change)) return;
+      if (source.map === undefined) this.#onOwned(source, change, priority);
+      else this.#onWatched(source, change, priority);
+    };
   }
 
   /** A predicate that throws is reported, and counts for nothing. Additions and deletions always count. */

@@ -28,7 +28,10 @@ export async function readControllers(
   const { items, metadata } = await server.send('GET', controllersPath);
   const controllers = Array.isArray(items) ? items.filter(isController) : [];
   return {
-    controllers: controllers.sort((a, b) => a.spec.controller.localeCompare(b.spec.controller)),
+    controllers: controllers.sort(
+      (a, b) =>
+        a.spec.controller.localeCompare(b.spec.controller) || (a.spec.shard?.index ?? 0) - (b.spec.shard?.index ?? 0),
+    ),
     resourceVersion: String(Reflect.get(Object(metadata), 'resourceVersion')),
   };
 }
@@ -44,17 +47,24 @@ export async function readRuns(
   return { runs, resourceVersion: String(Reflect.get(Object(metadata), 'resourceVersion')) };
 }
 
-/** Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one has it. @throws CommandError */
-export function findController(controllers: readonly ControllerObject[], name: string): ControllerObject {
+/**
+ * Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one has it; of a sharded one each shard.
+ * @throws CommandError
+ */
+export function findController(
+  controllers: readonly ControllerObject[],
+  name: string,
+): readonly [ControllerObject, ...ControllerObject[]] {
   const found = controllers.filter(
     ({ spec: { controller } }) => controller === name || controller.slice(controller.lastIndexOf('/') + 1) === name,
   );
-  const [only, another] = found;
-  if (only !== undefined && another === undefined) return only;
+  const [only, ...others] = found;
+  const isOne = others.every(({ spec }) => spec.controller === only?.spec.controller);
+  if (only !== undefined && isOne) return [only, ...others];
   const names = controllers.map(({ spec }) => spec.controller);
   if (only !== undefined)
     throw new CommandError(
-      `several controllers are called "${name}": ${found.map(({ spec }) => spec.controller).join(', ')}`,
+      `several controllers are called "${name}": ${[...new Set(found.map(({ spec }) => spec.controller))].join(', ')}`,
     );
   if (names.length === 0)
     throw new CommandError(`there is no controller "${name}": no controller has reported to this server`);

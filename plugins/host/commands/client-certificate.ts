@@ -1,5 +1,5 @@
-import { issueClientCertificate } from '@homeostat/apiserver';
-import type { Issued } from '@homeostat/apiserver';
+import { issueClientCertificate } from '@homeostat/apiserver/command-line';
+import type { Issued } from '@homeostat/apiserver/command-line';
 import { ConfigError } from '../serve/config-error.ts';
 import type { ServeConfig } from '../serve/config.ts';
 import { hasCode } from '../text/error-text.ts';

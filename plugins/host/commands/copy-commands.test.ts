@@ -277,6 +277,7 @@ describe('homeostat export and import', () => {
     const [exporting, importing] = [await run('export', '--help'), await run('import', '--help')];
     for (const text of ['--server <url>', '--output <file>', 'HOMEOSTAT_DATABASE'])
       expect(exporting.stdout).to.include(text);
-    for (const text of ['<file>', '- for stdin', 'until it is finished']) expect(importing.stdout).to.include(text);
+    for (const text of ['<file>', '- for stdin', 'until then, no server can use the database'])
+      expect(importing.stdout).to.include(text);
   });
 });

@@ -5,8 +5,7 @@ import type { ConfigSources } from '../serve/config-values.ts';
 import { readEncryptionConfig, readExportOrigin } from './copy-options.ts';
 import type { ExportOrigin } from './copy-options.ts';
 import { checkAbsent, writeWhole } from '../text/output-file.ts';
-import { piecesOf, refusalError, requestServer } from '../remote/request-server.ts';
-import type { ServerAddress } from '../remote/request-server.ts';
+import { decryptedExportSource, exportSource, readCopy } from '../remote/read-copy.ts';
 import { commandProgress } from './command-progress.ts';
 import { runCopy } from './run-copy.ts';
 import { textFlag } from '../serve/text-flag.ts';
@@ -43,7 +42,7 @@ async function* exportOf(
   { decrypt, encryptionConfig }: Form,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  if ('server' in origin) return yield* readServerExport(origin, decrypt ? '/export/decrypted' : '/export', signal);
+  if ('server' in origin) return yield* readCopy(origin, decrypt ? decryptedExportSource : exportSource, signal);
   const options = { decrypt, ...(encryptionConfig === undefined ? {} : { encryptionConfig }) };
   for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
 }
@@ -69,21 +68,4 @@ function toStdout(): Writable {
   return new Writable({
     write: (piece: Uint8Array, _encoding, done) => void process.stdout.write(piece, done),
   });
-}
-
-/** `GET /export` or `GET /export/decrypted` of a server. Rejects with the server's message when it refuses, and when the response is cut off. */
-export async function* readServerExport(
-  address: ServerAddress,
-  path: string,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const response = await requestServer(address, path, { signal });
-  const { url, status } = response;
-  if (status !== 200) throw await refusalError(url, response);
-  try {
-    for await (const piece of piecesOf(response)) yield piece;
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new Error(`${url}: the response was cut off`, { cause });
-  }
 }

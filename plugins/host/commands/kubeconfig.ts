@@ -1,4 +1,4 @@
-import { readAuthority } from '@homeostat/apiserver';
+import { readAuthority } from '@homeostat/apiserver/command-line';
 import { rm, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { readConfig } from '../serve/config.ts';

@@ -7,11 +7,11 @@ import { coloured, objectDiff } from '../client/output/object-diff.ts';
 import { serverObject } from '../client/server-object.ts';
 import { planChanges } from '../testing/plan-changes.ts';
 import type { ChangePlan, PlannedChange } from '../testing/plan-changes.ts';
+import { exportSource, readCopy } from '../remote/read-copy.ts';
 import { ConfigError } from '../serve/config-error.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { textFlag } from '../serve/text-flag.ts';
 import { readServer } from '../serve/read-server.ts';
-import { readServerExport } from './export-command.ts';
 import { runCopy } from './run-copy.ts';
 
 /** The exit code of a plan with changes, as of `terraform plan -detailed-exitcode`. */
@@ -48,7 +48,7 @@ async function withExport<T>(
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-plan-export-'));
   try {
     const file = join(folder, 'export.ndjson');
-    await pipeline(readServerExport(address, '/export', signal), createWriteStream(file, { mode: 0o600 }), { signal });
+    await pipeline(readCopy(address, exportSource, signal), createWriteStream(file, { mode: 0o600 }), { signal });
     return await work(file);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -30,13 +30,16 @@ const verbs: readonly VerbHelp[] = [
   { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its present files.' },
   {
     verb: 'install',
-    operand: ['source', 'folder of a plugin, .tgz file, or package of the registry that npm is set up for'],
-    description: "Put a plugin into the server's folder of plugins, replace one of the same name, and start it.",
+    operand: [
+      'source',
+      '.tgz file; with --plugins-dir also a folder, or a package of the registry that npm is set up for',
+    ],
+    description: 'Install a plugin in the server, replace one of the same name, and start it.',
   },
   {
     verb: 'uninstall',
     operand: name,
-    description: "Stop a plugin, and remove it from the server's folder of plugins.",
+    description: 'Stop a plugin, and remove it from the server.',
   },
 ];
 
@@ -58,7 +61,10 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')
-      command.option('--plugins-dir <folder>', "the server's folder of plugins, as for serve, on this machine");
+      command.option(
+        '--plugins-dir <folder>',
+        "the server's folder of plugins, if it is on this machine (default: ask the server)",
+      );
     if (verb === 'install') command.option('--run-scripts', 'allow its dependencies to run their install scripts');
     if (verb === 'uninstall') command.option('--purge', 'first delete the objects that it declared and created');
     command.action(async (...given: readonly unknown[]) =>

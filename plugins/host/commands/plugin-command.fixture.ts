@@ -6,6 +6,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from '../host/plugin-host.ts';
+import { servePluginArchives } from '../serve/plugin-archives.ts';
 import { pluginsDirPage } from '../serve/plugins-dir.ts';
 import { runCommand } from './run-command.fixture.ts';
 import type { Finished } from './run-command.fixture.ts';
@@ -36,6 +37,7 @@ export class PluginServer {
     await mkdir(pluginsDir);
     const server = await startApiServer({ database: 'memory:', port: 0, token });
     server.addDebugPage(pluginsDirPage(pluginsDir));
+    servePluginArchives({ server, pluginsDir, isOpen: false, environment: process.env });
     const started = new PluginServer(server, pluginsDir);
     await started.host.start();
     return started;

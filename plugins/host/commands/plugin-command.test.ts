@@ -1,7 +1,7 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, symlink, writeFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, symlink, truncate, writeFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import { PluginServer } from './plugin-command.fixture.ts';
@@ -9,6 +9,7 @@ import type { Finished } from './run-command.fixture.ts';
 import { makeFolder, makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { pluginsDirPage } from '../serve/plugins-dir.ts';
+import { npmTarball, pluginFiles } from '../install/tarball.fixture.ts';
 import { TestRegistry } from '../install/registry.fixture.ts';
 import { widgetModel } from '../widget.fixture.ts';
 
@@ -61,6 +62,35 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
     expect((await plugin(['list'])).stdout).to.equal('NAME  VERSION  ENABLED  PHASE  REASON\n');
     expect(await installed()).to.deep.equal([]);
+  });
+
+  it('uploads an archive to the server, wherever it is, replaces it, and lets the server uninstall it', async () => {
+    const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
+    const file = join(dirname(pluginsDir), 'demo.tgz');
+    const upload = async (version: string): Promise<Finished> => {
+      const files = { ...pluginFiles(), 'plugin.yaml': `name: demo\nversion: ${version}\n` };
+      await writeFile(
+        file,
+        npmTarball({ ...files, 'resources/extensions/w.yaml': widget('own'), 'dist/index.js': main }),
+      );
+      return plugin(['install', file], elsewhere);
+    };
+    expect(await upload('1.0.0')).to.deep.equal({
+      code: 0,
+      stdout: 'installed demo 1.0.0\ndemo is Started\n',
+      stderr: '',
+    });
+    await plugin(['disable', 'demo']);
+    expect((await upload('2.0.0')).stdout).to.equal('installed demo 2.0.0, in place of 1.0.0\ndemo is Stopped\n');
+    expect(await installed()).to.deep.equal(['demo']);
+    await plugin(['enable', 'demo']);
+    expect(await plugin(['uninstall', 'demo', '--purge'], elsewhere)).to.deep.equal({
+      code: 0,
+      stdout: 'deleted 1 declared objects\nuninstalled demo\n',
+      stderr: '',
+    });
+    expect(await installed()).to.deep.equal([]);
+    await eventually(() => plugins.host.statuses().length === 0);
   });
 
   it('purges what the plugin has declared and created, and nothing else', async () => {
@@ -207,10 +237,39 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeDemo('1.0.0'), '--service-domain', 'example.internal'],
       ],
       [
-        'no folder of plugins, before it asks the server',
+        'an upload whose scripts may run',
         2,
-        '--plugins-dir (or HOMEOSTAT_PLUGINS_DIR) is needed',
-        async () => ['uninstall', 'demo', '--token', 'x'.repeat(16), '--plugins-dir', ''],
+        '--run-scripts: a server runs no scripts of an upload: add --plugins-dir, on its machine',
+        async () => ['install', await makeDemo('1.0.0'), '--run-scripts', '--plugins-dir', ''],
+      ],
+      [
+        'an upload of a folder',
+        1,
+        'is not a file; only a .tgz is uploaded: make one with npm pack, or give --plugins-dir on the machine of the server',
+        async () => ['install', await makeDemo('1.0.0'), '--plugins-dir', ''],
+      ],
+      [
+        'an upload that is too large',
+        1,
+        'is larger than 64 MiB, which is the most that a server accepts',
+        async () => {
+          const file = join(await makeFolder({}), 'large.tgz');
+          await writeFile(file, '');
+          await truncate(file, 64 * 1024 * 1024 + 1);
+          return ['install', file, '--plugins-dir', ''];
+        },
+      ],
+      [
+        'an upload that is no archive',
+        1,
+        'the plugin cannot be installed: the archive: ',
+        async () => ['install', join(await makeDemo('1.0.0'), 'plugin.yaml'), '--plugins-dir', ''],
+      ],
+      [
+        'an absent plugin that the server uninstalls',
+        1,
+        'there is no plugin "demo" in the server\'s folder of plugins',
+        async () => ['uninstall', 'demo', '--plugins-dir', ''],
       ],
       ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
     ];

@@ -8,6 +8,7 @@ import { ConfigError } from '../serve/config-error.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from '../serve/read-server.ts';
 import { withSeconds } from './command-progress.ts';
+import { readArchive } from './read-archive.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
 import { installedPlugins } from '../install/installed-plugins.ts';
@@ -46,8 +47,8 @@ class PluginCommands {
   readonly #api: ServerApi;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #serviceDomain: string;
-  /** Absolute; empty for verbs that need none. */
-  readonly #pluginsDir: string;
+  /** Absolute. Undefined: the server installs and uninstalls. */
+  readonly #pluginsDir: string | undefined;
   readonly #signal: AbortSignal;
 
   constructor(command: PluginCommand, signal: AbortSignal) {
@@ -116,14 +117,16 @@ class PluginCommands {
   }
 
   async #install(): Promise<void> {
+    if (this.#pluginsDir === undefined) return this.#upload();
     await requireServersFolder(this.#pluginsDir, this.#api);
     const runScripts = this.#command.flags['run-scripts'] === true;
     const { environment } = this.#command;
+    const pluginsDir = this.#pluginsDir;
     const { manifest, replaced } = await withSeconds(`installing ${this.#operand}`, () =>
-      installPlugin(this.#operand, this.#pluginsDir, { runScripts, environment }),
+      installPlugin(this.#operand, pluginsDir, { runScripts, environment }),
     );
-    const { name, version } = manifest;
-    say(`installed ${name} ${version}${replaced === undefined ? '' : `, in place of ${replaced.version}`}`);
+    const { name } = manifest;
+    sayInstalled(manifest, replaced?.version);
     const present = await this.#find(name);
     const wish = { spec: { reload: randomUUID() } };
     const wished =
@@ -133,8 +136,24 @@ class PluginCommands {
     await this.#settledAs(wished.spec.enabled ? 'Started' : 'Stopped', wished);
   }
 
+  /** The server puts the plugin into its folder, and reloads it. */
+  async #upload(): Promise<void> {
+    const archive = await readArchive(this.#operand);
+    const { name, version, replaced } = await withSeconds(`installing ${this.#operand}`, () =>
+      this.#api.installPlugin(archive),
+    );
+    sayInstalled({ name, version }, replaced);
+    const object = await this.#client.get(this.#kind, name, { signal: this.#signal });
+    await this.#settledAs(object.spec.enabled ? 'Started' : 'Stopped', object);
+  }
+
   async #uninstall(): Promise<void> {
     const name = this.#operand;
+    if (this.#pluginsDir === undefined) {
+      if (this.#command.flags['purge'] === true) await this.#purge(await this.#find(name));
+      await this.#api.uninstallPlugin(name);
+      return say(`uninstalled ${name}`);
+    }
     await requireServersFolder(this.#pluginsDir, this.#api);
     const object = await this.#find(name);
     const isInstalled = (await installedPlugins(this.#pluginsDir)).includes(name);
@@ -200,10 +219,16 @@ class PluginCommands {
     this.#signal.throwIfAborted();
   }
 
-  #readPluginsDir(): string {
-    if (!['install', 'uninstall'].includes(this.#command.verb)) return '';
+  #readPluginsDir(): string | undefined {
+    const { verb, flags } = this.#command;
     const folder = this.#option('plugins-dir');
-    if (folder === undefined) throw new ConfigError(`--plugins-dir (or ${environmentName('plugins-dir')}) is needed`);
+    if (folder === undefined || (verb !== 'install' && verb !== 'uninstall')) {
+      if (flags['run-scripts'] === true)
+        throw new ConfigError(
+          '--run-scripts: a server runs no scripts of an upload: add --plugins-dir, on its machine',
+        );
+      return undefined;
+    }
     checkPluginsDir(resolve(folder));
     return resolve(folder);
   }
@@ -218,6 +243,10 @@ class PluginCommands {
 function hasSettled({ spec, status }: PluginObject): boolean {
   if (status?.phase === 'Stopped') return !spec.enabled || status.reason === 'NotInstalled';
   return status?.phase === 'Failed' || (status?.phase === 'Started' && spec.enabled);
+}
+
+function sayInstalled({ name, version }: { readonly name: string; readonly version: string }, former?: string): void {
+  say(`installed ${name} ${version}${former === undefined ? '' : `, in place of ${former}`}`);
 }
 
 function say(text: string): void {

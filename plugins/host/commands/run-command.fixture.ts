@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { runCli } from '../cli.ts';
 
 export interface Finished {
@@ -6,8 +7,8 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Collects the text written to a stream, instead of writing it. */
-class Captured {
+/** Collects the text written to a stream, instead of writing it, until it is released. */
+export class Captured {
   text = '';
   readonly #stream: NodeJS.WriteStream;
   readonly #write: NodeJS.WriteStream['write'];
@@ -28,14 +29,25 @@ class Captured {
   }
 }
 
+/** Gives the process another stdin, which is no terminal; returns a function that gives it its own back. */
+function replaceStdin(text: string): () => void {
+  const own = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
+  const value = Readable.from([Buffer.from(text)]);
+  Object.defineProperty(process, 'stdin', { value, configurable: true, enumerable: true });
+  return () => Object.defineProperty(process, 'stdin', own);
+}
+
 /**
- * Runs `homeostat` to its end, with only PATH and the given environment. It runs in this process, since a separate
- * one takes half a second of CPU time to load the server. One command at a time: the streams are those of the process.
+ * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. It runs in this
+ * process, since a separate one takes half a second of CPU time to load the server. One command at a time: the streams
+ * are those of the process.
  */
 export async function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  input = '',
 ): Promise<Finished> {
+  const restoreStdin = replaceStdin(input);
   const [stdout, stderr] = [new Captured(process.stdout), new Captured(process.stderr)];
   const exit = (code: number): never => {
     throw new Error(`homeostat ${args.join(' ')} ended its process with ${code}`);
@@ -46,5 +58,6 @@ export async function runCommand(
   } finally {
     stdout.release();
     stderr.release();
+    restoreStdin();
   }
 }

@@ -1,5 +1,5 @@
-import { userKind } from '@homeostat/apiserver';
-import type { UserObject } from '@homeostat/apiserver';
+import { userKind } from '@homeostat/apiserver/command-line';
+import type { UserObject } from '@homeostat/apiserver/command-line';
 import { createClient } from '@homeostat/controller-runtime';
 import type { Client } from '@homeostat/controller-runtime';
 import { apiVersionOf, isNotFound } from '@homeostat/controller-runtime/api';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
-import type { LocatedYamlDocument } from '@homeostat/apiserver';
+import type { LocatedYamlDocument } from '@homeostat/apiserver/command-line';
 import type { ApiObject, GroupVersionKind, NewObject } from '@homeostat/controller-runtime/api';
 import type { DeclarationMistake } from './declaration-mistake.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';

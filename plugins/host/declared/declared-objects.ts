@@ -1,4 +1,4 @@
-import { readYamlDocuments } from '@homeostat/apiserver';
+import { readYamlDocuments } from '@homeostat/apiserver/command-line';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { declarationsOf } from './declared-object.ts';

@@ -1,4 +1,4 @@
-import { readAuthority } from '@homeostat/apiserver';
+import { readAuthority } from '@homeostat/apiserver/command-line';
 import { readKubeconfig, systemClock } from '@homeostat/controller-runtime';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';

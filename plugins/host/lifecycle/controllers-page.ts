@@ -71,8 +71,9 @@ function findController(controllers: readonly PluginController[], name: string):
 }
 
 function summaryOf({ fullName, status }: PluginController): object {
-  const { model, sizes, problem } = status;
-  const summary = { name: fullName, gvk: `${apiVersionOf(model)}/${model.kind}`, queue: sizes };
+  const { model, sizes, shards, problem } = status;
+  const part = shards === undefined ? {} : { shards };
+  const summary = { name: fullName, gvk: `${apiVersionOf(model)}/${model.kind}`, queue: sizes, ...part };
   return problem === undefined ? summary : { ...summary, problem };
 }
 

@@ -4,8 +4,8 @@ import type { PluginManifest } from './manifest.ts';
 type Manifests = ReadonlyMap<string, PluginManifest>;
 
 /**
- * Why plugins cannot start, by name: a dependency is missing, has the wrong version, or leads back to the plugin. A
- * dependency that is present but fails is noticed when it fails. All plugins without a problem can be ordered.
+ * Returns why plugins cannot start, by name: a dependency is missing, has the wrong version, or depends on the plugin itself. A
+ * dependency that fails later is not reported here. All plugins without a problem can be ordered.
  */
 export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();

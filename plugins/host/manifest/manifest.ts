@@ -1,5 +1,6 @@
-import { compileValueSchema, readYamlDocuments, serviceOwner } from '@homeostat/apiserver';
-import type { LocatedYamlDocument } from '@homeostat/apiserver';
+import { compileValueSchema, serviceOwner } from '@homeostat/apiserver';
+import { readYamlDocuments } from '@homeostat/apiserver/command-line';
+import type { LocatedYamlDocument } from '@homeostat/apiserver/command-line';
 import { checkDnsSubdomain, checkName, unknownKeyOf, isJsonObject } from '@homeostat/controller-runtime/api';
 import { posix } from 'node:path';
 import semver from 'semver';

@@ -12,7 +12,7 @@ interface Identity {
 
 interface RepeatingInit extends Pick<RequestInit, 'method' | 'signal'> {
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
 /**

@@ -31,14 +31,17 @@ export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
   readonly runAs?: RunAs | undefined;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** The content type of the JSON. Default `application/json`. */
+  /** Sent as they are, instead of JSON. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  /** The content type of JSON or bytes. Default `application/json`. */
   readonly contentType?: string;
 }
 
 /** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
 export function requestServer(address: ServerAddress, path: string, init: ServerRequest): Promise<Response> {
   const { server, token, ca, cert, key } = address;
-  const { json, contentType = 'application/json', headers, runAs, ...rest } = init;
+  const { json, bytes, contentType = 'application/json', headers, runAs, ...rest } = init;
+  const hasContent = json !== undefined || bytes !== undefined;
   const trusting = ca === undefined && cert === undefined ? fetch : trustingFetch({ ca, cert, key });
   const { user, groups = [] } = runAs ?? {};
   const [group] = groups;
@@ -47,12 +50,12 @@ export function requestServer(address: ServerAddress, path: string, init: Server
     ...rest,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(json === undefined ? {} : { 'content-type': contentType }),
+      ...(hasContent ? { 'content-type': contentType } : {}),
       ...(user === undefined ? {} : { 'impersonate-user': user }),
       ...(group === undefined ? {} : { 'impersonate-group': group }),
       ...headers,
     },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    ...(hasContent ? { body: bytes ?? JSON.stringify(json) } : {}),
     // A redirection could send the token to another server.
     redirect: 'manual',
   });

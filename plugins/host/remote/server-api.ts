@@ -1,7 +1,19 @@
 import { refusalError, requestServer } from './request-server.ts';
-import type { ServerAddress } from './request-server.ts';
+import type { ServerAddress, ServerRequest } from './request-server.ts';
 
-/** Reads and deletes without models: discovery, and the objects that it lists. */
+/** What a server has installed. */
+export interface UploadedPlugin {
+  readonly name: string;
+  readonly version: string;
+  /** The version that it had before. */
+  readonly replaced?: string;
+}
+
+type Content = Pick<ServerRequest, 'json' | 'bytes' | 'contentType'>;
+
+const archivesPath = '/apis/api.plugins.internal/v1/archives';
+
+/** Requests without models: discovery, the objects that it lists, and archives of plugins. */
 export class ServerApi {
   readonly #address: ServerAddress;
   readonly #signal: AbortSignal;
@@ -28,12 +40,23 @@ export class ServerApi {
     await response.body?.cancel();
   }
 
+  /** The server installs the plugin of an archive, and begins to start it. */
+  async installPlugin(bytes: Uint8Array<ArrayBuffer>): Promise<UploadedPlugin> {
+    const response = await this.#request('POST', archivesPath, { bytes, contentType: 'application/gzip' });
+    return response.json() as Promise<UploadedPlugin>;
+  }
+
+  /** The server stops an installed plugin, and removes it. */
+  async uninstallPlugin(name: string): Promise<void> {
+    const response = await this.#request('DELETE', `${archivesPath}/${encodeURIComponent(name)}`);
+    await response.body?.cancel();
+  }
+
   async #request(
     method: string,
     path: string,
-    { accepted = [], json }: { readonly accepted?: readonly number[]; readonly json?: object } = {},
+    { accepted = [], ...content }: Content & { readonly accepted?: readonly number[] } = {},
   ): Promise<Response> {
-    const content = json === undefined ? {} : { json };
     const response = await requestServer(this.#address, path, { method, signal: this.#signal, ...content });
     if (response.ok || accepted.includes(response.status)) return response;
     throw await refusalError(`${method} ${path}`, response);

@@ -1,4 +1,4 @@
-import { checkToken } from '@homeostat/apiserver';
+import { checkToken } from '@homeostat/apiserver/command-line';
 import type { AdministratorFile } from '@homeostat/apiserver';
 import { readKubeconfig } from '@homeostat/controller-runtime';
 import { existsSync, readFileSync } from 'node:fs';

@@ -24,6 +24,7 @@ function valueOf({ kind, description }: ServeOption): object {
   const values: Readonly<Record<ServeOption['kind'], object>> = {
     text: { type: 'string', minLength: 1 },
     'whole number': { type: ['integer', 'string'], pattern: '^\\d{1,10}$' },
+    'whole number or auto': { type: ['integer', 'string'], pattern: '^(?:\\d{1,10}|auto)$' },
     switch: { enum: [true, false, 'true', 'false'] },
     list: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   };

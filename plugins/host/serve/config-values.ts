@@ -1,6 +1,7 @@
-import { checkAllowedHosts, checkProxy, checkServiceOrigin } from '@homeostat/apiserver';
+import { checkAllowedHosts, checkProxy, checkServiceOrigin } from '@homeostat/apiserver/command-line';
 import type { AuthMode } from '@homeostat/apiserver';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { environmentName, serveOptions } from './serve-options.ts';
 import type { ServeOptionName } from './serve-options.ts';
@@ -18,6 +19,8 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
 ]);
+/** Each has all objects in memory, and applies every write. */
+const maxProcesses = 64;
 const maxDurationMs = 365 * 24 * 3_600_000;
 
 export interface ConfigSources {
@@ -112,6 +115,17 @@ export class ConfigValues {
     return Number.isInteger(number) && number >= least && number <= most
       ? number
       : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
+  }
+
+  /** A number of processes; `auto` is one for each core. */
+  processes(): (Given & { readonly count: number }) | undefined {
+    const found = this.#find('processes');
+    if (found === undefined) return undefined;
+    const { value } = found;
+    if (value === 'auto') return { ...found, count: Math.min(maxProcesses, availableParallelism()) };
+    const count = /^\d{1,3}$/.test(String(value)) ? Number(value) : 0;
+    if (count >= 1 && count <= maxProcesses) return { ...found, count };
+    return this.refuse(found, `must be auto or a whole number from 1 to ${maxProcesses}, not ${JSON.stringify(value)}`);
   }
 
   /** `90s`, `30m` or `24h`: from a second to a year. */

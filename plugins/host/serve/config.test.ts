@@ -18,6 +18,7 @@ describe('the configuration of serve', () => {
       databaseOrigin: 'the default',
       host: '127.0.0.1',
       port: 8700,
+      processes: 1,
       plugins: [],
       hostNames: [],
       serviceDomain: 'homeostat.internal',
@@ -30,6 +31,24 @@ describe('the configuration of serve', () => {
       console: true,
       strict: false,
     });
+  });
+
+  it('serves with several processes on databases that they can share, and says why not on others', () => {
+    const database = 'postgres://localhost/h';
+    expect(read({ database, processes: '3' }).processes).to.equal(3);
+    expect(read({ database: 'etcd://localhost/h' }, { HOMEOSTAT_PROCESSES: 'auto' }).processes).to.be.at.least(1);
+    expect(read({ processes: '1' }).processes).to.equal(1);
+    for (const wrong of ['0', 'x', '65', '1.5', '-1'])
+      expect(() => read({ database, processes: wrong }), wrong).to.throw(
+        `--processes: must be auto or a whole number from 1 to 64, not "${wrong}"`,
+      );
+    for (const alone of ['sqlite:./x.db', 'memory:'])
+      expect(() => read({ database: alone, processes: '2' }), alone).to.throw(
+        '--processes: SQLite is open in one process at a time, because no other one would see its changes: choose PostgreSQL',
+      );
+    expect(() => read({ database, processes: '2', 'audit-log': 'audit.log' })).to.throw(
+      'one process writes an audit log',
+    );
   });
 
   it('keeps the administrator beside the database, and lets everybody in by default only where that is safe', () => {
@@ -213,6 +232,19 @@ describe('the configuration of serve', () => {
     );
     expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
+  });
+
+  it('lets everybody in only on loopback, and without a token', () => {
+    for (const [flags, text] of [
+      [
+        { auth: 'open', host: '0.0.0.0', insecure: true },
+        '--auth: "open" accepts every request, so it is for loopback',
+      ],
+      [{ auth: 'open', token: 'sixteen-letters!' }, '--auth: "open" accepts requests without the token'],
+      [{ auth: 'closed' }, '--auth: must be one of required, open, not "closed"'],
+    ] as const)
+      expect(() => read(flags)).to.throw(text);
+    expect(read({ auth: 'open' }).auth).to.equal('open');
   });
 
   it('keeps the authority beside the SQLite file, if there is one and no option says otherwise', () => {

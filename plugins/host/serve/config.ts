@@ -1,4 +1,4 @@
-import { checkIssuer, checkServiceDomain, checkToken } from '@homeostat/apiserver';
+import { checkIssuer, checkServiceDomain, checkToken } from '@homeostat/apiserver/command-line';
 import type { ApiServerOptions, AuditOptions, AuthMode, Retention, TlsOptions } from '@homeostat/apiserver';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from './config-error.ts';
@@ -48,6 +48,8 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly eventTtlMs?: number;
   /** Absent: requests are not audited. */
   readonly audit?: AuditOptions;
+  /** The number of processes that serve behind the port. */
+  readonly processes: number;
   /** Absent: true if the database may be shared. */
   readonly leaderElection?: boolean;
   /** Absent: true. */
@@ -89,6 +91,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...readOptional(values),
     ...credentials,
     ...transport,
+    processes: readProcesses(values, database.value),
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
@@ -109,6 +112,23 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   };
   if (values.problems.length > 0) throw new ConfigError(values.problems.join('\n'));
   return config;
+}
+
+/** The databases of one process are refused, and so is a log that one process writes. */
+function readProcesses(values: ConfigValues, database: string): number {
+  const processes = values.processes();
+  if (processes === undefined || processes.count === 1) return 1;
+  if (/^(?:sqlite|memory):/i.test(database))
+    values.refuse(
+      processes,
+      'SQLite is open in one process at a time, because no other one would see its changes: choose PostgreSQL, MySQL or etcd with --database, or leave it out',
+    );
+  if (values.text('audit-log') !== undefined)
+    values.refuse(
+      processes,
+      'one process writes an audit log: leave it out, or start servers behind a proxy instead, each with an --audit-log of its own',
+    );
+  return processes.count;
 }
 
 /** Plain HTTP is for loopback addresses, unless a person insists. */

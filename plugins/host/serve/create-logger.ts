@@ -1,4 +1,5 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
+import { hostname } from 'node:os';
 import { pino, stdTimeFunctions } from 'pino';
 import type { LogFormat, LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
@@ -10,6 +11,12 @@ const redact = secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 const stdout = 1;
 
+interface LogContext {
+  readonly environment: NodeJS.ProcessEnv;
+  /** In each line. Default none. */
+  readonly fields?: object;
+}
+
 export interface ServeLog {
   readonly logger: Logger;
   /** Absent: the log is JSON. */
@@ -20,8 +27,9 @@ export interface ServeLog {
  * The log on stdout, written before the call returns, so that nothing is lost at an exit: JSON lines, or lines for people, which have
  * colors at a terminal.
  */
-export function createLog(level: LogLevel, format: LogFormat, environment: NodeJS.ProcessEnv): ServeLog {
+export function createLog(level: LogLevel, format: LogFormat, { environment, fields }: LogContext): ServeLog {
   const options = {
+    base: { pid: process.pid, hostname: hostname(), ...fields },
     level,
     redact,
     timestamp: stdTimeFunctions.isoTime,

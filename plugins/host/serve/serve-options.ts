@@ -1,6 +1,6 @@
 /** One option of `homeostat serve`. Its name is that of the flag, of the key in the file, and of HOMEOSTAT_<NAME>. */
 export interface ServeOption {
-  readonly kind: 'text' | 'whole number' | 'switch' | 'list';
+  readonly kind: 'text' | 'whole number' | 'whole number or auto' | 'switch' | 'list';
   /** The placeholder of the value in the help. */
   readonly value?: string;
   readonly description: string;
@@ -43,6 +43,7 @@ export type ServeOptionName =
   | 'max-watches-per-user'
   | 'max-unknown-connections-per-address'
   | 'leader-elect'
+  | 'processes'
   | 'report-runs'
   | 'log-level'
   | 'log-format'
@@ -227,6 +228,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '[true|false]',
     description:
       'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL, MySQL and etcd)',
+  },
+  processes: {
+    kind: 'whole number or auto',
+    value: '<number>',
+    description:
+      'serve with this many processes behind one port, on PostgreSQL, MySQL or etcd; auto: as many as the machine has cores (default: 1)',
   },
   'report-runs': {
     kind: 'switch',

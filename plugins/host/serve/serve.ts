@@ -1,6 +1,7 @@
 import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
+import { systemClock } from '@homeostat/controller-runtime';
 import type { Reporter } from '@homeostat/controller-runtime';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
@@ -22,9 +23,12 @@ import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
 import { reachableName } from '../text/kubeconfig-text.ts';
 import { stderr } from '../text/line-output.ts';
+import { present } from '../text/present.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import { consoleFolder } from './console-folder.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
+import { servingProcess } from './serving-process.ts';
+import type { ServingProcess } from './serving-process.ts';
 import { servePluginArchives } from './plugin-archives.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
@@ -51,7 +55,13 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
   // A mistake in a plugin names the line of its source, not of the compiled file.
   process.setSourceMapsEnabled(true);
   try {
-    return await serve(readConfig(sources), { exit, development });
+    const config = readConfig(sources);
+    const member = servingProcess(systemClock);
+    if (config.processes === 1 || member !== undefined) return await serve(config, { exit, development, member });
+    if (development !== undefined)
+      throw new ConfigError('--processes: a plugin is developed in one process: leave it out, or use homeostat serve');
+    const { serveProcesses } = await import('./serve-processes.ts');
+    return await serveProcesses(config, exit);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     stderr.write(`${error.message}\n`);
@@ -61,12 +71,15 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
 
 interface ServeParts extends Pick<RunServeOptions, 'exit'> {
   readonly development: DevelopedPlugin | undefined;
+  /** Absent: this process serves alone. */
+  readonly member: ServingProcess | undefined;
 }
 
-async function serve(config: ServeConfig, { exit, development }: ServeParts): Promise<number> {
+async function serve(config: ServeConfig, { exit, development, member }: ServeParts): Promise<number> {
   if (config.pluginsDir !== undefined) checkPluginsDir(config.pluginsDir);
   const format = config.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
-  const { logger, pretty } = createLog(config.logLevel, format, process.env);
+  const fields = member && { process: member.number };
+  const { logger, pretty } = createLog(config.logLevel, format, { environment: process.env, ...present({ fields }) });
   let host: PluginHost | undefined;
   let reporter: Reporter | undefined;
   const shutdown = new Shutdown({
@@ -76,12 +89,18 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
     crash: (error) => host?.crash(error),
   });
   shutdown.listen();
+  member?.onStop(() => shutdown.stop());
   try {
     await development?.compileFirst(shutdown.signal);
-    const server = await startServer(config, { logger, ...pluginHostOptions(() => host) });
+    const shared = member && { processes: config.processes, gatherMetrics: member.gather };
+    const server = await startServer(config, { logger, ...shared, ...pluginHostOptions(() => host) });
+    member?.measures(() => server.metrics.text());
     const { leaderElection, pluginsDir } = config;
     if (config.reportRuns !== false) reporter = serverReporter(server, { logger });
-    const fail = (): void => shutdown.fail();
+    const fail = (): void => {
+      member?.fail();
+      shutdown.fail();
+    };
     void failWhenOutdated(server, { logger, fail });
     const strict = config.strict ? new StrictPlugins({ host: () => host, logger, fail }) : undefined;
     host = new PluginHost({
@@ -100,6 +119,7 @@ async function serve(config: ServeConfig, { exit, development }: ServeParts): Pr
       pretty,
       development,
       strict,
+      member,
       signal: shutdown.signal,
     });
     logger.info({}, 'stopped');
@@ -169,11 +189,12 @@ interface Serving {
   readonly pretty: PrettyLog | undefined;
   readonly development: DevelopedPlugin | undefined;
   readonly strict: StrictPlugins | undefined;
+  readonly member: ServingProcess | undefined;
   readonly signal: AbortSignal;
 }
 
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
-  const { server, host, logger, pretty, development, strict, signal } = serving;
+  const { server, host, logger, pretty, development, strict, member, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
   server.addDebugPage(pluginsDirPage(config.pluginsDir));
   serveAuditEntries(server, config.audit?.logFile);
@@ -201,8 +222,10 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await Promise.race([host.start(), stopped]);
   if (!signal.aborted) {
     logger.info({ url: server.url, plugins: host.statuses() }, 'ready');
-    pretty?.ready(bannerOf(server.url, config));
-    if (config.hints) stderr.write(hintsFor(server, hintOptions(config)));
+    member?.ready();
+    const isFirst = member === undefined || member.number === 1;
+    if (isFirst) pretty?.ready(bannerOf(server.url, config));
+    if (isFirst && config.hints) stderr.write(hintsFor(server, hintOptions(config)));
   }
   const followed = development?.run(serving, signal);
   await stopped;

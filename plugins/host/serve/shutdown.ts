@@ -30,6 +30,8 @@ export class Shutdown {
   readonly #parts: ShutdownParts;
   readonly #controller = new AbortController();
   #exitCode = 0;
+  /** True: the next signal exits at once. */
+  #isUrgent = false;
 
   constructor(parts: ShutdownParts) {
     this.#parts = parts;
@@ -58,18 +60,25 @@ export class Shutdown {
     process.off('uncaughtException', this.#onException);
   }
 
+  /** Requests an orderly stop. A terminal sends its signal to each process of a group, so the first one that follows changes nothing. */
+  stop(): void {
+    this.#controller.abort();
+  }
+
   /** Requests an orderly stop, with exit code 1. */
   fail(): void {
     this.#exitCode = 1;
+    this.#isUrgent = true;
     this.#controller.abort();
   }
 
   readonly #onSignal = (signal: ShutdownSignal): void => {
-    if (this.signal.aborted) {
+    if (this.#isUrgent) {
       this.#parts.logger.warn({ signal }, 'a second signal: exit at once');
       this.#parts.exit(exitCodes[signal]);
       return;
     }
+    this.#isUrgent = true;
     this.#parts.logger.info({ signal }, 'stopping');
     this.#controller.abort();
   };

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../commands/run-command.fixture.ts';
-import { controller, defineModel, definePlugin, wish } from '../index.ts';
+import { controller, defineModel, definePlugin, Secret, wish } from '../index.ts';
 import type { ControllerOptions, FromModel } from '../index.ts';
 import type { Plugin } from '../sdk/plugin.ts';
 import { startTestServer } from './index.ts';
@@ -70,6 +70,18 @@ describe('Plans', () => {
   it('are empty for the version that made the state', async () => {
     const planned = await planChanges({ plugins: [shelvesOf(80)], from });
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
+  });
+
+  it('leave out encrypted objects, without the keys that open them', async () => {
+    await server.client.create(Secret, {
+      metadata: { name: 'login', namespace: 'default' },
+      data: { password: 'eA==' },
+    });
+    const withSecret = join(folder, 'with-secret.ndjson');
+    await writeFile(withSecret, await (await fetch(`${server.url}/export`)).text());
+    const planned = await planChanges({ plugins: [shelvesOf(81)], from: withSecret });
+    expect(summary(planned)).to.deep.equal(['change Shelf corner-0', 'change Shelf corner-1']);
+    expect(planned.failures).to.deep.equal([]);
   });
 
   it('show creations, changes and deletions that then happen for real, and leave the source alone', async () => {

@@ -17,7 +17,7 @@ import type { ExternalCall } from './refuse-network.ts';
 export interface PlanOptions {
   /** The plugins as they are to be: compiled folders, or plugins. */
   readonly plugins: readonly (Plugin | string)[];
-  /** The path of an export, whose objects are the state to begin with. Encrypted objects stay as they are, unread. */
+  /** The path of an export, whose objects are the state to begin with. Encrypted objects are left out, unless `encryptionConfig` has their keys. */
   readonly from: string;
   /** The path of an encryption configuration, whose keys open encrypted objects. Default none. */
   readonly encryptionConfig?: string;
@@ -89,7 +89,12 @@ export async function planChanges(options: PlanOptions): Promise<ChangePlan> {
 async function planIn(database: string, options: PlanOptions): Promise<ChangePlan> {
   const { from, encryptionConfig, fetch } = options;
   const keys = encryptionConfig === undefined ? {} : { encryptionConfig };
-  const { revision } = await importDatabase({ database, file: from, ...keys });
+  const { revision } = await importDatabase({
+    database,
+    file: from,
+    withoutEncrypted: encryptionConfig === undefined,
+    ...keys,
+  });
   const failures = new Map<string, string>();
   return withoutNetwork(fetch === undefined ? {} : { fetch }, async (calls) => {
     const clock = new FakeClock(Date.now());

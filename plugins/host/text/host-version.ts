@@ -1,6 +1,10 @@
-import { readPackageJson } from './package-json.ts';
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
 
 /** The version of this package, which the `requires` of a manifest must allow. */
 export function hostVersion(): string {
-  return String(readPackageJson(new URL('../../package.json', import.meta.url))['version']);
+  // Not readPackageJson, which loads the vocabulary of the API: every call of the command line needs the version.
+  const content: unknown = require('../../package.json');
+  return typeof content === 'object' && content !== null && 'version' in content ? String(content.version) : '';
 }

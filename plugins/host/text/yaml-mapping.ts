@@ -1,4 +1,4 @@
-import { parseYamlDocuments } from '@homeostat/apiserver';
+import { parseYamlDocuments } from '@homeostat/apiserver/command-line';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 
 export { isJsonObject };

@@ -82,6 +82,12 @@ describe('the watch client of the console', () => {
     expect(seen).to.deep.equal(['list', 'list again', 'list again']);
   });
 
+  it('stops at a chunk that the server has forgotten, instead of asking for it again and again', async () => {
+    const { asked, states } = await run([() => refusal(410), () => refusal(410), () => refusal(410)]);
+    expect(asked).to.deep.equal(['list']);
+    expect(states).to.deep.equal(['listing', 'refused']);
+  });
+
   it('tries again while there is no connection, and says so', async () => {
     const broken = (): never => {
       throw new TypeError('fetch failed');

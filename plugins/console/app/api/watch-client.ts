@@ -143,11 +143,12 @@ class Follower {
   /** Resolves with false when another attempt makes no sense. */
   async #recover(failure: ApiFailure): Promise<boolean> {
     const { clock, random } = this.#parts;
-    if (failure.status === 410) {
+    // A list that the server has forgotten is a later chunk of one that began long ago.
+    if (failure.status === 410 && this.#revision !== undefined) {
       this.#revision = undefined;
       return true;
     }
-    if ([400, 401, 403, 404, 405, 406, 422].includes(failure.status)) {
+    if ([400, 401, 403, 404, 405, 406, 410, 422].includes(failure.status)) {
       this.#state({ kind: 'refused', failure });
       return false;
     }

@@ -155,13 +155,13 @@ function Entry({ entry }: { readonly entry: JsonObject }) {
       <td>
         <Age time={textOf(entry.stageTimestamp)} />
       </td>
-      <td>
+      <td class="cell-long">
         <Text value={as === '' ? user || '–' : `${as} (by ${user})`} length={80} />
       </td>
       <td>
         <Text value={textOf(entry.verb)} length={40} />
       </td>
-      <td>
+      <td class="cell-long">
         <What entry={entry} />
       </td>
       <td title={textOf(status.message)}>
@@ -171,7 +171,9 @@ function Entry({ entry }: { readonly entry: JsonObject }) {
           <Badge tone={code < 400 ? 'good' : 'bad'}>{`${code} ${textOf(status.reason)}`.trim()}</Badge>
         )}
       </td>
-      <td>{from === '' ? <span class="muted">the server</span> : <Text value={from} length={60} />}</td>
+      <td class="cell-short">
+        {from === '' ? <span class="muted">the server</span> : <Text value={from} length={60} />}
+      </td>
     </tr>
   );
 }

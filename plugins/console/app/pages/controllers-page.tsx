@@ -5,7 +5,7 @@ import { formatDuration } from '../base/time.ts';
 import { keyOf } from '../api/resources.ts';
 import { Age, Badge, Card, Empty, Failure, PageHead, Text } from '../parts/basics.tsx';
 import { Chart, useSamples } from '../parts/chart.tsx';
-import { failingOf, useControllers } from '../state/controllers.ts';
+import { failingOf, titleOf, useControllers } from '../state/controllers.ts';
 import type { ControllerInfo, ControllerKey } from '../state/controllers.ts';
 import { kindOfObject } from '../state/kinds.ts';
 import { hrefOf, objectHref, route } from '../state/route.ts';
@@ -70,7 +70,7 @@ function ControllerRow({ controller }: { readonly controller: ControllerInfo }) 
   return (
     <tr>
       <td>
-        <a href={hrefOf(['controllers', controller.name])}>{controller.fullName}</a>{' '}
+        <a href={hrefOf(['controllers', controller.name])}>{titleOf(controller)}</a>{' '}
         {status.running === false ? <Badge tone="quiet">stopped</Badge> : null}
         {textOf(status.problem) === '' ? null : <Badge tone="bad">{textOf(status.problem)}</Badge>}
       </td>
@@ -96,7 +96,7 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
       <p class="crumbs">
         <a href="#/controllers">Controllers</a>
       </p>
-      <PageHead title={controller.fullName}>
+      <PageHead title={titleOf(controller)}>
         <Badge tone={failingOf(controller) > 0 ? 'bad' : 'good'}>
           {failingOf(controller) > 0 ? `${failingOf(controller)} failing` : 'nothing fails'}
         </Badge>

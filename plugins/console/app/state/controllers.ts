@@ -31,6 +31,8 @@ export interface ControllerInfo {
   readonly kind: string;
   readonly finalizer: string;
   readonly concurrency: number;
+  /** The number of the shard that it is about; empty for a controller that is not sharded. */
+  readonly shard: string;
   /** Empty before the first report. */
   readonly status: JsonObject;
   readonly keys: readonly ControllerKey[];
@@ -65,7 +67,9 @@ export function useControllers(): Controllers {
   };
   useFollow(`controllers ${isAllowed}`, isAllowed ? options : undefined);
   const list = objects === undefined ? undefined : [...objects.values()].map(infoOf);
-  list?.sort((a, b) => failingOf(b) - failingOf(a) || a.fullName.localeCompare(b.fullName));
+  list?.sort(
+    (a, b) => failingOf(b) - failingOf(a) || a.fullName.localeCompare(b.fullName) || Number(a.shard) - Number(b.shard),
+  );
   return { list, state };
 }
 
@@ -73,6 +77,11 @@ export function useControllers(): Controllers {
 export function failingOf({ status }: ControllerInfo): number {
   const queue = isObject(status.queue) ? status.queue : {};
   return typeof queue.failing === 'number' ? queue.failing : 0;
+}
+
+/** Names a controller, or one of its shards, for people. */
+export function titleOf({ fullName, shard }: ControllerInfo): string {
+  return shard === '' ? fullName : `${fullName}#${shard}`;
 }
 
 function infoOf(object: ApiObject): ControllerInfo {
@@ -86,6 +95,7 @@ function infoOf(object: ApiObject): ControllerInfo {
     kind: textOf(reconciles.kind),
     finalizer: textOf(spec.finalizer),
     concurrency: typeof spec.concurrency === 'number' ? spec.concurrency : 1,
+    shard: isObject(spec.shard) ? `${Number(spec.shard.index)}` : '',
     status,
     keys: isArray(status.keys) ? status.keys.filter(isObject).map(keyOf) : [],
   };

@@ -53,7 +53,8 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
 export const kindHref = (key: string, query: Readonly<Record<string, string>> = {}): string =>
   hrefOf(['kinds', key], query);
 
-export const createHref = (key: string): string => hrefOf(['create', key]);
+/** The page that creates an object; `name`: the one that it begins with. */
+export const createHref = (key: string, name = ''): string => hrefOf(['create', key], { name });
 
 /** The place of one object. Without a namespace, its segment is `-`, which no namespace is called. */
 export function objectHref(key: string, namespace: string, name: string, tab = ''): string {

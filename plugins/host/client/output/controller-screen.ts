@@ -27,7 +27,8 @@ export function controllersTable(controllers: readonly ControllerObject[]): stri
 }
 
 function controllerCells({ spec, status }: ControllerObject): readonly string[] {
-  const { controller, reconciles } = spec;
+  const { reconciles } = spec;
+  const controller = nameOf(spec);
   if (status === undefined) return [controller, reconciles.kind, ...Array<string>(12).fill(''), 'starting'];
   const { queue, rates, waitMs, durationMs, problem, running } = status;
   const { ready, processing, delayed, failing, parked, paused } = queue;
@@ -38,10 +39,15 @@ function controllerCells({ spec, status }: ControllerObject): readonly string[] 
   return [controller, reconciles.kind, ...counts, String(rates.runs), String(rates.errors), ...shown, printable(state)];
 }
 
-/** Returns a table of the keys of a controller that it reported. */
-export function keysTable({ status }: ControllerObject, nowMs: number, limit: number = Infinity): string {
-  const rows = (status?.keys ?? [])
-    .slice(0, limit)
+/** A shard has its number behind the name of its controller. */
+function nameOf({ controller, shard }: ControllerObject['spec']): string {
+  return shard === undefined ? controller : `${controller}#${shard.index}`;
+}
+
+/** Returns a table of the keys of a controller, or of its shards, that were reported. */
+export function keysTable(controllers: readonly ControllerObject[], nowMs: number): string {
+  const rows = controllers
+    .flatMap(({ status }) => status?.keys ?? [])
     .map(({ key, state, attempts, failingSince, nextTime, lastError = '' }) =>
       [key, state, String(attempts), ageOf(failingSince, nowMs), untilTime(nextTime, nowMs), firstLine(lastError)].map(
         printable,
@@ -87,7 +93,7 @@ function failingRows({ spec, status }: ControllerObject, nowMs: number): readonl
   return (status?.keys ?? [])
     .filter(({ attempts, state }) => attempts > 0 || state === 'parked')
     .map(({ key, state, attempts, failingSince, nextTime, lastError = '' }) => [
-      spec.controller,
+      nameOf(spec),
       key,
       state,
       String(attempts),

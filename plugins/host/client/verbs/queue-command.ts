@@ -12,14 +12,13 @@ export async function showQueues({ server, args, flags }: ClientCommand): Promis
   if (more.length > 0) throw new CommandError('queue takes at most one controller', 2);
   if (output !== 'table' && output !== 'json') throw new CommandError(`-o: must be table or json, not "${output}"`, 2);
   const { controllers } = await readControllers(server);
-  const shown = name === undefined ? controllers : [findController(controllers, name)];
+  const shown = name === undefined ? controllers : findController(controllers, name);
   if (output === 'json') return print(shown.map((each) => `${JSON.stringify(each)}\n`).join(''));
   if (shown.length === 0) return note('No controller has reported to this server.');
   await print(controllersTable(shown));
-  const [only] = shown;
-  if (name === undefined || only === undefined) return;
-  const keys = keysTable(only, Date.now());
+  if (name === undefined) return;
+  const keys = keysTable(shown, Date.now());
   await print(keys === '' ? '\nThe queue is empty.\n' : `\n${keys}`);
-  const { omittedKeys = 0 } = only.status ?? {};
+  const omittedKeys = shown.reduce((sum, { status }) => sum + (status?.omittedKeys ?? 0), 0);
   if (omittedKeys > 0) note(`${omittedKeys} more keys wait.`);
 }

@@ -23,7 +23,8 @@ export async function listRuns(command: ClientCommand): Promise<void> {
   const printer = new RunPrinter(outputOf(command));
   const limit = limitOf(command);
   const { controllers } = await readControllers(server);
-  const { controller } = findController(controllers, name).spec;
+  const [{ spec }] = findController(controllers, name);
+  const { controller } = spec;
   const fieldSelector = [`controller=${controller}`, ...selectorsOf(key), ...resultOf(command)].join(',');
   const namespace = textFlag(flags, 'namespace');
   const query = { fieldSelector, sort: 'startTime,desc', size: String(limit), page: '1' };

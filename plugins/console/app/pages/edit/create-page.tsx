@@ -7,7 +7,7 @@ import { apiVersionOf, keyOf } from '../../api/resources.ts';
 import type { Resource } from '../../api/resources.ts';
 import { Loading, PageHead } from '../../parts/basics.tsx';
 import { notify } from '../../state/page-state.ts';
-import { go, kindHref, objectHref } from '../../state/route.ts';
+import { go, kindHref, objectHref, route } from '../../state/route.ts';
 import type { KindSchema } from '../../state/schemas.ts';
 import { EditorPanes, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
@@ -69,9 +69,10 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
 
 /** An object with the fields that it needs. */
 function skeletonOf(resource: Resource, { root, resolve }: KindSchema): JsonObject {
+  const name = route.value.query.get('name') ?? '';
   const namespace = resource.isNamespaced ? { namespace: 'default' } : {};
   const { metadata: _metadata, ...fields } = requiredFields(root, resolve, 0);
-  return { ...fields, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name: '', ...namespace } };
+  return { ...fields, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...namespace } };
 }
 
 function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], depth: number): JsonObject {

@@ -103,16 +103,20 @@ function Body({ resource, rows, visible, view, selected, setSelected }: BodyProp
   const { state, table, failure } = rows;
   if (state.kind === 'refused') return <Failure failure={state.failure} onRetry={rows.restart} />;
   if (rows.columns.length === 0) return <Loading />;
-  if (table.rows.length === 0) return <Nothing resource={resource} view={view} />;
+  if (table.isRead && table.rows.length === 0 && rows.offset === 0) return <Nothing resource={resource} view={view} />;
   return (
     <>
       {failure === undefined ? null : <Failure failure={failure} onRetry={rows.restart} />}
-      <RowsTable
-        {...{ resource, visible, view, selected, setSelected }}
-        columns={rows.columns}
-        isComplete={table.isComplete}
-        onEnd={rows.more}
-      />
+      {table.isRead ? (
+        <RowsTable
+          {...{ resource, visible, view, selected, setSelected }}
+          columns={rows.columns}
+          isComplete={table.isComplete}
+          onEnd={rows.more}
+        />
+      ) : (
+        <Loading />
+      )}
       {table.rows.length >= mostRows || rows.offset > 0 ? <Parts rows={rows} /> : null}
     </>
   );

@@ -11,7 +11,7 @@ const order = { field: 'metadata.name', isDescending: false };
 
 function startTable(isComplete: boolean): RowTable {
   const rows = new RowTable();
-  rows.isComplete = isComplete;
+  rows.hasMore = !isComplete;
   rows.replace(rowsOf(table('b', 'd', 'f')));
   rows.setCompare(compareBy(order, []));
   rows.total = isComplete ? 3 : 1000;
@@ -35,6 +35,40 @@ describe('the rows of a live list', () => {
     const rows = startTable(false);
     rows.apply([change('ADDED', 'x'), change('ADDED', 'e')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
+  });
+
+  it('that changed before they were loaded are as the watch brought them, and those that are gone do not come back', () => {
+    const rows = startTable(false);
+    rows.apply([change('MODIFIED', 'g'), change('DELETED', 'h'), change('ADDED', 'i'), change('ADDED', 'z')], 0);
+    expect([names(rows), rows.total]).to.deep.equal(['bdf', 1001]);
+    rows.append(rowsOf(table('g', 'h', 'j')));
+    expect(names(rows)).to.equal('bdfgij');
+    expect(rows.rows.map(({ mark }) => mark).slice(3)).to.deep.equal(['changed', 'new', undefined]);
+    rows.hasMore = false;
+    rows.append(rowsOf(table('k')));
+    expect(names(rows)).to.equal('bdfgijkz');
+  });
+
+  it('of a later part do not include those before it', () => {
+    const rows = startTable(true);
+    rows.isLater = true;
+    rows.apply([change('ADDED', 'a'), change('MODIFIED', 'aa'), change('ADDED', 'c'), change('ADDED', 'g')], 0);
+    expect([names(rows), rows.total]).to.deep.equal(['bcdfg', 6]);
+  });
+
+  it('are out of date when more change than are remembered', () => {
+    const rows = startTable(false);
+    const many = (count: number): void =>
+      rows.apply(
+        Array.from({ length: count }, (_, index) => change('MODIFIED', `x${index}`)),
+        0,
+      );
+    many(20_000);
+    expect(rows.isOutdated).to.equal(false);
+    many(20_001);
+    expect(rows.isOutdated).to.equal(true);
+    rows.replace([]);
+    expect(rows.isOutdated).to.equal(false);
   });
 
   it('of which a chunk repeats some are there once', () => {

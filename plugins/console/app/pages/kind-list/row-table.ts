@@ -38,6 +38,9 @@ export type Compare = (left: Row, right: Row) => number;
 /** The time for which a change can be seen. */
 const markMs = 3000;
 
+/** Rows that changed before they were loaded; beyond this number, the list has to be read again. */
+const mostUnloaded = 20_000;
+
 /** The columns that a table declares. */
 export function columnsOf(table: JsonObject): readonly Column[] {
   const definitions = isArray(table.columnDefinitions) ? table.columnDefinitions.filter(isObject) : [];
@@ -103,10 +106,16 @@ export class RowTable {
   /** The fields that columns of plugins show. */
   readonly #paths: readonly Path[];
   readonly #rows = new Map<string, Row>();
+  /** What a watch brought of rows that are not loaded, by key; undefined: deleted. All chunks are as old as the first one. */
+  readonly #unloaded = new Map<string, Row | undefined>();
   #order: Row[] = [];
   #compare: Compare | undefined;
-  /** False while the server has more rows: then those beyond the last loaded one are only counted. */
-  isComplete = true;
+  /** True while the server has more rows: then those beyond the last loaded one are not shown. */
+  hasMore = false;
+  /** True for a later part of a list: then those before the first loaded one are not shown. */
+  isLater = false;
+  /** False before the first chunk. */
+  isRead = false;
   total = 0;
 
   constructor(paths: readonly Path[] = []) {
@@ -127,19 +136,49 @@ export class RowTable {
     return rowsOf(list, this.#paths);
   }
 
+  /** True when all rows of the list are here. */
+  get isComplete(): boolean {
+    return !this.hasMore && !this.isLater;
+  }
+
+  /** True when so many rows changed before they were loaded that chunks would be wrong. */
+  get isOutdated(): boolean {
+    return this.#unloaded.size > mostUnloaded;
+  }
+
   replace(rows: readonly Row[]): void {
+    this.isRead = true;
     this.#rows.clear();
+    this.#unloaded.clear();
     this.#order = [];
     this.append(rows);
     if (this.#compare !== undefined && this.isComplete) this.#order.sort(this.#compare);
   }
 
-  /** Adds the next chunk of the list; rows that a watch brought earlier stay as they are. */
+  /** Adds the next chunk of the list; what a watch brought earlier is newer. */
   append(rows: readonly Row[]): void {
     for (const row of rows) {
-      if (this.#rows.has(row.key)) continue;
-      this.#rows.set(row.key, row);
-      this.#order.push(row);
+      const { key } = row;
+      if (this.#rows.has(key)) continue;
+      const newest = this.#unloaded.has(key) ? this.#unloaded.get(key) : row;
+      this.#unloaded.delete(key);
+      if (newest !== undefined) this.#push(newest);
+    }
+    this.#placeNew();
+  }
+
+  #push(row: Row): void {
+    this.#rows.set(row.key, row);
+    this.#order.push(row);
+  }
+
+  /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
+  #placeNew(): void {
+    // Some of them are noted again.
+    const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
+    for (const row of added) {
+      this.#unloaded.delete(row.key);
+      this.#insert(row);
     }
   }
 
@@ -147,20 +186,21 @@ export class RowTable {
   apply(changes: readonly Change[], nowMs: number): void {
     for (const { type, object } of changes) {
       if (type === 'BOOKMARK') continue;
-      for (const row of rowsOf(object, this.#paths)) this.#applyRow(type === 'DELETED', row, nowMs);
+      for (const row of rowsOf(object, this.#paths)) this.#applyRow(type, row, nowMs);
     }
   }
 
-  #applyRow(isGone: boolean, row: Row, nowMs: number): void {
+  #applyRow(type: 'ADDED' | 'MODIFIED' | 'DELETED', row: Row, nowMs: number): void {
     const old = this.#rows.get(row.key);
-    if (isGone) {
+    if (type === 'ADDED') this.total += 1;
+    if (type === 'DELETED') {
       this.total = Math.max(0, this.total - 1);
       if (old !== undefined) Object.assign(old, { mark: 'gone', markedMs: nowMs });
+      else if (this.hasMore) this.#note(row.key, undefined);
       return;
     }
-    if (old === undefined || old.mark === 'gone') this.total += 1;
     if (old === undefined) {
-      this.#insert({ ...row, mark: 'new', markedMs: nowMs });
+      this.#insert({ ...row, mark: type === 'ADDED' ? 'new' : 'changed', markedMs: nowMs });
       return;
     }
     const isMoved = this.#compare !== undefined && this.#compare(old, row) !== 0;
@@ -171,9 +211,19 @@ export class RowTable {
   #insert(row: Row): void {
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
-    if (!this.isComplete && at === this.#order.length && at > 0) return;
+    // A later part begins after rows that it does not show.
+    if (this.isLater && compare !== undefined && at === 0) return;
+    const isBeyond = compare === undefined ? row.mark !== 'new' : at > 0 && at === this.#order.length;
+    if (this.hasMore && isBeyond) {
+      this.#note(row.key, row);
+      return;
+    }
     this.#rows.set(row.key, row);
     this.#order.splice(at, 0, row);
+  }
+
+  #note(key: string, row: Row | undefined): void {
+    if (!this.isOutdated) this.#unloaded.set(key, row);
   }
 
   /** Removes marks that have been seen, and the rows that are gone. Returns true when something changed. */

@@ -5,8 +5,7 @@ import type { JsonObject, Path } from '../../base/json.ts';
 import { browserClock } from '../../base/time.ts';
 import { tableType } from '../../api/api.ts';
 import type { Query } from '../../api/api.ts';
-import type { ApiFailure } from '../../api/failure.ts';
-import { toFailure } from '../../api/failure.ts';
+import { ApiFailure, toFailure } from '../../api/failure.ts';
 import { keyOf, pathOf } from '../../api/resources.ts';
 import type { Resource } from '../../api/resources.ts';
 import type { WatchState } from '../../api/watch-client.ts';
@@ -43,9 +42,16 @@ export interface Rows {
 }
 
 interface Part {
+  /** The list that it is a part of. */
+  readonly list: string;
   readonly token: string;
   readonly offset: number;
 }
+
+const outdated = new ApiFailure('Too many objects have changed since the list was read.', {
+  status: 410,
+  reason: 'Expired',
+});
 
 type Shown = Pick<Rows, 'columns' | 'state' | 'failure' | 'isRelisted'>;
 
@@ -55,7 +61,7 @@ const nothing: Shown = { columns: [], state: { kind: 'listing' }, failure: undef
 export function useRows(resource: Resource, view: ListView): Rows {
   const [, render] = useState(0);
   const [shown, setShown] = useState(nothing);
-  const [part, setPart] = useState<Part>({ token: '', offset: 0 });
+  const [chosen, setPart] = useState<Part>();
   const [attempt, setAttempt] = useState(0);
   const path = pathOf(resource, view.namespace);
   const sort = isServerOrder(view.order) ? sortOf(view.order) : defaultSort;
@@ -64,9 +70,14 @@ export function useRows(resource: Resource, view: ListView): Rows {
   // The rows have only metadata, unless a plugin shows another field.
   const includeObject = added.length === 0 ? undefined : 'Object';
   const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
-  const key = [path, view.labels, view.fields, sort, part.token, attempt, paths].join(' ');
+  const listKey = [path, view.labels, view.fields, sort, attempt, paths].join(' ');
+  const part = chosen?.list === listKey ? chosen : { token: '', offset: 0 };
+  // Another list begins at its first part, and so does this one when it comes back.
+  useEffect(() => setPart(undefined), [listKey]);
+  const key = `${listKey} ${part.token}`;
   const chunks = useMemo(
-    () => new Chunks(path, query, { offset: part.offset, paths: added.map((each) => parseField(each.path)) }),
+    () =>
+      new Chunks(path, { ...query, sort }, { offset: part.offset, paths: added.map((each) => parseField(each.path)) }),
     [key],
   );
   const { table } = chunks;
@@ -74,7 +85,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   useFollow(key, {
     path,
     query,
-    listQuery: { limit: chunkSize, sort: part.token === '' ? sort : undefined, continue: part.token },
+    listQuery: { limit: chunkSize, sort, continue: part.token },
     accept: tableType,
     onList: (list, isRelisted) => {
       const columns = [...columnsOf(list), ...added.map(columnOf)];
@@ -101,11 +112,8 @@ export function useRows(resource: Resource, view: ListView): Rows {
     table,
     offset: part.offset,
     more: () => void chunks.more().then(changed, fail),
-    nextPart: () => setPart({ token: chunks.token, offset: part.offset + table.rows.length }),
-    restart: () => {
-      setPart({ token: '', offset: 0 });
-      setAttempt(attempt + 1);
-    },
+    nextPart: () => setPart({ list: listKey, token: chunks.token, offset: part.offset + table.rows.length }),
+    restart: () => setAttempt(attempt + 1),
   };
 }
 
@@ -124,6 +132,7 @@ class Chunks {
   token = '';
   #isLoading = false;
   readonly #path: string;
+  /** A token is valid for the query of the first chunk, with its order. */
   readonly #query: Query;
   readonly #offset: number;
 
@@ -133,35 +142,43 @@ class Chunks {
     { offset, paths }: { readonly offset: number; readonly paths: readonly Path[] },
   ) {
     this.table = new RowTable(paths);
+    this.table.isLater = offset > 0;
     this.#path = path;
     this.#query = query;
     this.#offset = offset;
   }
 
   begin(list: JsonObject): void {
+    const rest = this.#read(list);
     this.table.replace(this.table.read(list));
-    this.#read(list);
+    this.table.total = this.#offset + this.table.rows.length + (rest ?? 0);
   }
 
   /** Reads the next chunk, unless that is under way or there are enough rows. @throws ApiFailure */
   async more(): Promise<void> {
     if (this.token === '' || this.#isLoading || this.table.rows.length >= mostRows) return;
+    if (this.table.isOutdated) throw outdated;
     this.#isLoading = true;
     try {
       const query = { ...this.#query, limit: chunkSize, continue: this.token };
       const { body } = await api.call(this.#path, { query, accept: tableType });
       if (!isObject(body)) return;
-      this.table.append(this.table.read(body));
-      this.#read(body);
+      const rows = this.table.read(body);
+      const rest = this.#read(body);
+      this.table.append(rows);
+      // A server that does not count the rest of a list tells its length at the end. Otherwise the watch has counted since the first chunk.
+      if (rest === undefined) this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;
     }
   }
 
-  #read({ metadata }: JsonObject): void {
+  /** Returns how many rows follow; undefined when the server does not count them. */
+  #read({ metadata }: JsonObject): number | undefined {
     const { continue: token, remainingItemCount: rest } = isObject(metadata) ? metadata : {};
     this.token = textOf(token);
-    this.table.isComplete = this.token === '' && this.#offset === 0;
-    this.table.total = this.#offset + this.table.rows.length + (typeof rest === 'number' ? rest : 0);
+    this.table.hasMore = this.token !== '';
+    if (this.token === '') return 0;
+    return typeof rest === 'number' ? rest : undefined;
   }
 }

@@ -26,7 +26,9 @@ export function Blocked({ place, object }: Props) {
       </p>
       <ul class="rows-list">
         {finalizers.map((finalizer) => {
-          const controller = list.find((each) => each.finalizer === finalizer);
+          const owing = list.filter((each) => each.finalizer === finalizer);
+          // Of a sharded controller, one shard has the key.
+          const controller = owing.find(({ keys }) => keys.some((each) => each.key === key)) ?? owing[0];
           const entry = controller?.keys.find((each) => each.key === key);
           return <Finalizer key={finalizer} finalizer={finalizer} controller={controller} entry={entry} />;
         })}

@@ -93,7 +93,7 @@ function Missing({ place: { resource, name } }: { readonly place: Place }) {
     <div class="page">
       <PageHead title={name} />
       <Empty title={`There is no ${resource.kind} of this name`}>
-        {may('create', resource) ? <a href={createHref(keyOf(resource))}>Create one</a> : null}{' '}
+        {may('create', resource) ? <a href={createHref(keyOf(resource), name)}>Create it</a> : null}{' '}
         <a href={kindHref(keyOf(resource))}>See all</a>
       </Empty>
     </div>

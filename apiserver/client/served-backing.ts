@@ -1,0 +1,103 @@
+import type { BackingSink, InformerBacking, KeyedObject } from '@homeostat/controller-runtime';
+import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { Resource } from '../registry/kinds/resource.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import { tellDifferences } from './known-state.ts';
+import type { KnownState } from './known-state.ts';
+import { LocalBacking } from './local-backing.ts';
+import { whenServed } from './when-served.ts';
+
+export interface ServedBackingParts<T extends ApiObject> {
+  readonly model: ModelDescriptor;
+  readonly table: ResourceTable;
+  /** Makes a backing over the server's cache. */
+  readonly local: () => LocalBacking<T>;
+  /** Makes a backing with objects of its own, which lists and watches keep up to date. */
+  readonly copy: () => InformerBacking<T>;
+}
+
+/**
+ * Backs an informer in the server's process: with the server's cache, or, as long as a webhook converts the objects to the
+ * version of the informer, with a copy, since a cache cannot wait for a webhook when it is read.
+ */
+export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
+  readonly #parts: ServedBackingParts<T>;
+  #backing: InformerBacking<T>;
+
+  constructor(parts: ServedBackingParts<T>) {
+    this.#parts = parts;
+    this.#backing = parts.local();
+  }
+
+  get revision(): string {
+    return this.#backing.revision;
+  }
+
+  get(key: string): T | undefined {
+    return this.#backing.get(key);
+  }
+
+  objects(use?: 'once'): Iterable<KeyedObject<T>> {
+    return this.#backing.objects(use);
+  }
+
+  async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { table, model } = this.#parts;
+    while (!signal.aborted) {
+      const resource = await whenServed(table, model, signal);
+      if (resource !== undefined) await this.#followAs(needsCopy(resource), signal, sink);
+    }
+  }
+
+  /** Follows the kind until it is served in the other way, or the signal aborts. */
+  async #followAs(asCopy: boolean, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const { table, model } = this.#parts;
+    const life = new AbortController();
+    const end = (): void => life.abort();
+    const look = (): void => {
+      const resource = table.get(model);
+      if (resource !== undefined && needsCopy(resource) !== asCopy) end();
+    };
+    table.on('opened', look);
+    signal.addEventListener('abort', end);
+    // Both may have changed since the caller looked.
+    look();
+    if (signal.aborted) end();
+    const isSame = this.#backing instanceof LocalBacking !== asCopy;
+    if (isSame) await this.#backing.follow(life.signal, sink);
+    else await this.#replace(asCopy ? this.#parts.copy() : this.#parts.local(), life.signal, sink);
+    table.off('opened', look);
+    signal.removeEventListener('abort', end);
+  }
+
+  /** Follows with another backing. Handlers hear of what differs, once it is complete. */
+  async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
+    const known = [...statesOf(this.#backing)];
+    let isOpen = false;
+    await next.follow(signal, {
+      added: (state) => (isOpen ? sink.added(state) : undefined),
+      updated: (previous, state) => (isOpen ? sink.updated(previous, state) : undefined),
+      deleted: (last) => (isOpen ? sink.deleted(last) : undefined),
+      open: () => {
+        if (!isOpen) {
+          this.#backing = next;
+          tellDifferences(known, statesOf(next), sink);
+        }
+        isOpen = true;
+        sink.open();
+      },
+    });
+  }
+}
+
+function needsCopy({ view, storage }: Resource): boolean {
+  return view !== undefined && storage.convertsByWebhook;
+}
+
+function statesOf<T extends ApiObject>(backing: InformerBacking<T>): Iterable<KnownState<T>> {
+  if (backing instanceof LocalBacking) return backing.states();
+  return Array.from(backing.objects(), ({ key, object }) => {
+    const { uid, resourceVersion } = object.metadata;
+    return { key, object, uid, revision: Number(resourceVersion) };
+  });
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import type { Context } from 'koa';
+import { StoreError } from '../../store/store-error.ts';
+import { BackupHandler } from './backup-handler.ts';
+import type { BackupHandlerParts } from './backup-handler.ts';
+
+/** The parts of a context that the handler uses. */
+function newContext(): Context {
+  const context = { res: new PassThrough(), set: () => undefined };
+  return context as unknown as Context;
+}
+
+describe('BackupHandler', () => {
+  let folder: string;
+  let failure: Error | undefined;
+  let handler: BackupHandler;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-backups-'));
+    failure = undefined;
+    const backUp = async (): Promise<string> => {
+      if (failure !== undefined) throw failure;
+      await writeFile(join(folder, 'copy'), 'a copy', { flag: 'wx' });
+      return join(folder, 'copy');
+    };
+    const parts = { stored: { backUp }, logger: silentLogger, permissions: { keepOpen: () => undefined } };
+    handler = new BackupHandler(parts as unknown as BackupHandlerParts);
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  async function refusal(): Promise<unknown> {
+    return handler.handle(newContext()).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  it('sends one backup at a time, and deletes it then', async () => {
+    const first = newContext();
+    await handler.handle(first);
+    expect(first.length).to.equal('a copy'.length);
+    expect(await refusal()).to.include({ reason: 'TooManyRequests' });
+    (first.body as NodeJS.ReadableStream).resume();
+    await eventually(async () => (await readdir(folder)).length === 0);
+    await eventually(async () => (await refusal()) === undefined);
+  });
+
+  it('names the cure when the disk is full, and is ready for the next request', async () => {
+    failure = new StoreError('full', 'SQLite: database or disk is full');
+    expect(await refusal()).to.include({ reason: 'InsufficientStorage' });
+    failure = new StoreError('io', 'SQLite: disk I/O error');
+    expect(await refusal()).to.include({ reason: 'ServiceUnavailable' });
+    failure = undefined;
+    expect(await refusal()).to.equal(undefined);
+  });
+});

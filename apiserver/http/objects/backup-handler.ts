@@ -1,0 +1,91 @@
+import { createReadStream } from 'node:fs';
+import type { ReadStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { ApiError } from '@homeostat/controller-runtime/api';
+import type { Logger } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { RequestPermissions } from '../access/request-permissions.ts';
+import type { Store } from '../../store/store.ts';
+import { StoreError } from '../../store/store-error.ts';
+
+const mediaType = 'application/vnd.sqlite3';
+
+export interface BackupHandlerParts {
+  /** The store with the bytes as they are stored. */
+  readonly stored: Store;
+  readonly logger: Logger;
+  readonly permissions: RequestPermissions;
+}
+
+/** `GET /backup`: a copy of the SQLite file, at the speed of the client. One at a time; further requests get 429. */
+export class BackupHandler {
+  readonly #parts: BackupHandlerParts;
+  #isBusy = false;
+  #response: ServerResponse | undefined;
+
+  constructor(parts: BackupHandlerParts) {
+    this.#parts = parts;
+  }
+
+  /** The copy has everything that was acknowledged before the call. Rejects if the copy cannot be made. */
+  async handle(context: Context): Promise<void> {
+    const { permissions } = this.#parts;
+    const { path, size } = await this.#copy();
+    const { res: response } = context;
+    this.#response = response;
+    permissions.keepOpen(context, () => response.destroy());
+    context.status = 200;
+    context.set('Content-Type', mediaType);
+    context.set('Cache-Control', 'no-store');
+    context.length = size;
+    context.body = this.#streamOf(path);
+  }
+
+  /** Cuts off the backup that is being sent. */
+  close(): void {
+    this.#response?.destroy();
+  }
+
+  async #copy(): Promise<{ readonly path: string; readonly size: number }> {
+    const { stored } = this.#parts;
+    if (stored.backUp === undefined) {
+      const others = 'pg_dump, mysqldump, etcdctl snapshot save, or homeostat export';
+      throw new ApiError(
+        'BadRequest',
+        `the server backs up only a database in a SQLite file: for this one, use ${others}`,
+      );
+    }
+    if (this.#isBusy)
+      throw new ApiError('TooManyRequests', 'a backup is under way, please try again later', { retryAfterSeconds: 10 });
+    this.#isBusy = true;
+    try {
+      const path = await stored.backUp();
+      return { path, size: (await stat(path)).size };
+    } catch (error) {
+      this.#isBusy = false;
+      this.#parts.logger.error({ err: error }, 'a backup could not be made');
+      throw refusalOf(error);
+    }
+  }
+
+  /** Deletes the file once it is sent, or cannot be sent. */
+  #streamOf(path: string): ReadStream {
+    const stream = createReadStream(path);
+    stream.once('close', () => {
+      rm(path, { force: true })
+        .catch((err: unknown) => this.#parts.logger.error({ err }, 'a backup could not be deleted'))
+        .finally(() => (this.#isBusy = false));
+    });
+    return stream;
+  }
+}
+
+function refusalOf(cause: unknown): ApiError {
+  if (cause instanceof StoreError && cause.code === 'full') {
+    const message = 'the disk of the database has no room for a copy: free as much as the database has';
+    return new ApiError('InsufficientStorage', message, { cause });
+  }
+  const message = 'the database cannot be copied at the moment';
+  return new ApiError('ServiceUnavailable', message, { cause, retryAfterSeconds: 1 });
+}

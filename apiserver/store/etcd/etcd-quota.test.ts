@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+
+import { CallProxy, type Forward, overQuota } from './call-proxy.test-support.ts';
+import { EtcdTestCluster } from './etcd.test-support.ts';
+import { parseEtcdUrl } from './etcd-url.ts';
+import { create, key, rejectionOf, written } from '../store-operations.fixture.ts';
+import type { Store } from '../store.ts';
+
+describe('etcd store, with a write that exceeds the quota', () => {
+  const etcd = EtcdTestCluster.useShared();
+  let proxy: CallProxy;
+  let prefix: string;
+  let store: Store;
+
+  beforeEach(async () => {
+    proxy = await CallProxy.start(etcd.cluster.members[0]?.endpoint ?? '');
+    ({ prefix } = parseEtcdUrl(etcd.freshUrl(), {}));
+    store = await etcd.open(`etcd://${proxy.endpoint}${prefix}`);
+    await written(store, create('before', ''));
+  });
+
+  afterEach(async () => {
+    await etcd.closeStores();
+    proxy.close();
+  });
+
+  /** The first request with this text fails, after what happens instead. All others pass. */
+  const exceed = (text: string, instead: (forward: Forward) => Promise<unknown>): void => {
+    proxy.respond = async (request, forward) => {
+      if (!request.includes(text)) return forward();
+      proxy.respond = (_, next) => next();
+      await instead(forward);
+      throw overQuota();
+    };
+  };
+  const names = async (): Promise<string[]> => (await store.changes(0, 10)).map((change) => change.key);
+  const other = (): Promise<Store> => etcd.open(etcd.cluster.url(prefix));
+
+  it('acknowledges it when it is stored', async () => {
+    exceed('the data', (forward) => forward());
+    expect(await written(store, create('a', 'the data', [[1, 'v']]))).to.deep.equal([2]);
+    expect(await written(store, create('b', ''))).to.deep.equal([3]);
+    expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
+  });
+
+  it('acknowledges it when it is stored, and another store has written since', async () => {
+    const second = await other();
+    exceed('the data', async (forward) => {
+      await forward();
+      await written(second, create('b', ''));
+    });
+    expect(await written(store, create('a', 'the data'))).to.deep.equal([2]);
+    expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
+  });
+
+  it('reports an unknown outcome when another store has dropped the history since', async () => {
+    const second = await other();
+    exceed('the data', async (forward) => {
+      await forward();
+      const [last = 0] = await written(second, create('b', ''));
+      await second.compact(last, 10);
+    });
+    expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'unknown' });
+    expect(await written(store, create('c', ''))).to.deep.equal([4]);
+  });
+
+  it('fails with full when it is refused, and so does one that another store got ahead of', async () => {
+    exceed('the data', async () => undefined);
+    expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
+    const second = await other();
+    exceed('the data', () => written(second, create('b', '')));
+    expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
+    expect(await written(store, create('c', ''))).to.deep.equal([3]);
+    expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
+  });
+
+  it('acknowledges a bound of the history that is stored', async () => {
+    exceed('"compactRevision":1', (forward) => forward());
+    expect(await store.compact(1, 10)).to.equal(1);
+    expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');
+  });
+});

@@ -1,0 +1,75 @@
+import { closeSync, openSync, rmSync } from 'node:fs';
+
+import { openDatabase, rowOf, type SqlDatabase } from './sqlite-binding.ts';
+import * as sql from './sqlite-statements.ts';
+import { setEpoch } from './sqlite-tables.ts';
+
+/** Revisions that a restored database leaves out: clients may have seen them before it was restored. */
+const revisionGap = 1_000_000;
+
+/**
+ * Pages that are copied at once: a megabyte. During a backup of 105 MB, which took 0.6 s, a commit waited 10 ms (p99; 5 without it), and once
+ * 100 ms, for the sync at the end.
+ */
+const pagesPerStep = 256;
+
+interface NodeSqlite {
+  readonly backup?: (database: SqlDatabase, path: string, options: { readonly rate: number }) => Promise<number>;
+}
+
+/**
+ * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind.
+ */
+export async function backUpDatabase(database: SqlDatabase, path: string): Promise<void> {
+  closeSync(openSync(path, 'wx', 0o600));
+  try {
+    await copyDatabase(database, path);
+    await markBackup(path);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+/** Writes of the same connection go on meanwhile, and the copy gets them too. */
+async function copyDatabase(database: SqlDatabase, path: string): Promise<void> {
+  if (database.backup !== undefined) {
+    await database.backup(path, { progress: () => pagesPerStep });
+    return;
+  }
+  const sqlite: NodeSqlite | undefined = process.getBuiltinModule('node:sqlite');
+  if (sqlite?.backup !== undefined) await sqlite.backup(database, path, { rate: pagesPerStep });
+  // Node before 22.16 copies in one step, for which writes wait.
+  else database.prepare('VACUUM INTO ?').run(path);
+}
+
+/** Makes the copy a single file, without a log beside it. */
+async function markBackup(path: string): Promise<void> {
+  const copy = await openDatabase(path);
+  try {
+    // The file is sent at once and deleted, so it need not survive a power cut.
+    copy.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE');
+    copy.prepare(sql.setMeta).run('backup', 1);
+  } finally {
+    copy.close();
+  }
+}
+
+/**
+ * Gives a restored backup a history of its own; other databases stay as they are. Clients have seen revisions that the backup does
+ * not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
+ */
+export function continueBackup(database: SqlDatabase): void {
+  const getMeta = database.prepare<{ readonly value: number }>(sql.getMeta);
+  if (getMeta.get('backup') === undefined) return;
+  const { value: compacted } = rowOf(getMeta, 'compactRevision');
+  const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
+  const last = Math.max(compacted, revision);
+  database.exec(sql.dropPresent);
+  database.prepare(sql.dropReplaced).run(compacted, last);
+  database.prepare(sql.dropDeletes).run(compacted, last);
+  database.prepare(sql.setMeta).run('compactRevision', last + revisionGap);
+  database.exec(setEpoch);
+  database.prepare(sql.dropMeta).run('backup');
+}

@@ -1,0 +1,11 @@
+/**
+ * The shard of a key: a whole number from 0 to `shards` - 1. Processes of different versions must agree on it, so it never changes.
+ * FNV-1a over the UTF-16 code units, whose bits are then mixed: names often differ in their last digit alone.
+ */
+export function shardOf(key: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) % shards;
+}

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { shardOf } from '../base/shard-of.ts';
+import type { ApiObject } from '../object/object.ts';
+import type { ControllerKey, ControllerObject } from './controller-state.ts';
+import { explainObject } from './explain-object.ts';
+
+const shards = 4;
+const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
+const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
+
+/** What the holder of a shard reports, with `ada` in its queue; other processes have it there when they held the shard before. */
+function report(index: number, key: Partial<ControllerKey>): ControllerObject {
+  const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];
+  return {
+    spec: {
+      controller: 'people/person',
+      reconciles: { apiVersion: 'people.example.com/v1', kind: 'Person' },
+      concurrency: 4,
+      shard: { index, of: shards },
+    },
+    status: { running: true, keys },
+  } as unknown as ControllerObject;
+}
+
+describe('an explanation of an object with a sharded controller', () => {
+  it('is about the shard of the object alone', () => {
+    const own = shardOf('ada', shards);
+    const controllers = [0, 1, 2, 3].map((index) =>
+      report(index, index === own ? { attempts: 3, lastError: 'no luck' } : { state: 'ready' }),
+    );
+    const explanation = explainObject({ object, controllers, runs: [], owners: [], nowMs: 0 });
+    expect(explanation.controllers.map(({ key }) => key?.lastError)).to.deep.equal(['no luck']);
+    expect(explanation.state).to.equal('Failing');
+  });
+});

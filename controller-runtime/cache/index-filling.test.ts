@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { person } from '../client/example-person.fixture.ts';
+import { IndexFilling } from './index-filling.ts';
+
+describe('the filling of the indexes of a cache', () => {
+  const states = Array.from({ length: 1000 }, (_, index) => ({ key: `p${index}`, object: person(`p${index}`, '1') }));
+
+  it('ends a turn after 5 ms, or after 200 objects', () => {
+    let nowMs = 0;
+    let msOfOne = 0;
+    const put: string[] = [];
+    const filling = new IndexFilling(states, ({ key }) => {
+      nowMs += msOfOne;
+      put.push(key);
+    });
+    const clock = { monotonicMs: () => nowMs };
+    expect(filling.putSome(clock)).to.equal(true);
+    expect(put).to.have.length(200);
+    msOfOne = 2;
+    expect(filling.putSome(clock)).to.equal(true);
+    expect(put).to.have.length(203);
+    msOfOne = 30;
+    expect(filling.putSome(clock)).to.equal(true);
+    expect(put).to.have.length(204);
+    filling.putAll();
+    expect(put).to.deep.equal(states.map(({ key }) => key));
+    expect(filling.putSome(clock)).to.equal(false);
+  });
+});

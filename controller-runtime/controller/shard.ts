@@ -1,0 +1,227 @@
+import type { Clock, Logger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import { sleep } from '../clock/sleep.ts';
+import { EventWriter } from '../events/event-recorder.ts';
+import type { KeyState } from '../queue/key-state.ts';
+import type { WorkItem } from '../queue/queue-entry.ts';
+import type { Reason } from '../queue/reason.ts';
+import type { WorkerPool } from '../queue/worker-pool.ts';
+import { WorkQueue } from '../queue/work-queue.ts';
+import { Workers } from '../queue/workers.ts';
+import type { ControllerDefinition } from './definition/controller-definition.ts';
+import { EffectMemory } from './effects/effect-memory.ts';
+import type { EndedRun, RunObserver } from './observe/run-observer.ts';
+import type { ControllerReporter, ReportedController } from './report/controller-reporter.ts';
+import { ConflictWaits } from './run/conflict-waits.ts';
+import { HotLoopDetector } from './run/hot-loop.ts';
+import { ObjectSlots } from './run/object-slots.ts';
+import type { Outcome } from './run/outcome.ts';
+import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
+import { settleRun } from './run/settle-run.ts';
+import { childLogger } from './sources/child-logger.ts';
+
+export interface ShardParts {
+  readonly definition: ControllerDefinition;
+  /** Its runs write with this client. */
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Adds the controller to each line. */
+  readonly logger: Logger;
+  readonly uuid: () => string;
+  /** What the runs of all shards share. */
+  readonly shared: Pick<
+    RunParts,
+    'view' | 'related' | 'ownKind' | 'statusWrites' | 'finalizerWrites' | 'quietWrites' | 'quietKinds'
+  >;
+  readonly observer: RunObserver;
+  readonly pool: WorkerPool;
+  /** Begins to report the shard. Absent: it is not reported. */
+  readonly follow: ((controller: ReportedController) => ControllerReporter) | undefined;
+  /** Why the controller can no longer reconcile keys. */
+  readonly healthProblem: () => string | undefined;
+}
+
+/** Keys in a report that wait without a failure: more of them would tell little, and cost the most. */
+const usualKeys = 20;
+
+/**
+ * The keys of a controller that this process reconciles under one lease, or all of them: their queue, their workers, their runs.
+ * Lives once.
+ */
+export class Shard {
+  readonly queue: WorkQueue;
+  readonly #parts: ShardParts;
+  readonly #waits: ConflictWaits;
+  readonly #runParts: RunParts;
+  readonly #workers: Workers;
+  readonly #recorder: EventWriter;
+  readonly #reporter: ControllerReporter | undefined;
+  /** Runs under way. */
+  readonly #running = new Map<string, ReconcileRun>();
+  /** Keys of those that have outlasted their timeout. */
+  readonly #overdue = new Set<string>();
+  #effects: EffectMemory | undefined;
+  #isAbandoned = false;
+
+  constructor(parts: ShardParts) {
+    const { client, clock, definition, logger, observer, pool, shared } = parts;
+    const { backoff, retryLimit } = definition;
+    this.#parts = parts;
+    this.#recorder = new EventWriter({ ...parts, component: definition.name });
+    this.#reporter = parts.follow?.(this.#reported());
+    const queueObserver = observer.queueFor(() => this.#reporter?.touch());
+    const onReady = (): void => this.#workers.pump();
+    this.queue = new WorkQueue({ clock, backoff, retryLimit, observer: queueObserver, onReady });
+    this.#workers = new Workers({ queue: this.queue, concurrency: pool, process: (item) => this.#process(item) });
+    const reason: Reason = { type: 'retry' };
+    this.#waits = new ConflictWaits((key, priority) => this.queue.add(key, { priority, reason }));
+    this.#runParts = {
+      ...shared,
+      definition,
+      client,
+      clock,
+      effects: () => (this.#effects ??= new EffectMemory({ ...parts, logger })),
+      hotLoop: new HotLoopDetector(definition.hotLoopRunsPerMinute),
+      slots: slotsOf(definition, clock),
+      logsWrites: this.#reporter !== undefined,
+      events: this.#recorder,
+      onTimeout: (run, error) => this.#onTimeout(run, error),
+    };
+    this.#reporter?.touch();
+  }
+
+  /** Reconciles keys from now on. */
+  start(): void {
+    this.#workers.start();
+  }
+
+  /** A cache delivered the state of an object. */
+  readonly observed: ConflictWaits['observed'] = (object) => this.#waits.observed(object);
+
+  /** True when no key is ready or being processed. Delayed keys do not count. */
+  isIdle(): boolean {
+    const { length, processing } = this.queue;
+    return (
+      this.#workers.isWorking &&
+      length + processing + this.#waits.size === 0 &&
+      this.#recorder.isIdle() &&
+      this.#effects?.isIdle() !== false
+    );
+  }
+
+  /** Keys whose runs have outlasted their timeout, and have not ended. */
+  get overdue(): ReadonlySet<string> {
+    return this.#overdue;
+  }
+
+  /**
+   * Takes no more keys, tells the runs under way to end, and waits for them: until they end, or the shard is stopped. Another
+   * process may not take it before.
+   */
+  async drain(graceMs: number): Promise<void> {
+    const { logger } = this.#parts;
+    if (await this.#drainWithin(graceMs)) return;
+    logger.warn(
+      { keys: [...this.#running.keys()], graceMs },
+      'runs did not end within the grace; their shard stays in this process until they have',
+    );
+    await this.queue.shutdownWithDrain();
+  }
+
+  /**
+   * Stops it: runs that outlast the grace get an aborted signal, and are abandoned: their outcome no longer counts. Settles when
+   * all but these has stopped.
+   */
+  async stop(graceMs: number): Promise<void> {
+    if (!(await this.#drainWithin(graceMs))) this.#abandon(graceMs);
+    await this.#effects?.stop();
+    await this.#reporter?.close();
+    await this.#recorder.close();
+  }
+
+  /** Returns false when runs are still under way. */
+  async #drainWithin(graceMs: number): Promise<boolean> {
+    const drained = new AbortController();
+    for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
+    const draining = this.queue.shutdownWithDrain().then(() => drained.abort());
+    await Promise.race([draining, sleep(this.#parts.clock, graceMs, drained.signal)]);
+    this.#workers.stop();
+    return this.#running.size === 0;
+  }
+
+  #abandon(graceMs: number): void {
+    this.#isAbandoned = true;
+    this.#parts.logger.warn(
+      { keys: [...this.#running.keys()], graceMs },
+      'runs did not end within the grace; they are abandoned',
+    );
+    for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
+    this.queue.shutdown();
+  }
+
+  async #process(item: WorkItem): Promise<void> {
+    const { key } = item;
+    const { observer, shared, uuid } = this.#parts;
+    // This run satisfies the wait: the event that started it must not cause another run.
+    this.#waits.cancel(key);
+    const reconcileID = uuid();
+    const logger = childLogger(this.#parts.logger, { key, reconcileID });
+    const run = new ReconcileRun(this.#runParts, { item, reconcileID, logger });
+    this.#running.set(key, run);
+    const { outcome, record } = await observer.observe({ item, reconcileID }, () => run.run());
+    this.#running.delete(key);
+    this.#overdue.delete(key);
+    if (!this.#isAbandoned) {
+      settleRun({ queue: this.queue, view: shared.view, waits: this.#waits, logger }, item, outcome);
+      this.#queueNextTime(key, outcome);
+    }
+    this.queue.done(key);
+    if (this.#reporter !== undefined && !this.#isAbandoned) this.#report(item, run, { outcome, record });
+  }
+
+  #report(item: WorkItem, { object, writes }: ReconcileRun, { outcome, record }: EndedRun): void {
+    const error = 'error' in outcome ? outcome.error : undefined;
+    const nextTime = (): number | undefined => this.queue.stateOf(item.key)?.nextTime;
+    this.#reporter?.ended({ item, record, error, object, writes, nextTime });
+  }
+
+  #reported(): ReportedController {
+    return {
+      sizes: () => this.queue.sizes(),
+      failing: () => this.queue.failing,
+      keys: (limit) => this.#firstKeys(limit),
+      healthProblem: this.#parts.healthProblem,
+    };
+  }
+
+  /** The keys that run, then those that wait. Costs `limit`, however many keys there are. */
+  #firstKeys(limit: number): readonly KeyState[] {
+    const running = Array.from(this.#running.keys()).slice(0, limit);
+    const states = running.flatMap((key) => this.queue.stateOf(key) ?? []);
+    return [...states, ...this.queue.waiting(limit - states.length, usualKeys)];
+  }
+
+  /** What a run asks for itself replaces the interval; a failed run has its back-off. */
+  #queueNextTime(key: string, { kind }: Outcome): void {
+    const delays = this.#runParts.slots?.delays(key);
+    if (delays === undefined) return;
+    const { everyMs, slotMs } = delays;
+    if (everyMs !== undefined && kind === 'success') this.queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
+    // A slot that is due already waits for the back-off of a failed run, too.
+    const canRun = slotMs !== 0 || kind === 'success' || kind === 'after' || kind === 'terminal';
+    if (slotMs !== undefined && canRun) this.queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
+  }
+
+  /** The run holds its worker until it ends, which may be never. */
+  #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
+    this.#overdue.add(key);
+    this.#parts.observer.timedOut();
+    logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');
+    const problem = this.#parts.healthProblem();
+    if (problem !== undefined) this.#parts.logger.error({}, problem);
+  }
+}
+
+function slotsOf({ model, finalizer: manager, timing }: ControllerDefinition, clock: Clock): ObjectSlots | undefined {
+  return timing === undefined ? undefined : new ObjectSlots({ model, manager, timing, clock });
+}

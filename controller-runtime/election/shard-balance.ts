@@ -1,0 +1,53 @@
+/** A shard, as one process sees it. */
+export interface SeenShard {
+  readonly index: number;
+  /** The process that holds it, or that it is about to move to; undefined: none. */
+  readonly owner: string | undefined;
+  /** True when this process may take it now. */
+  readonly isFree: boolean;
+  /** True when another process holds it, and can be asked for it. */
+  readonly canAsk: boolean;
+}
+
+/** What a process does next: both are lists of shards. */
+export interface ShardPlan {
+  readonly take: readonly number[];
+  readonly ask: readonly number[];
+}
+
+/**
+ * Plans the next steps of a process toward an even spread: it takes free shards up to its share, and asks the process that has
+ * most for one as long as that one has two more. Each process plans for itself by what it sees; processes without a shard are
+ * not seen, and come in by asking.
+ */
+export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan {
+  const counts = new Map<string, number>([[me, 0]]);
+  for (const { owner } of shards) if (owner !== undefined) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  const share = Math.ceil(shards.length / counts.size);
+  const mine = (): number => counts.get(me) ?? 0;
+  const take: number[] = [];
+  for (const { index, isFree } of shards) {
+    if (!isFree || mine() >= share) continue;
+    take.push(index);
+    counts.set(me, mine() + 1);
+  }
+  const ask: number[] = [];
+  const open = shards.filter(({ canAsk }) => canAsk);
+  for (;;) {
+    const asked = richest(open, counts);
+    if (asked?.owner === undefined || (counts.get(asked.owner) ?? 0) < mine() + 2) return { take, ask };
+    ask.push(asked.index);
+    open.splice(open.indexOf(asked), 1);
+    counts.set(asked.owner, (counts.get(asked.owner) ?? 0) - 1);
+    counts.set(me, mine() + 1);
+  }
+}
+
+/** Returns a shard of the process that has most. */
+function richest(open: readonly SeenShard[], counts: ReadonlyMap<string, number>): SeenShard | undefined {
+  const countOf = ({ owner = '' }: SeenShard): number => counts.get(owner) ?? 0;
+  return open.reduce<SeenShard | undefined>(
+    (most, each) => (most === undefined || countOf(each) > countOf(most) ? each : most),
+    undefined,
+  );
+}

@@ -1,0 +1,140 @@
+import { shardOf } from '../api/index.ts';
+import { sleep } from '../clock/sleep.ts';
+import type { ElectionSettings } from './election-options.ts';
+import { planShards, type SeenShard } from './shard-balance.ts';
+import { ShardSeat, type SeatParts } from './shard-seat.ts';
+
+/**
+ * Shares the shards of a controller among the processes that are there: each shard is a Lease, whose holder reconciles its keys. A
+ * process that has too few asks for more in the field `preferredHolder`; the holder lets its runs end, and releases the lease. No
+ * process decides for the others, and none but the holder of a shard writes for its keys.
+ */
+export class ShardElection {
+  readonly #settings: ElectionSettings & { readonly strategy: string };
+  readonly #parts: SeatParts;
+  readonly #seats: readonly ShardSeat[];
+  #isSettled = false;
+  #isWarned = false;
+
+  /** `settings` are those of the group; its leases are named `<name>.<index>`. */
+  constructor(settings: ElectionSettings, shards: number, parts: SeatParts) {
+    const strategy = `shards.homeostat.internal/${shards}`;
+    this.#settings = { ...settings, strategy };
+    this.#parts = parts;
+    this.#seats = Array.from({ length: shards }, (_, index) => {
+      const name = `${settings.name}.${index}`;
+      return new ShardSeat(index, { ...this.#settings, name }, parts);
+    });
+  }
+
+  /** The shards that this process reconciles. */
+  get held(): readonly number[] {
+    return this.#seats.filter(({ isHeld }) => isHeld).map(({ index }) => index);
+  }
+
+  /** True when each shard is reconciled here, or was seen to be held elsewhere, and none is about to move. */
+  get isSettled(): boolean {
+    return this.#isSettled && this.#seats.every((seat) => seat.isHeld || (seat.isAway && seat.holder !== undefined));
+  }
+
+  /** The lease of a shard that was neither renewed nor released in time; undefined: there is none. */
+  get overdue(): string | undefined {
+    const seat = this.#seats.find(({ isOverdue }) => isOverdue);
+    return seat && `${this.#settings.namespace}/${this.#settings.name}.${seat.index}`;
+  }
+
+  /** Works until the signal aborts, then ends the work and releases the leases. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#step(signal);
+      await sleep(this.#parts.clock, this.#pauseMs(), signal);
+    }
+    this.#isSettled = false;
+    await Promise.all(this.#seats.map((seat) => seat.stop()));
+  }
+
+  /** Wakes when a silent holder has lost its lease, so that its keys do not wait for longer. */
+  #pauseMs(): number {
+    const expiries = this.#seats.map(({ expiresInMs }) => Math.max(1, Math.ceil(expiresInMs)));
+    return Math.min(this.#settings.retryPeriodMs, ...expiries);
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    await this.#look();
+    if (signal.aborted) return;
+    this.#giveUp();
+    if (this.#seesOtherNumber()) return;
+    const silent = new Set(this.#seats.flatMap(({ formerHolder }) => formerHolder ?? []));
+    const seen = this.#inTurn().map((seat) => this.#seen(seat, silent));
+    const plan = planShards(this.#settings.identity, seen);
+    if (plan.take.length > 0) await this.#take(plan.take, signal);
+    if (!signal.aborted) await Promise.all(this.#seatsOf(plan.ask).map((seat) => seat.ask()));
+    this.#isSettled = plan.take.length + plan.ask.length === 0;
+  }
+
+  async #look(): Promise<void> {
+    await Promise.all(this.#seats.filter(({ isAway }) => isAway).map((seat) => seat.look()));
+  }
+
+  /** In the background: a run may take long to end. */
+  #giveUp(): void {
+    for (const seat of this.#seats) {
+      const { asker } = seat;
+      if (seat.isHeld && asker !== undefined && asker !== this.#settings.identity) void seat.leave();
+    }
+  }
+
+  /**
+   * The first lease decides on the number of shards, so it is taken first. Processes with other numbers that have started at the
+   * same time see each other when they look again, before the first run.
+   */
+  async #take(shards: readonly number[], signal: AbortSignal): Promise<void> {
+    const first = this.#seats[0];
+    if (shards.includes(0)) await first?.take();
+    const isDecided = first !== undefined && (!first.isAway || first.holder !== undefined);
+    if (!isDecided || signal.aborted) return;
+    const others = this.#seatsOf(shards).filter(({ index }) => index !== 0);
+    await Promise.all(others.map((seat) => seat.take()));
+    await this.#look();
+    if (signal.aborted || this.#seesOtherNumber()) return;
+    for (const seat of this.#seatsOf(shards)) seat.open();
+  }
+
+  #seatsOf(shards: readonly number[]): readonly ShardSeat[] {
+    return this.#seats.filter(({ index }) => shards.includes(index));
+  }
+
+  /** True while processes with another number of shards work: one key would be reconciled in two processes. */
+  #seesOtherNumber(): boolean {
+    const { strategy } = this.#settings;
+    const other = this.#seats.find((seat) => seat.isAway && seat.holder !== undefined && seat.strategy !== strategy);
+    if (other === undefined) {
+      this.#isWarned = false;
+      return false;
+    }
+    if (!this.#isWarned) {
+      const found = { lease: `${this.#settings.name}.${other.index}`, holder: other.holder, strategy: other.strategy };
+      this.#parts.logger.error(found, `other processes have another number of shards: waiting until they have stopped`);
+      this.#isWarned = true;
+    }
+    for (const seat of this.#seats) void seat.leave();
+    return true;
+  }
+
+  /** `silent` are processes that have lost a lease: they count no more, though others of their leases last for another second. */
+  #seen(seat: ShardSeat, silent: ReadonlySet<string>): SeenShard {
+    const { index, isFree, asker, isAway, isHeld, holder } = seat;
+    const { identity } = this.#settings;
+    if (!isAway) return { index, owner: asker ?? (isHeld ? identity : undefined), isFree, canAsk: false };
+    if (holder !== undefined && silent.has(holder)) return { index, owner: undefined, isFree, canAsk: false };
+    const owner = isFree ? undefined : (asker ?? holder);
+    return { index, owner, isFree, canAsk: holder !== undefined && owner !== identity };
+  }
+
+  /** Each process begins with another shard, so that they do not all try to take the same one; but with the first, if it is free. */
+  #inTurn(): readonly ShardSeat[] {
+    const start = shardOf(this.#settings.identity, this.#seats.length);
+    const turned = [...this.#seats.slice(start), ...this.#seats.slice(0, start)];
+    return turned.toSorted((a, b) => Number(b.index === 0) - Number(a.index === 0));
+  }
+}

@@ -1,0 +1,184 @@
+import type { Logger } from '../api/index.ts';
+import type { Client } from '../client/client.ts';
+import type { ElectionSettings } from './election-options.ts';
+import { LeaderClient } from './leader-client.ts';
+import { LeaderElector, type ElectorParts } from './leader-elector.ts';
+import type { Term } from './term.ts';
+
+/** Reconciles the shards that this process holds. */
+interface ShardHost {
+  /** Begins with a shard; writes go through `client`. */
+  open(index: number, held: HeldTerm): void;
+  /** Waits until no run of a shard is under way, however long that takes. */
+  drain(index: number): Promise<void>;
+  /** Ends with a shard; runs that outlast the grace are abandoned. Default: the grace of a stop. */
+  close(index: number, graceMs?: number): Promise<void>;
+}
+
+interface HeldTerm {
+  readonly client: Client;
+  readonly leader: { readonly lease: string; readonly identity: string; readonly term: number };
+  readonly mayWrite: () => boolean;
+}
+
+export interface SeatParts extends ElectorParts {
+  readonly client: Client;
+  readonly logger: Logger;
+  readonly host: ShardHost;
+}
+
+/** The lease of one shard, and what this process does about it, again and again. */
+export class ShardSeat {
+  readonly index: number;
+  readonly #settings: ElectionSettings;
+  readonly #parts: SeatParts;
+  #elector: LeaderElector;
+  #term: Term | undefined;
+  #isOpen = false;
+  #holding: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  #ending: Promise<void> | undefined;
+  #isReleased = false;
+  #isKnown = false;
+
+  constructor(index: number, settings: ElectionSettings, parts: SeatParts) {
+    this.index = index;
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#elector = new LeaderElector(settings, parts);
+  }
+
+  /** True while this process holds the lease, and reconciles the shard. */
+  get isHeld(): boolean {
+    return this.#isOpen && this.#ending === undefined;
+  }
+
+  /** True when this process has nothing to do with it. */
+  get isAway(): boolean {
+    return this.#term === undefined && this.#ending === undefined;
+  }
+
+  /** The process that holds it by what was last seen. */
+  get holder(): string | undefined {
+    return this.#isKnown && this.#elector.freeInMs > 0 ? this.#elector.holder : undefined;
+  }
+
+  /** The process that held it until it was silent for too long. */
+  get formerHolder(): string | undefined {
+    return this.isAway && this.#isKnown && this.#elector.freeInMs <= 0 ? this.#elector.holder : undefined;
+  }
+
+  /** The process that asks for it. */
+  get asker(): string | undefined {
+    const { preferredHolder = '' } = this.#elector.seen;
+    return preferredHolder === '' || preferredHolder === this.#elector.holder ? undefined : preferredHolder;
+  }
+
+  get strategy(): string | undefined {
+    return this.#elector.seen.strategy;
+  }
+
+  /** Milliseconds until another process is silent for too long; Infinity when none holds it. */
+  get expiresInMs(): number {
+    return this.isAway && this.holder !== undefined ? this.#elector.freeInMs : Infinity;
+  }
+
+  /** True when this process may take it: a shard that was released for another process waits for that one for a while. */
+  get isFree(): boolean {
+    if (!this.isAway || !this.#isKnown || this.#elector.freeInMs > 0) return false;
+    const { identity, retryPeriodMs } = this.#settings;
+    const { asker } = this;
+    const isMeantForOther = this.#elector.holder === undefined && asker !== undefined && asker !== identity;
+    return !isMeantForOther || this.#elector.unchangedMs > 2 * retryPeriodMs;
+  }
+
+  get isOverdue(): boolean {
+    return this.#elector.isOverdue;
+  }
+
+  /** Reads the lease. Without a response it counts as held by an unknown process. */
+  async look(): Promise<void> {
+    try {
+      await this.#elector.look();
+      this.#isKnown = true;
+    } catch (err) {
+      this.#isKnown = false;
+      this.#parts.logger.debug({ err, lease: this.#settings.name }, 'the lease of a shard could not be read');
+    }
+  }
+
+  async ask(): Promise<void> {
+    try {
+      await this.#elector.ask();
+    } catch (err) {
+      this.#parts.logger.debug({ err, lease: this.#settings.name }, 'a shard was not asked for; trying again');
+    }
+  }
+
+  /** Takes the lease and renews it from then on; {@link open} begins the work. */
+  async take(): Promise<void> {
+    const term = await this.#elector.take();
+    if (term === undefined) return;
+    this.#term = term;
+    const stop = new AbortController();
+    this.#holding = { stop, done: this.#elector.hold(term, stop.signal) };
+    term.signal.addEventListener('abort', () => this.#onEnd(term));
+  }
+
+  /** Reconciles the shard, if this process holds it. */
+  open(): void {
+    const term = this.#term;
+    if (term === undefined || this.#isOpen || this.#ending !== undefined || term.signal.aborted) return;
+    this.#isOpen = true;
+    const { host, client } = this.#parts;
+    const { namespace, name, transitions } = term.epoch;
+    const leader = { lease: `${namespace}/${name}`, identity: this.#settings.identity, term: transitions };
+    host.open(this.index, {
+      client: new LeaderClient(client, term),
+      leader,
+      mayWrite: () => !term.signal.aborted,
+    });
+  }
+
+  /** Gives the shard up: once its runs have ended, its lease is released. */
+  async leave(): Promise<void> {
+    if (this.#term !== undefined) await (this.#ending ??= this.#end(() => this.#move()));
+  }
+
+  /** Gives the shard up within the grace: runs that outlast it are abandoned. */
+  async stop(): Promise<void> {
+    if (this.#term === undefined) return;
+    const closing = this.#parts.host.close(this.index);
+    await (this.#ending ??= this.#end(() => closing));
+    await closing;
+  }
+
+  async #move(): Promise<void> {
+    const { host } = this.#parts;
+    await host.drain(this.index);
+    await host.close(this.index);
+  }
+
+  #onEnd(term: Term): void {
+    if (this.#isReleased) return;
+    const { host, logger } = this.#parts;
+    logger.error({ lease: this.#settings.name, err: term.signal.reason }, 'the lease of a shard is lost');
+    const closing = host.close(this.index, 0);
+    this.#ending ??= this.#end(() => closing);
+  }
+
+  /** Ends the work, releases the lease if it is still held, and stands again. */
+  async #end(work: () => Promise<void>): Promise<void> {
+    await work();
+    this.#holding?.stop.abort();
+    await this.#holding?.done;
+    this.#isReleased = true;
+    await this.#elector.release();
+    this.#term = undefined;
+    this.#holding = undefined;
+    this.#isOpen = false;
+    this.#isReleased = false;
+    this.#isKnown = false;
+    this.#elector = new LeaderElector(this.#settings, this.#parts);
+    this.#ending = undefined;
+  }
+}

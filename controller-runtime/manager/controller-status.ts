@@ -1,0 +1,15 @@
+import type { GroupVersionKind } from '../api/index.ts';
+import type { QueueSizes } from '../queue/key-state.ts';
+
+/** A controller of a manager, as it is now. */
+export interface ControllerStatus {
+  readonly name: string;
+  /** The kind that it reconciles. */
+  readonly model: GroupVersionKind;
+  /** All 0 before it is started. */
+  readonly sizes: QueueSizes;
+  /** The shards that this process reconciles, of how many. Absent for a controller that shares no keys with other processes. */
+  readonly shards?: { readonly held: readonly number[]; readonly of: number };
+  /** Why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it can. */
+  readonly problem?: string;
+}

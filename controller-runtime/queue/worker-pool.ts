@@ -1,0 +1,36 @@
+import PQueue from 'p-queue';
+
+/** The places for items that are processed at once, which the workers of several queues share. */
+export class WorkerPool {
+  readonly #concurrency: number;
+  readonly #pool: PQueue;
+  #pumps: (() => void)[] = [];
+
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+    this.#pool = new PQueue({ concurrency });
+    this.#pool.on('next', () => this.#pumpAll());
+  }
+
+  /** True when another item may begin. */
+  get hasRoom(): boolean {
+    return this.#pool.pending + this.#pool.size < this.#concurrency;
+  }
+
+  run(task: () => Promise<void>): void {
+    void this.#pool.add(task);
+  }
+
+  /** Calls `pump` when an item has ended. Returns a function that ends this. */
+  join(pump: () => void): () => void {
+    this.#pumps.push(pump);
+    return () => void (this.#pumps = this.#pumps.filter((other) => other !== pump));
+  }
+
+  /** Each time another queue comes first, so that a full one holds back no other. */
+  #pumpAll(): void {
+    const pumps = this.#pumps;
+    if (pumps.length > 1) this.#pumps = [...pumps.slice(1), ...pumps.slice(0, 1)];
+    for (const pump of pumps) pump();
+  }
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds `backup`. `done` is called with the exit code. */
+export function addBackup(program: Command, environment: Environment, done: (exitCode: number) => void): void {
+  const command = program
+    .command('backup')
+    .description('Copy the SQLite database of a running server into a file, once or again and again.')
+    .option('--to <file>', 'file to write, which only its owner can read')
+    .option('--every <time>', 'take a backup now, and then after each such time: 30m, 1h, 1d')
+    .option(
+      '--keep <number>',
+      'put the time into the name of the file, and remove older backups (default with --every: 24)',
+    )
+    .option('--force', 'overwrite the file')
+    .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
+    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .addHelpText('after', backupHelp);
+  command.action(async () => {
+    const { runBackup } = await import('./backup-command.ts');
+    done(await runBackup({ flags: command.opts<Record<string, unknown>>(), environment }));
+  });
+}
+
+const backupHelp = `
+A backup is a SQLite file. To restore it, stop the server, and put the file in the place of its database. With --every, the command
+runs until SIGTERM or SIGINT, and tries a backup that failed again after a minute; with --keep alone, it is for cron.`;

@@ -1,0 +1,33 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+
+/** Returns the name of the backup of a time: `homeostat.db` becomes `homeostat-20260131T120000Z.db`. Names are in the order of times. */
+export function timedFile(to: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const end = extname(to);
+  return join(dirname(to), `${basename(to, end)}-${time}${end}`);
+}
+
+/** Removes all but the last backups of `to`, and parts of backups that a killed process has left behind. Other files stay. */
+export async function removeOldBackups(to: string, keep: number): Promise<void> {
+  const folder = dirname(to);
+  const names = (await readdir(folder)).sort();
+  const whole = names.filter((name) => isOf(to, name));
+  const last = whole.at(-1) ?? '';
+  const parts = names.filter((name) => {
+    const [, file = ''] = /^(.+)\.[0-9a-f-]{36}\.partial$/.exec(name) ?? [];
+    return isOf(to, file) && file < last;
+  });
+  for (const name of [...whole.slice(0, -keep), ...parts]) await rm(join(folder, name), { force: true });
+}
+
+/** True for the names of {@link timedFile}. */
+function isOf(to: string, name: string): boolean {
+  const end = extname(to);
+  const start = `${basename(to, end)}-`;
+  return (
+    name.startsWith(start) &&
+    name.endsWith(end) &&
+    /^\d{8}T\d{6}Z$/.test(name.slice(start.length, name.length - end.length))
+  );
+}

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
+
+const hooks = `import { appendFileSync } from 'node:fs';
+  export async function load(url, context, next) {
+    appendFileSync(process.env.LOADED, url + '\\n');
+    return next(url, context);
+  }`;
+
+/** A command loads the files that it needs. A file takes about a millisecond. */
+describe('homeostat loads', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-loaded-'));
+    await writeFile(join(folder, 'hooks.mjs'), hooks);
+    const url = JSON.stringify(pathToFileURL(join(folder, 'hooks.mjs')).href);
+    await writeFile(join(folder, 'register.mjs'), `import { register } from 'node:module'; register(${url});`);
+  });
+
+  after(() => rm(folder, { recursive: true }));
+
+  /** The files that a command loads; it may fail. */
+  async function filesOf(args: readonly string[]): Promise<readonly string[]> {
+    const loaded = join(folder, 'loaded');
+    await writeFile(loaded, '');
+    const options = { env: { PATH: process.env['PATH'], LOADED: loaded }, cwd: folder };
+    await new Promise((resolve) => {
+      execFile(process.execPath, ['--import', join(folder, 'register.mjs'), script, ...args], options, resolve);
+    });
+    const urls = new Set((await readFile(loaded, 'utf8')).split('\n'));
+    return [...urls].filter((url) => url.startsWith('file:'));
+  }
+
+  const server = ['--server', 'http://127.0.0.1:1'];
+  for (const [args, most] of [
+    [['--help'], 20],
+    [['get', 'persons', ...server], 275],
+    [['user', 'list', ...server], 290],
+    [['kubeconfig'], 290],
+    [['backup', '--to', 'copy.db', ...server], 275],
+  ] as const)
+    it(`at most ${most} files, and no server, for ${args[0]}`, async () => {
+      const files = await filesOf(args);
+      expect(files.length, files.join('\n')).to.be.within(5, most);
+      expect(files.filter((file) => /[/](koa|ajv|pino|jose|openid-client)[/]|api-server\.js/.test(file))).to.deep.equal(
+        [],
+      );
+    });
+});

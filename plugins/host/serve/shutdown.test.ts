@@ -1,0 +1,44 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { Shutdown } from './shutdown.ts';
+
+describe('the shutdown of a server', () => {
+  let exits: number[];
+  let shutdown: Shutdown;
+
+  beforeEach(() => {
+    exits = [];
+    shutdown = new Shutdown({
+      logger: silentLogger,
+      exit: (code) => void exits.push(code),
+      pluginOf: () => undefined,
+      crash: () => undefined,
+    });
+    shutdown.listen();
+  });
+  afterEach(() => shutdown.dispose());
+
+  const signal = (): boolean => process.emit('SIGTERM', 'SIGTERM');
+
+  it('is orderly at the first signal, and an exit at the second one', () => {
+    signal();
+    expect([shutdown.signal.aborted, exits]).to.deep.equal([true, []]);
+    signal();
+    expect(exits).to.deep.equal([143]);
+  });
+
+  it('stays orderly when the signal of a terminal follows a request to stop', () => {
+    shutdown.stop();
+    expect(shutdown.signal.aborted).to.equal(true);
+    signal();
+    expect(exits).to.deep.equal([]);
+    signal();
+    expect(exits).to.deep.equal([143]);
+  });
+
+  it('exits at a signal that follows a failure', () => {
+    shutdown.fail();
+    signal();
+    expect([shutdown.exitCode, exits]).to.deep.equal([1, [143]]);
+  });
+});

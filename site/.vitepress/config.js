@@ -1,0 +1,86 @@
+// `npm run docs` builds the site of the book. It fails on a dead link between pages; the test of the book checks links to
+// headings and to files of the repository. The package takes Rollup as WebAssembly (`overrides`), so that its lock file fits
+// every platform.
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+
+const docs = resolve(import.meta.dirname, '../../docs');
+/** A copy of the book, because pages find the packages of the site only below its folder. */
+const pages = resolve(import.meta.dirname, '../pages');
+/** The API reports are no pages. */
+const reports = join(docs, 'api');
+
+rmSync(pages, { recursive: true, force: true });
+cpSync(docs, pages, { recursive: true, filter: (path) => path !== reports });
+
+const read = (page) => readFileSync(join(docs, page), 'utf8');
+
+/** The pages in the lists of a text, in their order. */
+function listedIn(text, folder) {
+  const links = text.matchAll(/^(?:\d+\.|-) \[([^\]]+)\]\(([^)#]+\.md)\)/gm);
+  return [...links].map(([, name, path]) => ({ text: name, path: join(folder, path) }));
+}
+
+const itemOf = ({ text, path }) => ({
+  text,
+  link: `/${path.replace(/(^|\/)README\.md$/, '$1').replace(/\.md$/, '')}`,
+});
+
+/** One group for each part of the table of contents; the pages of a folder are below its own page. */
+function sidebar() {
+  return read('README.md')
+    .split(/^## /m)
+    .map((part, index) => ({
+      text: index === 0 ? 'Book' : part.split('\n')[0],
+      items: listedIn(part, '.')
+        .filter(({ path }) => !path.startsWith('..'))
+        .map((page) => ({ ...itemOf(page), ...pagesBelow(page) })),
+    }));
+}
+
+function pagesBelow({ path }) {
+  if (!path.endsWith('/README.md')) return {};
+  return { collapsed: true, items: listedIn(read(path), dirname(path)).map(itemOf) };
+}
+
+/** Links to files of the repository that are no pages become text. */
+function useSiteLinks(markdown) {
+  markdown.core.ruler.push('site-links', ({ tokens, env }) => {
+    const folder = resolve(docs, relative(pages, dirname(env.path)));
+    for (const { children } of tokens) if (children) rewriteLinks(children, folder);
+  });
+}
+
+function rewriteLinks(children, folder) {
+  for (const [index, token] of children.entries()) {
+    const href = token.type === 'link_open' ? token.attrGet('href') : '#';
+    if (/^(?:#|[a-z]+:)/.test(href)) continue;
+    const [path, anchor] = href.split('#');
+    const target = resolve(folder, decodeURI(path));
+    if (isPage(target) || !existsSync(target)) {
+      token.attrSet('href', path.replace(/(^|\/)README\.md$/, '$1index.md') + (anchor ? `#${anchor}` : ''));
+      continue;
+    }
+    const end = children.findIndex((each, position) => position > index && each.type === 'link_close');
+    for (const each of [token, children[end]]) Object.assign(each, { type: 'text', tag: '', content: '', nesting: 0 });
+  }
+}
+
+const isPage = (path) => path.endsWith('.md') && path.startsWith(docs + sep) && !path.startsWith(reports + sep);
+
+/** GitHub's anchors, for which the links are written. */
+const slugify = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\- ]/gu, '')
+    .replaceAll(' ', '-');
+
+export default {
+  title: 'Homeostat',
+  description: 'A Kubernetes-style control plane as an npm package: declare a model, get an API, write a reconciler',
+  srcDir: 'pages',
+  rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
+  cleanUrls: true,
+  markdown: { anchor: { slugify }, config: useSiteLinks },
+  themeConfig: { search: { provider: 'local' }, outline: [2, 3], sidebar: sidebar() },
+};

@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import type { CDPSession, Page } from 'playwright-core';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, visit } from './console.fixture.ts';
+import { Ticket, ticketsPath } from './tickets.fixture.ts';
+
+/** More than a page holds at once. */
+const count = 20_700;
+const nameOf = (number: number): string => `t-${number.toString().padStart(6, '0')}`;
+
+describe('a list of the console that is longer than a page holds [slow]', function () {
+  this.timeout(2 * browserTimeoutMs);
+  let browser: ConsoleBrowser;
+  let server: TestServer;
+  let page: Page;
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    server = await startTestServer({ plugins: [consoleFolder], models: [Ticket] });
+    for (let first = 0; first < count; first += 500) {
+      const numbers = Array.from({ length: Math.min(500, count - first) }, (_, index) => nameOf(first + index));
+      await Promise.all(
+        numbers.map((name) => server.client.create(Ticket, { metadata: { name }, spec: { title: 'one of many' } })),
+      );
+    }
+    page = await browser.open(`${server.url}/console/#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: nameOf(0), exact: true }).waitFor();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  const rows = () => page.getByRole('region', { name: 'Ticket list' });
+  const loaded = async (): Promise<number> => Number(await rows().locator('table').getAttribute('aria-rowcount')) - 1;
+
+  async function scrollToEnd(): Promise<void> {
+    await rows().evaluate((element) => {
+      const { scrollHeight } = element as unknown as { scrollHeight: number };
+      Object.assign(element, { scrollTop: scrollHeight });
+    });
+  }
+
+  /** Scrolls until so many rows are loaded. */
+  async function load(wanted: number): Promise<void> {
+    await eventually(
+      async () => {
+        await scrollToEnd();
+        return (await loaded()) >= wanted;
+      },
+      { timeoutMs: browserTimeoutMs },
+    );
+  }
+
+  it('shows rows as they are when they are loaded, and not as they were when the list began', async () => {
+    await server.client.delete(Ticket, nameOf(600));
+    await server.client.create(Ticket, { metadata: { name: `${nameOf(601)}-new` }, spec: { title: 'later' } });
+    await server.client.create(Ticket, { metadata: { name: nameOf(600) }, spec: { title: 'again' } });
+    await server.client.delete(Ticket, nameOf(602));
+    await page.getByText('20,700 objects').waitFor();
+    await load(1000);
+    await rows().evaluate((element) => Object.assign(element, { scrollTop: 590 * 34 }));
+    await page.getByRole('link', { name: `${nameOf(601)}-new`, exact: true }).waitFor();
+    await page.getByRole('link', { name: nameOf(600), exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: nameOf(602), exact: true }).count()).to.equal(0);
+  });
+
+  it('continues after 20,000 rows with the next part, in which earlier objects do not appear', async () => {
+    await load(20_000);
+    await page.getByText(/^1 to 20,\d\d\d of 20,700$/).waitFor();
+    await page.getByRole('button', { name: 'Next part' }).press('Enter');
+    await page.getByText(/^20,\d\d\d to 20,\d\d\d of 20,700$/).waitFor();
+    await server.client.patch(Ticket, nameOf(3), { type: 'merge', patch: { spec: { title: 'changed' } } });
+    await server.client.create(Ticket, { metadata: { name: 'a-first' }, spec: { title: 'before all' } });
+    await page.getByText('20,701 objects').waitFor();
+    expect(await page.getByRole('link', { name: 'a-first', exact: true }).count()).to.equal(0);
+    expect(await page.getByRole('link', { name: nameOf(3), exact: true }).count()).to.equal(0);
+    await load(650);
+    await server.client.create(Ticket, { metadata: { name: 'z-last' }, spec: { title: 'after all' } });
+    await scrollToEnd();
+    await page.getByRole('link', { name: 'z-last', exact: true }).waitFor();
+  });
+
+  it('begins again when it is filtered in a later part, and goes back to the first', async () => {
+    await page.getByLabel('Field', { exact: true }).fill('spec.title=again');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 object', { exact: true }).waitFor();
+    await page.getByRole('link', { name: nameOf(600), exact: true }).waitFor();
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
+  });
+
+  it('does not grow while objects change: nodes, listeners and rows stay', async () => {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable');
+    const rowsBefore = await loaded();
+    await change(2000);
+    const before = await sizesOf(session);
+    await change(18_000);
+    const after = await sizesOf(session);
+    expect(await loaded()).to.equal(rowsBefore);
+    expect(after.listeners).to.be.at.most(before.listeners + 20);
+    expect(after.nodes).to.be.at.most(before.nodes * 1.2);
+    expect(after.heap).to.be.at.most(before.heap + 8 * 1024 * 1024);
+  });
+
+  /** Changes visible and unloaded objects, and waits until the page has the last change. */
+  async function change(changes: number): Promise<void> {
+    for (let done = 0; done < changes; done += 500) {
+      const names = Array.from({ length: 500 }, (_, index) => nameOf(index < 250 ? index : 1000 + index));
+      const patch = { spec: { title: `change ${done} of ${changes}` } };
+      await Promise.all(names.map((name) => server.client.patch(Ticket, name, { type: 'merge', patch })));
+    }
+    const name = `a-marker-${changes}`;
+    await server.client.create(Ticket, { metadata: { name }, spec: { title: 'the end' } });
+    await rows().evaluate((element) => Object.assign(element, { scrollTop: 0 }));
+    await page.getByRole('link', { name, exact: true }).waitFor();
+    await server.client.delete(Ticket, name);
+    await page.getByRole('link', { name, exact: true }).waitFor({ state: 'detached' });
+  }
+});
+
+/** What the page holds, without what a collection of garbage removes. */
+async function sizesOf(session: CDPSession) {
+  await session.send('HeapProfiler.collectGarbage');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const valueOf = (wanted: string): number => metrics.find(({ name }) => name === wanted)?.value ?? Number.NaN;
+  return { nodes: valueOf('Nodes'), listeners: valueOf('JSEventListeners'), heap: valueOf('JSHeapUsedSize') };
+}

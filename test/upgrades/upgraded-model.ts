@@ -1,0 +1,28 @@
+import { defineModel } from '@homeostat/controller-runtime/api';
+
+/** The kind in the databases of former versions; it must not change. */
+export const machine = defineModel({
+  gvk: 'upgrades.example.com/v1/Machine',
+  plural: 'machines',
+  schema: {
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: { slug: { type: 'string' }, size: { type: 'integer' }, note: { type: 'string' } },
+      },
+    },
+  },
+  indexes: [{ path: 'spec.slug', unique: true }, 'spec.size'],
+});
+
+export const machinesPath = '/apis/upgrades.example.com/v1/machines';
+
+/** All objects of these paths are compared before and after an upgrade. */
+export const comparedPaths: readonly string[] = [
+  machinesPath,
+  '/api/v1/configmaps',
+  '/api/v1/namespaces',
+  '/api/v1/serviceaccounts',
+  '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+];
