@@ -4,6 +4,7 @@ import { counterIndex, counterValue } from '../builtin/resource-quota-kind.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { resourceName } from '../registry/object/resource-errors.ts';
 import type { Reservation } from '../registry/writes/registry-options.ts';
+import { waitForTurn } from '../registry/writes/wait-for-turn.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { countIn, countKey, entriesIn, prepareCount, readQuota } from './quota-counts.ts';
 import type { ReadQuota } from './quota-counts.ts';
@@ -26,9 +27,6 @@ interface UnderWay {
   readonly waiting: (() => void)[];
 }
 
-/** The longest wait before this process counts again in place of another one. */
-const maxTurnMs = 30;
-
 /**
  * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted
  * here. Only one of several processes counts for a quota at a time. The quota's status names it, its creations
@@ -41,6 +39,8 @@ export class QuotaLedger {
   /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
+  /** How often this process took over a quota, by its uid, since a creation that it counted was decided. */
+  readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
     this.#parts = parts;
@@ -74,18 +74,29 @@ export class QuotaLedger {
       const full = counting.find(
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
-      if (full === undefined) return this.#hold(place, this.#claimsOf(quotas, counting));
+      if (full === undefined) return this.#hold(place, counting, this.#claimsOf(quotas, counting));
       // A creation under way may fail, and free its place.
-      if (underWay === undefined) throw exceeded(resource, object, { quota: full, used });
+      if (underWay === undefined) {
+        this.#decided(counting);
+        throw exceeded(resource, object, { quota: full, used });
+      }
       await new Promise<void>((resolve) => underWay.waiting.push(resolve));
     }
   }
 
-  #hold(place: string, requires: readonly RequiredClaim[]): Reservation {
+  #hold(place: string, counting: readonly ReadQuota[], requires: readonly RequiredClaim[]): Reservation {
     const underWay = this.#underWay.get(place) ?? { count: 0, waiting: [] };
     this.#underWay.set(place, underWay);
     underWay.count += 1;
-    return { requires, release: () => this.#release(place, underWay) };
+    const release = (isCreated: boolean): void => {
+      if (isCreated) this.#decided(counting);
+      this.#release(place, underWay);
+    };
+    return { requires, release };
+  }
+
+  #decided(counting: readonly ReadQuota[]): void {
+    for (const { object } of counting) this.#turns.delete(object.metadata.uid ?? '');
   }
 
   #release(place: string, underWay: UnderWay): void {
@@ -131,10 +142,13 @@ export class QuotaLedger {
   }
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
-    const { clock, random, takeOver, id } = this.#parts;
+    const { takeOver, id } = this.#parts;
     // Another process is also working: it must not have to decide again all creations for which it holds places.
     if (object.status?.counter !== undefined) {
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, random() * maxTurnMs));
+      const uid = object.metadata.uid ?? '';
+      const turns = this.#turns.get(uid) ?? 0;
+      this.#turns.set(uid, turns + 1);
+      await waitForTurn(this.#parts, turns);
     }
     await takeOver(object, id);
   }

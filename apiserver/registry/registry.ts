@@ -16,7 +16,7 @@ import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal
 import { KeyedMutex } from './writes/keyed-mutex.ts';
 import { Committer } from './writes/committer.ts';
 import type { Refusal } from './writes/committer.ts';
-import type { RegistryOptions } from './writes/registry-options.ts';
+import type { RegistryOptions, Reservation } from './writes/registry-options.ts';
 import { whenConverted } from './kinds/pending-conversion.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
@@ -278,7 +278,7 @@ export class Registry {
       : plan.recheck === undefined
         ? this.#committer.commit(resource, write)
         : this.#commitInTurn(plan, resource, race);
-    return (release === undefined ? committed : committed.finally(release)).then((written) => {
+    return (release === undefined ? committed : releasing(committed, release)).then((written) => {
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
       if (typeof written === 'string') return this.#carryOut(work, race + 1);
@@ -312,6 +312,21 @@ export class Registry {
     await this.#options.revisions.reach(undefined);
     resource.checkServed();
     return whenConverted(plan);
+  }
+}
+
+/** Gives the place in quotas back. */
+async function releasing(
+  committed: Promise<Written | Refusal>,
+  release: Reservation['release'],
+): Promise<Written | Refusal> {
+  let isCreated = false;
+  try {
+    const written = await committed;
+    isCreated = typeof written !== 'string';
+    return written;
+  } finally {
+    release(isCreated);
   }
 }
 

@@ -4,8 +4,8 @@ import type { KeyedObject } from './handler-event.ts';
 /** Objects that are put in one turn of the event loop at most. */
 const putPerTurn = 200;
 
-/** Time after which a turn ends: one object may take 25 µs to parse, another one 30 ms. */
-const msPerTurn = 5;
+/** Time after which a turn ends: one object may take 25 µs to parse, and the next one 30 ms. */
+const msPerTurn = 1;
 
 /** Puts the objects of a cache into its indexes, some at a time. */
 export class IndexFilling<T extends ApiObject> {

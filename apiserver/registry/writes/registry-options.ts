@@ -96,7 +96,7 @@ export interface Reservation {
   /** The claims that the creation requires, in addition to others. */
   readonly requires: readonly RequiredClaim[];
   /** Gives the place back; called once, when the object is stored and counted itself, or is not created. */
-  readonly release: () => void;
+  readonly release: (isCreated: boolean) => void;
 }
 
 export interface LeaderRules {

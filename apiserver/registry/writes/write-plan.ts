@@ -36,7 +36,7 @@ export type WritePlan =
       readonly write: PreparedWrite;
       readonly warnings: readonly string[];
       /** Called when the commit has ended, or is not wanted. */
-      readonly release?: () => void;
+      readonly release?: Reservation['release'];
     };
 
 /** A change of an existing object. */
@@ -181,7 +181,7 @@ export class WritePlanner {
       const write = await prepared(resource, next, { ...context, requires: claims });
       return { kind: 'commit', write, warnings, recheck, release };
     } catch (error) {
-      release();
+      release(false);
       throw error;
     }
   }

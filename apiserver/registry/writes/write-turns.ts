@@ -1,6 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { RequiredClaim } from '../../store/store.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
+import { waitForTurn } from './wait-for-turn.ts';
 
 /** Names the process whose turn it is, for all processes of a database. */
 interface TurnHolder {
@@ -17,13 +18,6 @@ export interface WriteTurnsParts {
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
-
-/**
- * The longest wait before a process takes its turn again after another one was faster. It doubles with each turn that the write
- * has lost, since on a busy etcd a turn takes longer than the first wait.
- */
-const firstWaitMs = 30;
-const maxWaitMs = 1000;
 
 /**
  * Lets writes that depend on other objects of these kinds commit one after the other, in all processes of a database. Each
@@ -43,16 +37,10 @@ export class WriteTurns {
     const { holder } = this.#parts;
     return this.#locks.run('turn', async () => {
       if (holder === undefined) return commit([]);
-      if (race > 0) await this.#wait(race);
+      if (race > 0) await waitForTurn(this.#parts, race - 1);
       const claim = await holder.hold();
       await holder.reach();
       return commit([claim]);
     });
-  }
-
-  #wait(race: number): Promise<void> {
-    const { clock, random } = this.#parts;
-    const longestMs = Math.min(maxWaitMs, firstWaitMs * 2 ** (race - 1));
-    return new Promise((resolve) => clock.setTimeout(resolve, random() * longestMs));
   }
 }
