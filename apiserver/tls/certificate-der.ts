@@ -2,7 +2,7 @@ import { createHash, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import {
-  contentOf,
+  derContent,
   encodeBitString,
   encodeExplicit,
   encodeImplicit,
@@ -14,7 +14,7 @@ import {
   encodeTime,
   encodeTrue,
   encodeUtf8String,
-  membersOf,
+  derMembers,
 } from './der.ts';
 
 // A certificate of version 3 (RFC 5280), signed with an EC key and SHA-256.
@@ -70,26 +70,23 @@ export function signCertificate(content: CertificateContent, signingKey: KeyObje
 export function encodeName(commonName: string, organizations: readonly string[] = []): Buffer {
   const part = (id: string, text: string): Buffer =>
     encodeSet(encodeSequence(encodeObjectId(id), encodeUtf8String(text)));
-  return encodeSequence(
-    part(ids.commonName, commonName),
-    ...organizations.map((text) => part(ids.organization, text)),
-  );
+  return encodeSequence(part(ids.commonName, commonName), ...organizations.map((text) => part(ids.organization, text)));
 }
 
 /** Returns the subject of a certificate as it stands there, in DER: the issuer of what it signs must be the same bytes. */
 export function subjectOf(certificate: Buffer): Buffer {
-  const [signed = Buffer.alloc(0)] = membersOf(certificate);
+  const [signed = Buffer.alloc(0)] = derMembers(certificate);
   // The version is left out in certificates of version 1.
-  const members = membersOf(signed).filter((member) => member.at(0) !== 0xa0);
-  const [, , , , subject] = members;
-  if (subject === undefined) throw new Error('the certificate of the authority has no subject');
+  const members = derMembers(signed).filter((member) => member.at(0) !== 0xa0);
+  // Serial number, algorithm, issuer and validity stand before it.
+  const [, , , , subject = Buffer.alloc(0)] = members;
   return subject;
 }
 
 /** The SHA-1 of the bits of a public key (RFC 5280 4.2.1.2, method 1). */
 export function keyIdOf(publicKey: KeyObject): Buffer {
-  const [, bits = Buffer.alloc(0)] = membersOf(publicKeyInfo(publicKey));
-  return createHash('sha1').update(contentOf(bits).subarray(1)).digest();
+  const [, bits = Buffer.alloc(0)] = derMembers(publicKeyInfo(publicKey));
+  return createHash('sha1').update(derContent(bits).subarray(1)).digest();
 }
 
 /** The extensions of an authority that signs no other authorities. */

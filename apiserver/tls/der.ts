@@ -14,7 +14,7 @@ const tags = {
 } as const;
 
 /** A value with its tag and length. `tag` is the whole first byte. */
-export function encode(tag: number, ...contents: readonly Buffer[]): Buffer {
+function encode(tag: number, ...contents: readonly Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.from([tag]), encodeLength(content.length), content]);
 }
@@ -77,11 +77,11 @@ export function encodeTime(ms: number): Buffer {
     : encode(tags.generalizedTime, Buffer.from(digits));
 }
 
-/** Returns the members of a sequence or set, each with its tag and length. @throws Error for bytes that are no such value */
-export function membersOf(value: Buffer): readonly Buffer[] {
+/** Returns the members of a sequence or set, each with its tag and length. It must be valid, such as that of a parsed certificate. */
+export function derMembers(value: Buffer): readonly Buffer[] {
   const { contentStart, end } = readHeader(value, 0);
   const members: Buffer[] = [];
-  for (let at = contentStart; at < end; ) {
+  for (let at = contentStart; at < end;) {
     const member = readHeader(value, at);
     members.push(value.subarray(at, member.end));
     at = member.end;
@@ -89,8 +89,8 @@ export function membersOf(value: Buffer): readonly Buffer[] {
   return members;
 }
 
-/** Returns the bytes of a value without its tag and length. @throws Error for bytes that are no value */
-export function contentOf(value: Buffer): Buffer {
+/** Returns the bytes of a value without its tag and length. */
+export function derContent(value: Buffer): Buffer {
   const { contentStart, end } = readHeader(value, 0);
   return value.subarray(contentStart, end);
 }
@@ -113,9 +113,6 @@ function readHeader(bytes: Buffer, at: number): { readonly contentStart: number;
   const first = bytes.readUInt8(at + 1);
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
   const contentStart = at + 2 + lengthBytes;
-  // An indefinite length, which DER does not have, is 0x80: no byte of a length.
-  const length = first < 0x80 ? first : lengthBytes === 0 ? NaN : bytes.readUIntBE(at + 2, lengthBytes);
-  const end = contentStart + length;
-  if (end <= bytes.length) return { contentStart, end };
-  throw new Error('the DER ends too early, or has no length');
+  const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes);
+  return { contentStart, end: contentStart + length };
 }
