@@ -151,7 +151,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   });
 });
 
-/** Waits until a path answers with a status. */
+/** Waits until the server responds to a path with this status. */
 async function eventuallyAnswers(server: TestServer, path: string, status: number): Promise<void> {
   await eventually(async () => (await server.get(path)).status === status);
 }
