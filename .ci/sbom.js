@@ -22,7 +22,7 @@ function findPackage(from, name) {
   }
 }
 
-/** The paths of what a package needs, and of what it can do without. */
+/** The paths of the packages that a package needs, and of its optional ones. */
 function dependenciesOf(path) {
   const {
     dependencies = {},
