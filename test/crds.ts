@@ -2,33 +2,28 @@
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { isDefinition, lineOf, reportDefinitions } from './support/definition-folder.ts';
 import { readDocuments } from './support/read-documents.ts';
-import type { Documents } from './support/read-documents.ts';
+
+async function report(folder: string): Promise<void> {
+  const { objects, problems } = readDocuments(folder);
+  for (const problem of problems) fail(problem);
+  if (!objects.some(isDefinition))
+    return fail(`${folder}: none of its YAML and JSON files has a CustomResourceDefinition`);
+  const server = await HostileProcess.start();
+  try {
+    for await (const each of reportDefinitions(server, objects)) {
+      console.log(lineOf(each));
+      if (each.refusal !== undefined || each.establishedMs === undefined) process.exitCode = 1;
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+function fail(problem: string): void {
+  console.error(problem);
+  process.exitCode = 1;
+}
 
 const [folder, ...more] = process.argv.slice(2);
-if (folder === undefined || more.length > 0) exitWith('usage: npm run crds -- <folder>');
-const { objects, problems } = documentsOf(folder);
-for (const problem of problems) console.error(problem);
-if (problems.length > 0) process.exitCode = 1;
-if (!objects.some(isDefinition)) exitWith(`${folder}: no YAML or JSON file in it has a CustomResourceDefinition`);
-const server = await HostileProcess.start();
-try {
-  for await (const report of reportDefinitions(server, objects)) {
-    console.log(lineOf(report));
-    if (report.refusal !== undefined || report.establishedMs === undefined) process.exitCode = 1;
-  }
-} finally {
-  await server.stop();
-}
-
-function documentsOf(path: string): Documents {
-  try {
-    return readDocuments(path);
-  } catch (error) {
-    return exitWith(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function exitWith(problem: string): never {
-  console.error(problem);
-  process.exit(1);
-}
+if (folder === undefined || more.length > 0) fail('usage: npm run crds -- <folder>');
+else await report(folder).catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));

@@ -79,10 +79,7 @@ describe('a folder of definitions [slow]', () => {
       await writeFile(join(folder, 'a.yaml'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
       await writeFile(join(folder, 'b.yaml'), 'kind: List\nitems: [\n}\n');
       const { objects, problems } = readDocuments(folder);
-      expect([objects.length, problems]).to.deep.equal([
-        5,
-        [`${join(folder, 'b.yaml')}:3: deficient indentation`],
-      ]);
+      expect([objects.length, problems]).to.deep.equal([5, [`${join(folder, 'b.yaml')}:3: deficient indentation`]]);
       const [listed, old] = await reportsOf(folder);
       expectServed(listed as DefinitionReport);
       expect(listed?.refused).to.have.length(1);
