@@ -11,7 +11,7 @@ export class LockedPackages {
     ({ packages: this.packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')));
   }
 
-  /** The paths of what a package needs, and of what it can do without. */
+  /** The paths of the packages that a package needs, and of its optional ones. */
   dependenciesOf(path) {
     const {
       dependencies = {},
@@ -28,7 +28,7 @@ export class LockedPackages {
     };
   }
 
-  /** The paths of a package and all that it needs; with `hasOptional` also what it can do without. */
+  /** The paths of a package and all that it needs; with `hasOptional` also its optional ones. */
   neededBy(path, hasOptional, found = new Set()) {
     if (found.has(path)) return found;
     found.add(path);
