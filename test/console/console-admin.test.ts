@@ -45,7 +45,7 @@ function archive(folder: string, version: string): string {
   return file;
 }
 
-describe('an administrator in the console', function () {
+describe('an administrator in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let served: Served;
@@ -134,8 +134,9 @@ describe('an administrator in the console', function () {
     await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
     await page.getByRole('heading', { level: 1 }).scrollIntoViewIfNeeded();
     await takePicture(page, 'settings');
-    await page.getByRole('button', { name: 'Review and create' }).press('Enter');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'Review and create', disabled: false }).press('Enter');
+    // Unlike a click, a press does not wait for a disabled button; this one is enabled by the response to the dry run.
+    await page.getByRole('button', { name: 'Create', exact: true, disabled: false }).press('Enter');
     await page.getByRole('heading', { name: 'stamps', level: 1 }).waitFor();
     const place = { room: 'cellar' };
     const settings = { ink: 3, paper: 'glossy', motto: 'Stamp it', scale: 1.5, fast: false, place };
@@ -154,8 +155,8 @@ describe('an administrator in the console', function () {
     await page.locator('.cm-tooltip-autocomplete [role=option]', { hasText: /^paper$/ }).waitFor();
     await page.keyboard.type('per: plain');
     expect(await page.getByLabel('paper', { exact: true }).inputValue()).to.equal('plain');
-    await page.getByRole('button', { name: 'Review and save' }).press('Enter');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Review and save', disabled: false }).press('Enter');
+    await page.getByRole('button', { name: 'Save', exact: true, disabled: false }).press('Enter');
     await page.getByText('stamps is saved').waitFor();
     expect(await storedSettings())
       .to.include({ ink: 3, paper: 'plain' })

@@ -18,7 +18,7 @@ import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 const taskFolder = fileURLToPath(new URL('../../../examples/11-console-panel', import.meta.url));
 
-describe('objects in the console', function () {
+describe('objects in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   const faults = { isBroken: false };
   let browser: ConsoleBrowser;
