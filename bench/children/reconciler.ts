@@ -178,8 +178,8 @@ class TurnedController {
 }
 
 /**
- * As many runs as there can be, of two controllers in turns that are so short that other load on the machine affects both: one whose
- * runs are recorded, and one whose runs are not.
+ * Two controllers run as often as they can: one whose runs are recorded, and one whose runs are not. Their turns are so short that other
+ * load on the machine affects both.
  */
 async function runByTurns(seconds: number): Promise<{ readonly ours: Figures; readonly limit: Figures }> {
   const aborting = new AbortController();
