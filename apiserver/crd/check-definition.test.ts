@@ -60,12 +60,12 @@ describe('the rules of definitions', () => {
     };
     for (const [keyword, value] of Object.entries(keywords)) {
       it(`${keyword}, wherever it stands, also beside a default`, () => {
-        const odd = { ...text, [keyword]: value } as DefinitionSchema;
+        const odd = { ...text, [keyword]: value };
         const rule = `${keyword}: Forbidden: ${keyword} is not supported`;
         expect(wrongIn({ ...odd, default: 'x' })).to.deep.equal([rule]);
         expect(wrongIn({ type: 'object', additionalProperties: odd })).to.deep.equal([`additionalProperties.${rule}`]);
         expect(wrongIn({ type: 'array', items: odd })).to.deep.equal([`items.${rule}`]);
-        expect(wrongIn({ ...text, not: { [keyword]: value } as DefinitionSchema })).to.deep.equal([`not.${rule}`]);
+        expect(wrongIn({ ...text, not: { [keyword]: value } })).to.deep.equal([`not.${rule}`]);
       });
     }
   });

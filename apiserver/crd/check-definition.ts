@@ -1,5 +1,5 @@
 import { checkDnsLabel, checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
-import type { FieldViolation, JsonObject, ScaleSubresource } from '@homeostat/controller-runtime/api';
+import type { FieldViolation, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import type { MeasuredWork } from '../turns/in-turns.ts';
 import { checkClientConfig, checkReviewVersions } from '../builtin/check-webhooks.ts';
 import { checkStructuralSchema } from './check-structural-schema.ts';
@@ -168,13 +168,12 @@ const rootKeywords: readonly string[] = [
 ];
 
 function checkRootOfStatus(field: string, root: DefinitionSchema, violations: DefinitionViolations): void {
-  const wrong = Object.keys(root).find((keyword) => !rootKeywords.includes(keyword) && isUsed(root, keyword));
+  const wrong = Object.entries(root).find(([keyword, value]) => isUsed(value) && !rootKeywords.includes(keyword));
   const rule = `only ${rootKeywords.join(', ')} are allowed at the root of the schema if the status subresource is enabled`;
-  if (wrong !== undefined) violations.invalid(field, wrong, rule);
+  if (wrong !== undefined) violations.invalid(field, wrong[0], rule);
 }
 
-function isUsed(schema: DefinitionSchema, keyword: string): boolean {
-  const value = (schema as JsonObject)[keyword];
+function isUsed(value: unknown): boolean {
   return value !== false && value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
