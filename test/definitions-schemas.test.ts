@@ -181,7 +181,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     it('a reference, which definitions do not have', async () => {
       const schema = { type: 'object', properties: { a: { $ref: '#/properties/spec' } } };
       const refused = await server.post(definitions, definitionOf(schema));
-      expect(causeOf(refused)).to.include({ field: `${place}.properties[a].type` });
+      expect(causeOf(refused)).to.include({ field: `${place}.properties[a].$ref` });
     });
   });
 
