@@ -184,7 +184,10 @@ describe('homeostat serve [slow]', () => {
     );
     const port = await freePort();
     const args = ['serve', '--auth', 'open', '--port', String(port), '--database', 'memory:', '--plugin', folder];
-    const child = spawn(process.execPath, [...process.execArgv, script, ...args], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+      env: { PATH: process.env['PATH'] },
+      stdio: 'ignore',
+    });
     const exited = new Promise((resolve) => child.once('close', resolve));
     const statuses: number[] = [];
     const ask = async (): Promise<void> => {
