@@ -5,7 +5,7 @@ import {
   isJsonObject,
   metadataShapeErrors,
 } from '@homeostat/controller-runtime/api';
-import type { ApiObject, JsonObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { toError } from '../base/to-error.ts';
 import { CostMeter } from '../cel/values/cost-meter.ts';
@@ -204,8 +204,8 @@ function isReviewed(value: unknown): value is ApiObject {
 }
 
 /** Returns the first field of metadata with a wrong type. */
-function wrongMetadata(value: JsonObject | undefined): string {
-  const [first] = value === undefined ? [] : metadataShapeErrors(value['metadata']);
+function wrongMetadata(value: unknown): string {
+  const [first] = isJsonObject(value) ? metadataShapeErrors(value['metadata']) : [];
   return first === undefined ? '' : `: ${first.field}: ${first.message}`;
 }
 
