@@ -75,7 +75,7 @@ export class ValueKeeper {
   }
 
   start(): void {
-    this.#periodic.start();
+    if (this.#parts.store !== undefined) this.#periodic.start();
   }
 
   /** Saves a last time. Call it once no more changes are made. */
