@@ -133,7 +133,7 @@ describe('bodies of requests under way', () => {
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('are counted while they are inflated, and not afterwards', async () => {
+  it('are counted while they are inflated, and not afterwards [slow]', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });
@@ -141,7 +141,7 @@ describe('bodies of requests under way', () => {
     }
   });
 
-  it('are released when they have a response, are refused or cut off', async () => {
+  it('are released when they have a response, are refused or cut off [slow]', async () => {
     const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
     for (let index = 0; index < tooMany; index += 1)
       expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);

@@ -152,7 +152,7 @@ describe('an export of a server', () => {
     expect(ages.some((age) => age > 0)).to.equal(true);
   });
 
-  it('is made of what was there when it began, however long the client takes', async () => {
+  it('is made of what was there when it began, however long the client takes [slow]', async () => {
     await start();
     await fill();
     await server.create(persons, person('zoe', { age: 1 }));
@@ -167,7 +167,7 @@ describe('an export of a server', () => {
     expect(JSON.parse(Buffer.from(objects.at(-1)!.data).toString()).spec.age).to.equal(1);
   });
 
-  it('is one at a time: others get 429, until its client has gone', async () => {
+  it('is one at a time: others get 429, until its client has gone [slow]', async () => {
     await start();
     await fill();
     const first = await opening();
@@ -183,7 +183,7 @@ describe('an export of a server', () => {
     expect((await exportOf(server)).objects).to.have.lengthOf(letterCount);
   });
 
-  it('is cut off when its client takes nothing for a minute, so that others can have one', async () => {
+  it('is cut off when its client takes nothing for a minute, so that others can have one [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await fill();

@@ -86,7 +86,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('that was interrupted after any commit is marked, and the next import finishes it', async () => {
+  it('that was interrupted after any commit is marked, and the next import finishes it [slow]', async () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {

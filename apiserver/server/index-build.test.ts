@@ -83,7 +83,7 @@ describe('building the indexes of a kind', () => {
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
   });
 
-  it('yields to other work while the first label selector, and the first sort by many values, build an index', async () => {
+  it('yields to other work while the first label selector, and the first sort by many values, build an index [slow]', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     await server.whenReady(model);
@@ -120,7 +120,7 @@ describe('building the indexes of a kind', () => {
     await late;
   });
 
-  it('lets garbage collection decide once it knows all objects of a large kind', async () => {
+  it('lets garbage collection decide once it knows all objects of a large kind [slow]', async () => {
     const model = thingModel(() => undefined);
     const owners: ModelDescriptor = defineModel({
       gvk: 'things.example.com/v1/Owner',

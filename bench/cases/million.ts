@@ -19,7 +19,7 @@ const mostPageRatio = 1.1;
 /** The objects of the kind whose pages are compared. */
 const fewObjects = 10_000;
 
-/** A fresh process answers slower than one whose code is compiled. */
+/** A new process responds slower than one whose code is compiled. */
 const warmUpSeconds = 1;
 
 /** Four minutes for a million. */

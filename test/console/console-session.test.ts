@@ -20,7 +20,7 @@ interface BrowserStores {
   readonly document: { readonly cookie: string };
 }
 
-describe('a session of the console', function () {
+describe('a session of the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let folder: string;

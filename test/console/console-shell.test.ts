@@ -11,7 +11,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-describe('the console in a browser', function () {
+describe('the console in a browser [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;

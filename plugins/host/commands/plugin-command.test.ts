@@ -307,7 +307,7 @@ describe('homeostat plugin', () => {
     'texts/hello.txt': 'Hello',
   };
 
-  it('copies the files of a folder that npm would publish', async () => {
+  it('copies the files of a folder that npm would publish [slow]', async () => {
     const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
     const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
     const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
@@ -321,7 +321,7 @@ describe('homeostat plugin', () => {
     expect(await plugins.filesOf('demo')).to.deep.equal(files);
   });
 
-  it('skips the copy of homeostat that an archive brings', async () => {
+  it('skips the copy of homeostat that an archive brings [slow]', async () => {
     const content = {
       name: 'demo',
       version: '1.0.0',

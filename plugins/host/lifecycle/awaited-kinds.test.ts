@@ -122,7 +122,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is reloaded', async () => {
+  it('responds with 503 while its plugin is reloaded [slow]', async () => {
     const starting = newGate();
     const next = definePlugin({
       start: async ({ schemeManager }) => {
@@ -138,7 +138,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is disabled, or Failed', async () => {
+  it('responds with 503 while its plugin is disabled, or Failed [slow]', async () => {
     const kind = pluginKind(server.schemeManager.serviceDomain);
     await server.client.patch(kind, 'widgets', { type: 'merge', patch: { spec: { enabled: false } } });
     await eventually(() => host?.isIdle() === true && host.statuses()[0]?.phase === 'Stopped');

@@ -84,7 +84,7 @@ describe('Plans', () => {
     expect(planned.failures).to.deep.equal([]);
   });
 
-  it('show creations, changes and deletions that then happen for real, and leave the source alone', async () => {
+  it('show creations, changes and deletions that then happen for real, and leave the source alone [slow]', async () => {
     const database = `sqlite:${join(folder, 'real.db')}`;
     const next = pluginThat(async ({ object, own, status }) => {
       const wide = [wish(Shelf, { metadata: { name: `${object.metadata.name}-0` }, spec: { width: 200 } })];
@@ -119,7 +119,7 @@ describe('Plans', () => {
     await real.stop();
   });
 
-  it('name loops, which do not come to rest', async () => {
+  it('name loops, which do not come to rest [slow]', async () => {
     const loop = pluginThat(async ({ object, client }) => {
       const spec = { shelves: (object.spec?.shelves ?? 0) + 1 };
       await client.patch(Shop, object.metadata.name, { type: 'merge', patch: { spec } });
