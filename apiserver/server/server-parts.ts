@@ -143,16 +143,11 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
   const storage = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, memory, epoch, vault } = storage;
+  const { revisions, commits, follower, compactor, memory, epoch, vault } = storage;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const definitions = definitionJudge(serviceDomain);
-  const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
-  const keeper = createKeeper(settings, { store, revisions, table: () => table });
-  const opening = { log, revisions, memory, keeper, random, strategyOf, judgeOf };
-  const table: ResourceTable = new ResourceTable({ ...opening, schemes, store, logger });
+  const { table, keeper } = createTable(settings, { ...storage, store, schemes });
   kinds.table = table;
-  table.on('closed', (resource) => keeper.close(resource));
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
   const access = await createAccess(settings, { vault, table, revisions, isShared: store.isShared });
@@ -193,27 +188,34 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const served = { ...handlers, ...shared, access, permissions, audit, reader, live: [health.lasting] };
   const listener: HttpListener = createListener(settings, served, secure?.certificate);
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
-  const writing = { ...controllers, store, memory, commits, compactor, keeper, follower, registry, health, schemaWatch };
+  const writing = { ...controllers, store, memory, commits, compactor, follower, registry, health, schemaWatch };
   const guarding = { permissions, access, admissions, webhooks, audit, secure };
-  return { ...writing, ...shared, ...guarding, watches, schemes, clients, listener };
+  return { ...writing, ...shared, ...guarding, keeper, watches, schemes, clients, listener };
 }
 
 /** Index values that another version of this package or of Node.js computed are not used. */
 const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 
-function createKeeper(
-  { clock, logger }: Settings,
-  parts: Pick<OpenedStorage, 'revisions'> & { readonly store: Store; readonly table: () => ResourceTable },
-): ValueKeeper {
-  const { store, revisions, table } = parts;
-  return new ValueKeeper({
+/** The served kinds, and what keeps the values of their indexes. */
+function createTable(
+  { serviceDomain, clock, logger, random }: Settings,
+  parts: Pick<OpenedStorage, 'log' | 'revisions' | 'memory'> & Pick<Parts, 'store' | 'schemes'>,
+): Pick<Parts, 'table' | 'keeper'> {
+  const { log, revisions, memory, store, schemes } = parts;
+  const definitions = definitionJudge(serviceDomain);
+  const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
+  const keeper = new ValueKeeper({
     store: store.kept,
     clock,
     logger,
     program,
-    served: () => table().served(),
+    served: () => table.served(),
     revision: () => revisions.current,
   });
+  const opening = { log, revisions, memory, keeper, random, strategyOf, judgeOf };
+  const table: ResourceTable = new ResourceTable({ ...opening, schemes, store, logger });
+  table.on('closed', (resource) => keeper.close(resource));
+  return { table, keeper };
 }
 
 function addedParts(

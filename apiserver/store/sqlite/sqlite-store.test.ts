@@ -137,7 +137,7 @@ describe('SqliteStore', () => {
     expect(await failureToOpen(join(text, 'below-a-file.db'))).to.include({ code: 'io' });
   });
 
-  for (const [name, scanned] of [
+  for (const [name, only] of [
     ['one kind', 1],
     ['all kinds', undefined],
   ] as const) {
@@ -150,7 +150,7 @@ describe('SqliteStore', () => {
         return at % 3 === 0 ? { ...change, op: 'delete' } : { ...change, op: 'update', data: bytes('after') };
       });
       const seen: string[] = [];
-      for await (const page of store.scan(scanned)) {
+      for await (const page of store.scan(only)) {
         if (seen.length === 0) await written(store, ...changes);
         await store.compact(await store.currentRevision(), 10_000);
         for (const row of page) seen.push(`${row.key} ${Buffer.from(row.data).toString()}`);
