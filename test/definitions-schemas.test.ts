@@ -120,7 +120,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('must validate one and only one schema (oneOf). Found none valid');
     });
 
-    it('and refuse an object that would take too long to judge', async () => {
+    it('and refuse an object that would take too long to judge [slow]', async () => {
       const oneOf = times(1900, (at) => ({ required: [`a${at}`] }));
       const items = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, oneOf };
       const name = { ...text, pattern: '^(a|b)*a(a|b){900}$' };
