@@ -47,13 +47,17 @@ function download(version) {
 
 /** A part of the suites, without the options and hooks of a whole run. */
 const partOfSuites = [
-  ...['--no-config', '--exit', '--timeout', '60000', '--reporter', 'dot'],
-  ...['--require', './.ci/leak-check.js', '--require', './.ci/tiers.js'],
+  '--no-config',
+  '--exit',
+  '--timeout=60000',
+  '--reporter=dot',
+  '--require=./.ci/leak-check.js',
+  '--require=./.ci/tiers.js',
   ...files,
 ];
 const partTimeoutMs = 300_000;
 
-/** As `.mocharc.json` says, and nothing may be skipped: what `npm test` of `.ci/run` does. */
+/** The options are those of `.mocharc.json`, and nothing may be skipped, as with the `npm test` of `.ci/run`. */
 const allSuites = ['--forbid-pending'];
 const allTimeoutMs = 3_600_000;
 
