@@ -78,7 +78,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.delete(`${betaWidgets}/a`)).status).to.equal(200);
   });
 
-  it('a list is converted in batches, and what was converted once is not asked for again', async () => {
+  it('a list is converted in batches, and what was converted once is not asked for again [slow]', async () => {
     for (let i = 0; i < 150; i += 1) await server.create(widgets, newV1Widget(`w${i}`, `a${i}`, 'b'));
     expect(hooks.asked).to.have.length(0);
     const { body } = await server.get(betaWidgets);
@@ -167,7 +167,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect([read.status, read.body.spec]).to.deep.equal([200, { first: 'Ann', last: 'Lee' }]);
   });
 
-  it('objects of a former storage version are not converted again when their encryption key changes', async () => {
+  it('objects of a former storage version are not converted again when their encryption key changes [slow]', async () => {
     const start = async (...keys: readonly string[]): Promise<TestServer> => {
       const path = join(folder, `${keys.join('-')}.yaml`);
       const encryptionConfig = await writeEncryptionConfig(path, keys, ['widgets.shop.example.com']);

@@ -119,7 +119,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('calls that wait for a connection to a webhook end at their time as well', async () => {
+  it('calls that wait for a connection to a webhook end at their time as well [slow]', async () => {
     // A server that takes connections, and never says anything.
     const mute = createTcpServer().listen(0, '127.0.0.1');
     const sockets = new Set<Socket>();

@@ -79,7 +79,7 @@ describe('SqliteStore', () => {
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
   });
 
-  it('leaves a file that others can write to its user alone, and another as it is', async () => {
+  it('leaves a file that others can write to its user alone, and another as it is [slow]', async () => {
     const path = freshPath();
     for (const [before, later] of [
       [0o666, 0o600],
@@ -96,7 +96,7 @@ describe('SqliteStore', () => {
     }
   });
 
-  it('refuses a second store on its file by name, and lets the next in when it has closed', async () => {
+  it('refuses a second store on its file by name, and lets the next in when it has closed [slow]', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const error = await failureToOpen(path);

@@ -93,7 +93,7 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('purges what the plugin has declared and created, and nothing else', async () => {
+  it('purges what the plugin has declared and created, and nothing else [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -132,7 +132,7 @@ describe('homeostat plugin', () => {
     ]);
   });
 
-  it('installs a package of the registry, and runs none of its scripts', async () => {
+  it('installs a package of the registry, and runs none of its scripts [slow]', async () => {
     const trace = join(dirname(pluginsDir), 'script-ran');
     const script = `touch ${trace}`;
     const registry = new TestRegistry();
