@@ -28,11 +28,11 @@ export interface SessionFinder {
 
 /** The ways in which a server finds users. */
 export interface AuthenticatorParts {
-  /** Asked first. Absent: there are no client certificates. */
+  /** Called first. Absent: there are no client certificates. */
   readonly certificates?: ConnectionAuthenticator | undefined;
   /** Called in order. */
   readonly tokens: readonly TokenAuthenticator[];
-  /** Asked only for requests without an Authorization header. Absent: nobody logs in. */
+  /** Called only for requests without an Authorization header. Absent: there are no sessions. */
   readonly sessions?: SessionFinder;
   /** The audience that this server is. */
   readonly audience: string;
@@ -67,7 +67,7 @@ export class Authenticator {
     return found ?? this.#withoutCredential(request);
   }
 
-  /** `holder`: the user of a certificate, who takes precedence over one of the token, but not over a header that is wrong. */
+  /** `holder`: the user of a certificate, who takes precedence over that of the token; a header without a token is refused all the same. */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
     const token = this.#headers.tokenOf(socket, header);
     if (token === undefined || holder !== undefined) return token && holder;
