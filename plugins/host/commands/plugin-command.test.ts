@@ -93,7 +93,7 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('packs a folder and uploads it, with the files that npm would publish, or with all if it is no package', async () => {
+  it('packs a folder and uploads it, with the files that npm would publish, or with all if it is no package [slow]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const unpublished = await makeDemo('1.0.0', {
       '.secret': 'x',
@@ -123,7 +123,7 @@ describe('homeostat plugin', () => {
       .and.not.include('notes.txt');
   });
 
-  it('purges what the plugin has declared and created, and nothing else', async () => {
+  it('purges what the plugin has declared and created, and nothing else [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -162,7 +162,7 @@ describe('homeostat plugin', () => {
     ]);
   });
 
-  it('installs a package of the registry, and runs none of its scripts', async () => {
+  it('installs a package of the registry, and runs none of its scripts [slow]', async () => {
     const trace = join(dirname(pluginsDir), 'script-ran');
     const script = `touch ${trace}`;
     const registry = new TestRegistry();

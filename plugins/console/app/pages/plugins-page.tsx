@@ -6,7 +6,7 @@ import { browserClock } from '../base/time.ts';
 import { toFailure } from '../api/failure.ts';
 import { Badge, Card, Empty, PageHead, Text } from '../parts/basics.tsx';
 import { notify } from '../state/page-state.ts';
-import { contributions, plugins } from '../state/plugins.ts';
+import { contributions, plugins, settingsSchemaOf } from '../state/plugins.ts';
 import { hrefOf, objectHref } from '../state/route.ts';
 import { api, may } from '../state/session.ts';
 import { InstallButton, UninstallButton } from './plugin-archives.tsx';
@@ -89,9 +89,11 @@ function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly 
   };
   return (
     <div class="line">
-      <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
-        Settings
-      </a>
+      {settingsSchemaOf(name) === undefined ? null : (
+        <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
+          Settings
+        </a>
+      )}
       <button
         type="button"
         class="button"

@@ -9,7 +9,7 @@ import { Loading, PageHead } from '../../parts/basics.tsx';
 import { notify } from '../../state/page-state.ts';
 import { go, kindHref, objectHref, route } from '../../state/route.ts';
 import type { KindSchema } from '../../state/schemas.ts';
-import { EditorPanes, useSchema } from './editor-panes.tsx';
+import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
@@ -22,7 +22,8 @@ export function CreatePage({ resource }: { readonly resource: Resource }) {
 }
 
 function CreateForm({ resource, schema }: { readonly resource: Resource; readonly schema: KindSchema }) {
-  const draft = useDraft(skeletonOf(resource, schema));
+  const named = route.value.query.get('name') ?? '';
+  const draft = useDraft(skeletonOf(resource, named, schemaOfObject(schema, resource, named)));
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
@@ -46,7 +47,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
           Review and create
         </button>
       </PageHead>
-      <EditorPanes draft={draft} schema={schema} causes={causes} isNew />
+      <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, writtenName(draft.value))} isNew />
       {isSaving ? (
         <SaveDialog
           {...{ resource, draft, stored: undefined }}
@@ -67,12 +68,16 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   );
 }
 
+/** The name in a draft; empty while it has none. */
+function writtenName({ metadata }: JsonObject): string {
+  return isObject(metadata) ? textOf(metadata.name) : '';
+}
+
 /** An object with the fields that it needs. */
-function skeletonOf(resource: Resource, { root, resolve }: KindSchema): JsonObject {
-  const name = route.value.query.get('name') ?? '';
+function skeletonOf(resource: Resource, name: string, { root, resolve }: KindSchema): JsonObject {
   const namespace = resource.isNamespaced ? { namespace: 'default' } : {};
   const { metadata: _metadata, ...fields } = requiredFields(root, resolve, 0);
-  return { ...fields, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...namespace } };
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...namespace }, ...fields };
 }
 
 function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], depth: number): JsonObject {
@@ -83,7 +88,10 @@ function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], dept
     if (child.default !== undefined) return [key, child.default];
     if (textOf(child.type) === 'object') return [key, depth > 5 ? {} : requiredFields(child, resolve, depth + 1)];
     if (child.type === 'array') return [key, []];
-    return [key, isArray(child.enum) ? (child.enum[0] ?? '') : ''];
+    if (isArray(child.enum)) return [key, child.enum[0] ?? ''];
+    if (child.type === 'boolean') return [key, false];
+    if (child.type === 'integer' || child.type === 'number') return [key, child.minimum ?? 0];
+    return [key, ''];
   });
   return Object.fromEntries(entries.filter(([key]) => !['apiVersion', 'kind'].includes(key)));
 }
