@@ -103,7 +103,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     );
   });
 
-  it('accepts a failure that a user repairs', async () => {
+  it('accepts a failure that a user repairs [slow]', async () => {
     const picky = controller(Guest, {
       async reconcile({ object, status }) {
         if (object.spec.name === '') throw terminal('no name');
@@ -163,7 +163,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(/\n {2}runnable "doorbell": no doorbell$/);
   });
 
-  it('accepts what asks to be run again', async () => {
+  it('accepts what asks to be run again [slow]', async () => {
     const patient = controller(Guest, {
       async reconcile({ object, status }) {
         await status({ greeting: object.spec.name });

@@ -112,7 +112,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     }
   }
 
-  it('both show what each of them writes, in both versions, also in watches', async () => {
+  it('both show what each of them writes, in both versions, also in watches [slow]', async () => {
     const watches = await Promise.all(
       servers.map(async (server) => server.watch(`${betaWidgets}?watch=true&resourceVersion=0`)),
     );

@@ -197,7 +197,7 @@ describe('encryption of the database', function () {
     });
   });
 
-  it('serves objects with 500 and the name of the key while the key is missing, and changes none of them', async () => {
+  it('serves objects with 500 and the name of the key while the key is missing, and changes none of them [slow]', async () => {
     const one = await writeEncryptionConfig(file('one.yaml'), ['one']);
     const two = await writeEncryptionConfig(file('two.yaml'), ['two']);
     const server = await start({ encryptionConfig: one });

@@ -241,7 +241,7 @@ describe('People who log in with a browser at an issuer', () => {
     expectRefused(await login.browser().logIn('staff'), 'system:ann');
   });
 
-  it('wait after twenty failures from one address, and not while the issuer fails', async () => {
+  it('wait after twenty failures from one address, and not while the issuer fails [slow]', async () => {
     await login.start();
     const browser = login.browser();
     const { href } = await browser.atIssuer(await browser.begin('staff'));

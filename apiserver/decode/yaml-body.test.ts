@@ -18,7 +18,7 @@ function refusal(text: string): string {
 }
 
 describe('parseYaml', () => {
-  it('returns every JSON value, from YAML and from JSON', () => {
+  it('returns every JSON value, from YAML and from JSON [slow]', () => {
     const values = fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     fc.assert(
       fc.property(values, (value) => {

@@ -90,7 +90,6 @@ const owners = Array.from({ length: 1_000 }, (_each, index) => ({
   user: { username: `user-${index.toString()}`, groups: [] },
 }));
 const authenticator = new Authenticator({
-  requests: [],
   tokens: [
     new JwtAuthenticator(systemClock, [issuer]),
     administratorToken('an-administrator-token'),

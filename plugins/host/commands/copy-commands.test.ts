@@ -41,7 +41,9 @@ interface Running {
 }
 
 function start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'], ...environment } });
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (piece) => (stdout += String(piece)));
   child.stderr.on('data', (piece) => (stderr += String(piece)));

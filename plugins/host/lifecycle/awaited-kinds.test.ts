@@ -97,7 +97,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin starts, whichever step takes the time', async () => {
+  it('responds with 503 while its plugin starts, whichever step takes the time [slow]', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {
@@ -155,7 +155,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(notYetServed);
   });
 
-  it('is 404 once its plugin is uninstalled, whatever other plugins do', async () => {
+  it('is 404 once its plugin is uninstalled, whatever other plugins do [slow]', async () => {
     await restart();
     const group = 'gadgets.example.com';
     const failed = { ...pluginSource('gadgets', {}), load: () => Promise.reject(new Error('it is broken')) };
@@ -184,7 +184,10 @@ describe('homeostat serve [slow]', () => {
     );
     const port = await freePort();
     const args = ['serve', '--auth', 'open', '--port', String(port), '--database', 'memory:', '--plugin', folder];
-    const child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+      env: { PATH: process.env['PATH'] },
+      stdio: 'ignore',
+    });
     const exited = new Promise((resolve) => child.once('close', resolve));
     const statuses: number[] = [];
     const ask = async (): Promise<void> => {

@@ -72,7 +72,7 @@ describe('Plans', () => {
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
   });
 
-  it('leave out encrypted objects, without the keys that open them', async () => {
+  it('leave out encrypted objects, without the keys that open them [slow]', async () => {
     await server.client.create(Secret, {
       metadata: { name: 'login', namespace: 'default' },
       data: { password: 'eA==' },
@@ -129,7 +129,7 @@ describe('Plans', () => {
     expect(planned.changes[0]?.writes).to.be.above(5);
   });
 
-  it('list calls of others, which they do not make, and let a stub answer them', async () => {
+  it('list calls of others, which they do not make, and let a stub answer them [slow]', async () => {
     const calling = pluginThat(async ({ status }) => {
       const response = await fetch('https://cloud.example.com/machines?token=secret', { method: 'POST' });
       await status({ note: await response.text() });

@@ -108,7 +108,7 @@ describe('Commands for objects', () => {
 
   /** Starts a command in a process of its own, so that others can run meanwhile. */
   function start(...args: readonly string[]): Started {
-    const child = spawn(process.execPath, [script, ...args, '--server', server.url]);
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args, '--server', server.url]);
     const started: Started = { child, text: '', ended: once(child, 'close').then(([code]) => Number(code)) };
     child.stdout.on('data', (piece) => (started.text += String(piece)));
     child.stderr.on('data', (piece) => (started.text += String(piece)));
