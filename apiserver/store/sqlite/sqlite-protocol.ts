@@ -3,6 +3,7 @@ import type {
   Change,
   Claim,
   ClaimsOutcome,
+  KeptData,
   KindClaims,
   OpenedStore,
   Operation,
@@ -35,10 +36,16 @@ export interface SqliteCalls {
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
+  readKept: { request: { readonly kind: number; readonly from: number }; answer: StoredPart | undefined };
+  writeKept: { request: { readonly kind: number } & StoredPart; answer: void };
+  dropKept: { request: { readonly kind: number }; answer: void };
   backUp: { request: { readonly path: string }; answer: void };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
 }
+
+/** A row of `kept`. */
+export type StoredPart = Pick<KeptData, 'last' | 'data'>;
 
 /** The states of the objects at one revision, by their revisions in ascending order. They can be read until `endScan`. */
 export interface BegunScan {
