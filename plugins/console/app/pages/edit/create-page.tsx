@@ -5,10 +5,11 @@ import { nameOf, namespaceOf } from '../../base/object.ts';
 import type { FieldCause } from '../../api/failure.ts';
 import { apiVersionOf, keyOf } from '../../api/resources.ts';
 import type { Resource } from '../../api/resources.ts';
-import { Loading, PageHead } from '../../parts/basics.tsx';
+import { Empty, Loading, PageHead } from '../../parts/basics.tsx';
 import { notify } from '../../state/page-state.ts';
 import { go, kindHref, objectHref, route } from '../../state/route.ts';
 import type { KindSchema } from '../../state/schemas.ts';
+import { may } from '../../state/session.ts';
 import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
@@ -18,6 +19,15 @@ import { useLeaveWarning } from './use-leave-warning.ts';
 /** Creates an object. */
 export function CreatePage({ resource }: { readonly resource: Resource }) {
   const schema = useSchema(resource);
+  if (!may('create', resource))
+    return (
+      <div class="page">
+        <PageHead title={`Create ${resource.kind}`} />
+        <Empty title={`You may not create a ${resource.kind}`}>
+          Ask an administrator for a role with this permission.
+        </Empty>
+      </div>
+    );
   return schema === undefined ? <Loading /> : <CreateForm resource={resource} schema={schema} />;
 }
 

@@ -38,7 +38,7 @@ export function EditTab({ place, object }: Props) {
   const isChanged = !isEqual(draft.value, editableOf(object)) || draft.mistake !== undefined;
   useLeaveWarning(isChanged);
   if (schema === undefined) return <Loading />;
-  if (!may('update', resource, place.name)) return <p>You may read this object, and not change it.</p>;
+  if (!may('update', resource, place.name)) return <p>You may read this object, but not change it.</p>;
   return (
     <div class="stack">
       <div class="line">

@@ -27,7 +27,8 @@ export function Description({ schema }: Pick<FieldProps, 'schema'>) {
   if (text === '' && !hasDefault) return null;
   return (
     <p class="form-hint">
-      {text} {hasDefault ? <span>Default: {shownAs(schema.default)}</span> : null}
+      {text}
+      {hasDefault ? <span class="form-default">Default: {shownAs(schema.default)}</span> : null}
     </p>
   );
 }
