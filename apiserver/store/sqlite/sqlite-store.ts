@@ -2,15 +2,9 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
-import {
-  maxPageRows,
-  type PackedPage,
-  packBatch,
-  packClaims,
-  unpackChanges,
-  unpackOutcomes,
-  unpackRows,
-} from './sqlite-protocol.ts';
+import { packBatch, unpackOutcomes } from '../packed-batch.ts';
+import { packItems } from '../packed-items.ts';
+import { maxPageRows, type PackedPage, unpackChanges, unpackRows } from '../packed-page.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -163,7 +157,7 @@ class SqliteStore implements Store {
 
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
     this.#opened();
-    const claims = await runInTurns(packClaims(wanted.claims));
+    const claims = await runInTurns(packItems(wanted.claims));
     const transfer = claims.map(({ buffer }) => buffer);
     return this.#opened().call('setClaims', { kind, wanted: { ...wanted, claims } }, transfer);
   }
