@@ -35,6 +35,7 @@ import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
 import { webhooks } from './cases/webhooks.ts';
+import { workers } from './cases/workers.ts';
 import { workQueue } from './cases/work-queue.ts';
 import { describeMachine } from './machine.ts';
 import { formatTable } from './result-table.ts';
@@ -63,6 +64,7 @@ const cases: Readonly<Record<string, Case>> = {
   'start-up-on-servers': startUpOnServers,
   etcd,
   engines,
+  workers,
   'work-queue': workQueue,
   authorization,
   webhooks,

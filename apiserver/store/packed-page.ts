@@ -1,5 +1,5 @@
-import { operationCodes, operationNames } from './operation-codes.ts';
-import type { Change, Row } from './store.ts';
+import { operationNames } from './operation-codes.ts';
+import type { Change, Row, Store } from './store.ts';
 
 /** `numbers`: revision, op, kind, length of the data, length and revision of the row before (-1: none) for each row. */
 export interface PackedPage {
@@ -8,6 +8,12 @@ export interface PackedPage {
   readonly bytes: ArrayBuffer;
   /** True when no page follows. */
   readonly isLast: boolean;
+}
+
+/** A store that can return changes without making an object of each. */
+export interface PagedStore extends Store {
+  /** As {@link Store.changes}, in pages. */
+  changePages(after: number, limit: number): Promise<readonly PackedPage[]>;
 }
 
 /** The most rows of a page, which may end before because of its bytes. */
@@ -84,13 +90,7 @@ export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
   return changes;
 }
 
-/** Packs changes, as {@link unpackChanges} returns them. */
-export function packChanges(changes: readonly Change[]): PackedPage {
-  const rows = changes.map(({ previous, op, ...change }) => ({
-    ...change,
-    op: operationCodes[op],
-    previous: previous?.data ?? null,
-    previousRevision: previous?.revision ?? null,
-  }));
-  return packPage(rows, true);
+/** Returns the revision of the last row. */
+export function lastRevisionOf({ keys, numbers }: PackedPage): number | undefined {
+  return numbers[(keys.length - 1) * pageStride];
 }

@@ -1,5 +1,4 @@
-import { packChanges } from '../packed-page.ts';
-import type { Store } from '../store.ts';
+import type { PagedStore } from '../packed-page.ts';
 import { frameOf } from './message-stream.ts';
 import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
@@ -7,14 +6,17 @@ import type { CommittedChanges } from './owner-messages.ts';
 /** A process that has not taken so much gets no more: it reads what it has missed once it goes on. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** Sends each committed change to all processes, read once and packed once for all of them. */
+/** The stream of a process. */
+export type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
+
+/** Sends each committed change to the other processes, read once and packed once for all of them. */
 export class ChangeBroadcast {
-  readonly #store: Pick<Store, 'changes'>;
-  readonly #receivers: ReadonlySet<Pick<MessageStream, 'sendFrame' | 'waitingBytes'>>;
+  readonly #store: Pick<PagedStore, 'changePages'>;
+  readonly #receivers: ReadonlySet<Receiver>;
   #revision = 0;
   #sent: Promise<void> = Promise.resolve();
 
-  constructor(store: Pick<Store, 'changes'>, receivers: ReadonlySet<Pick<MessageStream, 'sendFrame' | 'waitingBytes'>>) {
+  constructor(store: Pick<PagedStore, 'changePages'>, receivers: ReadonlySet<Receiver>) {
     this.#store = store;
     this.#receivers = receivers;
   }
@@ -24,27 +26,31 @@ export class ChangeBroadcast {
     this.#revision = revision;
   }
 
-  /** Called with the last revision of each commit. Resolves when the changes up to there are on their way. Never rejects. */
-  publish(revision: number): Promise<void> {
+  /**
+   * Called with the last revision of each commit, and with the writers of all its changes. Resolves when the changes up to there are on
+   * their way. Never rejects.
+   */
+  publish(revision: number, writers: ReadonlySet<Receiver>): Promise<void> {
     const after = this.#revision;
     this.#revision = revision;
-    // A single process knows its own changes.
-    if (this.#receivers.size < 2) return this.#sent;
+    // A process that wrote all of them knows them.
+    const receivers = [...this.#receivers].filter((receiver) => writers.size > 1 || !writers.has(receiver));
+    if (receivers.length === 0) return this.#sent;
     // It is read at once, so that it does not wait for the next commit.
-    const page = this.#store.changes(after, revision - after).then(packChanges);
+    const read = this.#store.changePages(after, revision - after);
     const before = this.#sent;
-    this.#sent = page.then(
-      async (found) => before.then(() => this.#send({ after, upTo: revision, page: found })),
+    this.#sent = read.then(
+      async (pages) => before.then(() => send(receivers, { after, upTo: revision, pages })),
       // The processes ask when they need a change, and get the error.
       async () => before,
     );
     return this.#sent;
   }
+}
 
-  #send(committed: CommittedChanges): void {
-    const frame = frameOf({ committed });
-    for (const receiver of this.#receivers) {
-      if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
-    }
+function send(receivers: readonly Receiver[], committed: CommittedChanges): void {
+  const frame = frameOf({ committed });
+  for (const receiver of receivers) {
+    if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
   }
 }

@@ -87,7 +87,8 @@ class OwnedStore implements Store {
     this.#opened();
     const known = this.#recent.after(after, limit);
     // Only the database knows that there is none.
-    return known.length > 0 ? known : unpackChanges(await this.#call('changes', { after, limit }));
+    if (known.length > 0) return known;
+    return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }
 
   currentRevision(): Promise<number> {

@@ -2,14 +2,15 @@ import { rm } from 'node:fs/promises';
 import { runInTurns } from '../../turns/steps.ts';
 import { packOutcomes, unpackBatch } from '../packed-batch.ts';
 import { packItems, unpackItems } from '../packed-items.ts';
-import { packChanges, packPage } from '../packed-page.ts';
+import { packPage } from '../packed-page.ts';
+import type { PagedStore } from '../packed-page.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 import { CompactedError } from '../store.ts';
-import type { Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store.ts';
+import type { Committed, KindClaims, OpenedStore, Operation, Row } from '../store.ts';
 import type { OwnerCalls, OwnerReply, OwnerRequest } from './owner-messages.ts';
 
 export interface OwnerConnectionParts {
-  readonly store: Store;
+  readonly store: PagedStore;
   readonly opened: () => Promise<OpenedStore>;
   readonly commit: (batch: readonly Operation[]) => Promise<Committed>;
   readonly startHistory: (revision: number) => Promise<OpenedStore>;
@@ -72,7 +73,7 @@ export class OwnerConnection {
       beginScan: async ({ kind }) => this.#beginScan(kind),
       nextPage: (scan) => this.#nextPage(scan),
       endScan: (scan) => this.#endScan(scan),
-      changes: async ({ after, limit }) => packChanges(await store.changes(after, limit)),
+      changes: ({ after, limit }) => store.changePages(after, limit),
       currentRevision: () => store.currentRevision(),
       checkSchema: () => store.checkSchema(),
       compact: ({ upTo, maxRows }) => store.compact(upTo, maxRows),

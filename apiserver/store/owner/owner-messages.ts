@@ -13,7 +13,7 @@ export interface OwnerCalls {
   /** undefined: the scan has ended. */
   nextPage: { request: number; answer: PackedPage | undefined };
   endScan: { request: number; answer: void };
-  changes: { request: { readonly after: number; readonly limit: number }; answer: PackedPage };
+  changes: { request: { readonly after: number; readonly limit: number }; answer: readonly PackedPage[] };
   currentRevision: { request: undefined; answer: number };
   checkSchema: { request: undefined; answer: void };
   compact: { request: { readonly upTo: number; readonly maxRows: number }; answer: number };
@@ -54,5 +54,5 @@ export type OwnerReply =
 export interface CommittedChanges {
   readonly after: number;
   readonly upTo: number;
-  readonly page: PackedPage;
+  readonly pages: readonly PackedPage[];
 }

@@ -4,6 +4,7 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSqliteStore } from '../sqlite/sqlite-store.ts';
+import type { PagedStore } from '../packed-page.ts';
 import type { Store } from '../store.ts';
 import { createOwnedStore } from './owned-store.ts';
 import { StoreOwner } from './store-owner.ts';
@@ -16,13 +17,13 @@ export class TestOwner {
   readonly #server: Server;
   #closing: Promise<void> | undefined;
 
-  private constructor(store: Store) {
+  private constructor(store: PagedStore) {
     this.owner = new StoreOwner(store);
     this.#server = createServer((socket) => this.owner.connect(socket));
   }
 
   /** On an empty database in memory, or on the given store, which is not open yet. */
-  static async start(store: Store = createSqliteStore({ memory: true })): Promise<TestOwner> {
+  static async start(store: PagedStore = createSqliteStore({ memory: true })): Promise<TestOwner> {
     const started = new TestOwner(store);
     await started.owner.open();
     await new Promise<void>((resolve) => started.#server.listen(started.#path, resolve));

@@ -5,15 +5,14 @@ import type { CommittedChanges } from './owner-messages.ts';
 /** A caller that is further behind reads from the database. */
 const maxBytes = 8 * 1024 * 1024;
 
-/** The latest changes, as the owner of the database sent them: a part of history without gaps. */
+/** The latest changes of other processes, as the owner of the database sent them: parts of history, in its order. */
 export class RecentChanges {
   #parts: CommittedChanges[] = [];
   #bytes = 0;
 
   add(committed: CommittedChanges): void {
-    if (this.#parts.at(-1)?.upTo !== committed.after) this.clear();
     this.#parts.push(committed);
-    this.#bytes += committed.page.bytes.byteLength;
+    this.#bytes += bytesOf(committed);
     while (this.#bytes > maxBytes) this.#dropFirst();
   }
 
@@ -23,15 +22,18 @@ export class RecentChanges {
   }
 
   /**
-   * The changes after a revision, in revision order: a complete prefix of at most `limit`. Empty when they are not known. Changes that
-   * are called for are kept no longer than until later ones are.
+   * The changes after a revision, in revision order: a complete prefix of at most `limit`. Empty when they are not known. Those up to
+   * the revision are forgotten.
    */
   after(revision: number, limit: number): readonly Change[] {
     while ((this.#parts[0]?.upTo ?? Infinity) <= revision) this.#dropFirst();
-    if ((this.#parts[0]?.after ?? Infinity) > revision) return [];
     const found: Change[] = [];
-    for (const { page } of this.#parts) {
-      for (const change of unpackChanges(page)) {
+    let reached = revision;
+    for (const { after, upTo, pages } of this.#parts) {
+      // What is between is the process's own, or was not sent.
+      if (after > reached) break;
+      reached = upTo;
+      for (const change of pages.flatMap(unpackChanges)) {
         if (found.length === limit) return found;
         if (change.revision > revision) found.push(change);
       }
@@ -40,6 +42,11 @@ export class RecentChanges {
   }
 
   #dropFirst(): void {
-    this.#bytes -= this.#parts.shift()?.page.bytes.byteLength ?? 0;
+    const first = this.#parts.shift();
+    if (first !== undefined) this.#bytes -= bytesOf(first);
   }
+}
+
+function bytesOf({ pages }: CommittedChanges): number {
+  return pages.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }

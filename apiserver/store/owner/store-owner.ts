@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
+import type { PagedStore } from '../packed-page.ts';
 import { StoreError } from '../store-error.ts';
 import { CompactedError } from '../store.ts';
-import type { OpenedStore, Operation, Store, Committed } from '../store.ts';
+import type { OpenedStore } from '../store.ts';
 import { ChangeBroadcast } from './change-broadcast.ts';
 import { MergedCommits } from './merged-commits.ts';
 import { MessageStream } from './message-stream.ts';
@@ -12,8 +13,8 @@ import { OwnerConnection } from './owner-connection.ts';
  * stream. For an engine whose database one process has alone.
  */
 export class StoreOwner {
-  readonly #store: Store;
-  readonly #commits: MergedCommits;
+  readonly #store: PagedStore;
+  readonly #commits: MergedCommits<MessageStream>;
   readonly #broadcast: ChangeBroadcast;
   readonly #streams = new Set<MessageStream>();
   readonly #connections = new Set<OwnerConnection>();
@@ -24,11 +25,13 @@ export class StoreOwner {
   #fail: (error: Error) => void = () => undefined;
 
   /** `store` is not open yet. */
-  constructor(store: Store) {
+  constructor(store: PagedStore) {
     this.#store = store;
     this.#broadcast = new ChangeBroadcast(store, this.#streams);
-    const onCommitted = (revision: number): Promise<void> => this.#broadcast.publish(revision);
-    this.#commits = new MergedCommits({ store, onCommitted });
+    this.#commits = new MergedCommits({
+      store,
+      onCommitted: (revision, writers) => this.#broadcast.publish(revision, writers),
+    });
     this.failed = new Promise((resolve) => (this.#fail = resolve));
   }
 
@@ -50,7 +53,7 @@ export class StoreOwner {
     const connection: OwnerConnection = new OwnerConnection({
       store: this.#store,
       opened: () => this.#present(),
-      commit: (batch) => this.#commit(batch),
+      commit: (batch) => this.#commits.commit(batch, messages),
       startHistory: (revision) => this.#startHistory(revision),
       send: (reply) => messages.send(reply),
       onFailure: (error) => this.#fail(error),
@@ -88,10 +91,6 @@ export class StoreOwner {
       if (error instanceof CompactedError) return error.compactRevision;
       throw error;
     }
-  }
-
-  #commit(batch: readonly Operation[]): Promise<Committed> {
-    return this.#commits.commit(batch);
   }
 
   async #startHistory(revision: number): Promise<OpenedStore> {

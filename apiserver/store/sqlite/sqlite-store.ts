@@ -4,7 +4,7 @@ import { runInTurns } from '../../turns/steps.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
 import { packBatch, unpackOutcomes } from '../packed-batch.ts';
 import { packItems } from '../packed-items.ts';
-import { maxPageRows, type PackedPage, unpackChanges, unpackRows } from '../packed-page.ts';
+import { lastRevisionOf, maxPageRows, type PackedPage, type PagedStore, unpackChanges, unpackRows } from '../packed-page.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -13,7 +13,6 @@ import type {
   OpenedStore,
   Operation,
   Row,
-  Store,
   StoredClaims,
   StoredIndexes,
 } from '../store.ts';
@@ -53,7 +52,7 @@ function channelInPlace(): Channel {
  * SQLite in a worker thread, so that an fsync never blocks the main one; in memory, in this thread. The store has its
  * file alone: a second store, of this or another process, is refused. Failures are {@link StoreError}s.
  */
-class SqliteStore implements Store {
+class SqliteStore implements PagedStore {
   readonly isShared = false;
   /** Absent for a database in memory. */
   readonly backUp?: () => Promise<string>;
@@ -108,14 +107,21 @@ class SqliteStore implements Store {
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
-    const found: Change[] = [];
-    while (found.length < limit) {
-      const from = found.at(-1)?.revision ?? after;
-      const page = await this.#opened().call('changes', { after: from, limit: limit - found.length });
-      found.push(...unpackChanges(page));
+    return (await this.changePages(after, limit)).flatMap(unpackChanges);
+  }
+
+  /** The same, packed. */
+  async changePages(after: number, limit: number): Promise<readonly PackedPage[]> {
+    const pages: PackedPage[] = [];
+    let from = after;
+    for (let left = limit; left > 0;) {
+      const page = await this.#opened().call('changes', { after: from, limit: left });
+      pages.push(page);
       if (page.isLast) break;
+      left -= page.keys.length;
+      from = lastRevisionOf(page) ?? from;
     }
-    return found;
+    return pages;
   }
 
   // This store is the only writer of its database, so everything stored is what it has acknowledged.
