@@ -1,5 +1,5 @@
 // `node .ci/node-versions.js` runs a part of the tests on each line of Node that the packages support: the contract of the SQLite
-// store, which is node:sqlite from Node 22.13 on, and requests to a server. It needs the build, and the npm registry, whose packages
+// store, which is node:sqlite from Node 22.13 on, with workers and without, and requests to a server. It needs the build, and the npm registry, whose packages
 // `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -11,6 +11,7 @@ const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
 const files = [
   'apiserver/dist/store/sqlite/sqlite-store.test.js',
   'apiserver/dist/store/sqlite/sqlite-backup.test.js',
+  'apiserver/dist/store/owner/owned-store.test.js',
   'test/dist/objects-writes.test.js',
 ];
 

@@ -106,7 +106,7 @@ describe('homeostat serve --workers [slow]', function () {
     const { items } = (await (await send(served, maps)).json()) as { readonly items: readonly ApiObject[] };
     const stored = new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
     for (const [name, version] of acknowledged) expect(stored.get(name), name).to.equal(version);
-    return [...stored.keys()].filter((name) => name?.startsWith('map-') === true).map(String);
+    return [...stored.keys()].flatMap((name) => (name?.startsWith('map-') ? [name] : []));
   }
 
   it('loses no acknowledged write when workers are killed under load, and watches resume at another one', async () => {

@@ -73,24 +73,26 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
 }
 
 /** Operations whose data are views into the batch's buffer. Throws TypeError for an operation that is none. */
-export function unpackBatch({ keys, numbers, bytes, unique, required }: PackedBatch): Operation[] {
-  const requires: RequiredClaim[][] = [];
-  for (const [claim, positions] of required ?? []) {
-    for (const position of positions) (requires[position] ??= []).push(claim);
+export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: PackedBatch): Operation[] {
+  const requiredAt: RequiredClaim[][] = [];
+  for (const [claim, positions] of required) {
+    for (const position of positions) (requiredAt[position] ??= []).push(claim);
   }
   const claims = unique && new Map(unique);
   let offset = 0;
   return keys.map((key, position) => {
-    const [code = -1, kind = 0, expect = NaN, length = -1, generation = -1] = numbers.subarray(
-      position * batchStride,
-      (position + 1) * batchStride,
-    );
+    const at = position * batchStride;
+    const code = numbers[at] ?? -1;
+    const kind = numbers[at + 1] ?? 0;
+    const expect = numbers[at + 2] ?? NaN;
+    const length = numbers[at + 3] ?? -1;
+    const generation = numbers[at + 4] ?? -1;
     const op = operationNames[code];
     if (op === undefined) throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
     const data = length < 0 ? undefined : new Uint8Array(bytes, offset, length);
     offset += Math.max(length, 0);
     const claimed = claims?.get(position);
-    const required = requires[position];
+    const requires = requiredAt[position];
     return {
       op,
       key,
@@ -99,7 +101,7 @@ export function unpackBatch({ keys, numbers, bytes, unique, required }: PackedBa
       ...(data === undefined ? {} : { data }),
       ...(claimed === undefined ? {} : { unique: claimed }),
       ...(generation < 0 ? {} : { generation }),
-      ...(required === undefined ? {} : { requires: required }),
+      ...(requires === undefined ? {} : { requires }),
     };
   });
 }

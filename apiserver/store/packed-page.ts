@@ -12,7 +12,7 @@ export interface PackedPage {
 
 /** A store that can return changes without making an object of each. */
 export interface PagedStore extends Store {
-  /** As {@link Store.changes}, in pages. */
+  /** Resolves as {@link Store.changes}, in pages. */
   changePages(after: number, limit: number): Promise<readonly PackedPage[]>;
 }
 
@@ -70,22 +70,24 @@ export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
 export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
   const changes: Change[] = [];
   let offset = 0;
-  for (const [position, key] of keys.entries()) {
-    const at = position * pageStride;
-    const [revision = 0, op = 0, kind = 0, length = 0, previousLength = -1, previousRevision = -1] = numbers.subarray(
-      at,
-      at + pageStride,
-    );
-    const change = { revision, op: operationNames[op] ?? 'update', key, kind };
+  let at = 0;
+  // Numbers are read one by one: an iterator over a part of them costs as much as all the rest.
+  for (const key of keys) {
+    const revision = numbers[at] ?? 0;
+    const op = operationNames[numbers[at + 1] ?? 0] ?? 'update';
+    const kind = numbers[at + 2] ?? 0;
+    const length = numbers[at + 3] ?? 0;
+    const previousLength = numbers[at + 4] ?? -1;
     const data = new Uint8Array(bytes, offset, length);
     offset += length;
     if (previousLength < 0) {
-      changes.push({ ...change, data });
-      continue;
+      changes.push({ revision, op, key, kind, data });
+    } else {
+      const previous = { revision: numbers[at + 5] ?? 0, data: new Uint8Array(bytes, offset, previousLength) };
+      changes.push({ revision, op, key, kind, data, previous });
+      offset += previousLength;
     }
-    const previous = { revision: previousRevision, data: new Uint8Array(bytes, offset, previousLength) };
-    changes.push({ ...change, data, previous });
-    offset += previousLength;
+    at += pageStride;
   }
   return changes;
 }

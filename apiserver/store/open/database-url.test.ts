@@ -39,7 +39,11 @@ describe('database URLs', () => {
 
   it('reads the stream to the process that has a SQLite file open, which no tool can have alone', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
-      expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({ engine: 'sqlite', path: './a.db', owner });
+      expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
+        engine: 'sqlite',
+        path: './a.db',
+        owner,
+      });
     expect(parseDatabaseUrl('sqlite:a?b.db')).to.deep.equal({ engine: 'sqlite', path: 'a?b.db' });
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const alone = openStore('sqlite:./a.db?owner=fd:4', environment, { exclusive: true });

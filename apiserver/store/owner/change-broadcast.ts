@@ -7,9 +7,9 @@ import type { CommittedChanges } from './owner-messages.ts';
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** The stream of a process. */
-export type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
+type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
-/** Sends each committed change to the other processes, read once and packed once for all of them. */
+/** Sends each committed change to all processes, read once and packed once for all of them. */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;
   readonly #receivers: ReadonlySet<Receiver>;
@@ -26,31 +26,27 @@ export class ChangeBroadcast {
     this.#revision = revision;
   }
 
-  /**
-   * Called with the last revision of each commit, and with the writers of all its changes. Resolves when the changes up to there are on
-   * their way. Never rejects.
-   */
-  publish(revision: number, writers: ReadonlySet<Receiver>): Promise<void> {
+  /** Called with the last revision of each commit. Resolves when the changes up to there are on their way. Never rejects. */
+  publish(revision: number): Promise<void> {
     const after = this.#revision;
     this.#revision = revision;
-    // A process that wrote all of them knows them.
-    const receivers = [...this.#receivers].filter((receiver) => writers.size > 1 || !writers.has(receiver));
-    if (receivers.length === 0) return this.#sent;
+    // A single process knows its own changes.
+    if (this.#receivers.size < 2) return this.#sent;
     // It is read at once, so that it does not wait for the next commit.
     const read = this.#store.changePages(after, revision - after);
     const before = this.#sent;
     this.#sent = read.then(
-      async (pages) => before.then(() => send(receivers, { after, upTo: revision, pages })),
+      async (pages) => before.then(() => this.#send({ after, upTo: revision, pages })),
       // The processes ask when they need a change, and get the error.
       async () => before,
     );
     return this.#sent;
   }
-}
 
-function send(receivers: readonly Receiver[], committed: CommittedChanges): void {
-  const frame = frameOf({ committed });
-  for (const receiver of receivers) {
-    if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
+  #send(committed: CommittedChanges): void {
+    const frame = frameOf({ committed });
+    for (const receiver of this.#receivers) {
+      if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
+    }
   }
 }

@@ -34,22 +34,22 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 describe('commits of several writers', () => {
   let store: SlowStore;
-  let published: (readonly [revision: number, writers: string])[];
-  let commits: MergedCommits<string>;
+  let published: number[];
+  let commits: MergedCommits;
 
   beforeEach(() => {
     store = new SlowStore();
     published = [];
-    commits = new MergedCommits<string>({
+    commits = new MergedCommits({
       store,
-      onCommitted: async (revision, writers) => void published.push([revision, [...writers].join()]),
+      onCommitted: async (revision) => void published.push(revision),
     });
   });
 
   it('share one commit when they arrive during another, and each learns the revision before its own', async () => {
-    const first = commits.commit([create('a', '')], 'x');
-    const second = commits.commit([create('b', ''), create('c', '')], 'x');
-    const third = commits.commit([create('d', '')], 'y');
+    const first = commits.commit([create('a', '')]);
+    const second = commits.commit([create('b', ''), create('c', '')]);
+    const third = commits.commit([create('d', '')]);
     expect(store.names).to.deep.equal(['a']);
     await store.end();
     expect(await first).to.deep.equal({ before: 0, outcomes: [{ revision: 1 }] });
@@ -57,10 +57,7 @@ describe('commits of several writers', () => {
     expect(store.names).to.deep.equal(['a', 'b,c,d']);
     expect(await second).to.deep.equal({ before: 1, outcomes: [{ revision: 2 }, { revision: 3 }] });
     expect(await third).to.deep.equal({ before: 3, outcomes: [{ revision: 4 }] });
-    expect(published).to.deep.equal([
-      [1, 'x'],
-      [4, 'x,y'],
-    ]);
+    expect(published).to.deep.equal([1, 4]);
   });
 
   it('wait for the next commit when they touch or require what another one in this commit touches', async () => {
@@ -75,14 +72,14 @@ describe('commits of several writers', () => {
       [{ ...create('d', ''), requires }],
       [{ op: 'delete', key: key('b'), kind, expect: 4, unique: { add: [], remove: [[1, 'v']] } }],
     ];
-    const all = Promise.all(batches.map((batch) => commits.commit(batch, 'x')));
+    const all = Promise.all(batches.map((batch) => commits.commit(batch)));
     for (let commit = 0; commit < 5; commit += 1) await store.end();
     await all;
     expect(store.names).to.deep.equal(['first', 'a', 'a,b', 'c,d', 'b']);
   });
 
   it('are tried one by one when one of them is refused, so that only this one fails', async () => {
-    const all = ['first', 'a', 'bad', 'c'].map((name) => commits.commit([create(name, '')], name));
+    const all = ['first', 'a', 'bad', 'c'].map((name) => commits.commit([create(name, '')]));
     const bad = rejectionOf(all[2] ?? Promise.resolve());
     const refused = new StoreError('refused', 'NOT NULL');
     await store.end();
@@ -96,20 +93,20 @@ describe('commits of several writers', () => {
   });
 
   it('all fail when the store fails', async () => {
-    const all = ['first', 'a', 'b'].map((name) => rejectionOf(commits.commit([create(name, '')], name)));
+    const all = ['first', 'a', 'b'].map((name) => rejectionOf(commits.commit([create(name, '')])));
     const full = new StoreError('full', 'the disk is full');
     await store.end();
     await store.end(full);
     expect(await Promise.all(all)).to.deep.equal([undefined, full, full]);
-    expect(published).to.deep.equal([[1, 'first']]);
+    expect(published).to.deep.equal([1]);
   });
 
   it('are answered in order, once their changes are on their way, while the next commit runs', async () => {
     const sent: (() => void)[] = [];
-    commits = new MergedCommits<string>({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
+    commits = new MergedCommits({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
     const answered: string[] = [];
     const both = ['a', 'b'].map(async (name) => {
-      await commits.commit([create(name, '')], name);
+      await commits.commit([create(name, '')]);
       answered.push(name);
     });
     await store.end();
@@ -125,7 +122,7 @@ describe('commits of several writers', () => {
 
   it('have a commit of their own when they are large', async () => {
     const large = (name: string): readonly Operation[] => [create(name, 'x'.repeat(5 * 1024 * 1024))];
-    const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch, 'x'));
+    const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch));
     for (let commit = 0; commit < 3; commit += 1) await store.end();
     await Promise.all(all);
     expect(store.names).to.deep.equal(['first', 'a', 'b']);

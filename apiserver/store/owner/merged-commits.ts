@@ -6,40 +6,36 @@ import type { Committed, Operation, Store } from '../store.ts';
 const maxOperations = 2_000;
 const maxBytes = 8 * 1024 * 1024;
 
-interface Waiting<Writer> {
-  readonly writer: Writer;
+interface Waiting {
   readonly batch: readonly Operation[];
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export interface MergedCommitsParts<Writer> {
+export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
-  /**
-   * Called with the last revision of a commit, and those who wrote in it, before the next one begins; batches are answered when it has
-   * resolved. Never rejects.
-   */
-  readonly onCommitted: (revision: number, writers: ReadonlySet<Writer>) => Promise<void>;
+  /** Called with the last revision of a commit before the next one begins; batches are answered when it has resolved. Never rejects. */
+  readonly onCommitted: (revision: number) => Promise<void>;
 }
 
 /**
  * Commits the batches of several writers. Those that arrive during a commit share the next one, and its sync to the disk. Each is
  * atomic, and gets the outcomes and the revision before as if it had been committed alone, in the order of arrival.
  */
-export class MergedCommits<Writer> {
-  readonly #parts: MergedCommitsParts<Writer>;
-  #waiting: Waiting<Writer>[] = [];
+export class MergedCommits {
+  readonly #parts: MergedCommitsParts;
+  #waiting: Waiting[] = [];
   #isWriting = false;
   #answered: Promise<void> = Promise.resolve();
 
-  constructor(parts: MergedCommitsParts<Writer>) {
+  constructor(parts: MergedCommitsParts) {
     this.#parts = parts;
   }
 
-  /** As {@link Store.commit}. */
-  commit(batch: readonly Operation[], writer: Writer): Promise<Committed> {
+  /** Resolves as {@link Store.commit}. */
+  commit(batch: readonly Operation[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ writer, batch, resolve, reject });
+      this.#waiting.push({ batch, resolve, reject });
       this.#next();
     });
   }
@@ -55,17 +51,14 @@ export class MergedCommits<Writer> {
     });
   }
 
-  async #write(taken: readonly Waiting<Writer>[]): Promise<void> {
+  async #write(taken: readonly Waiting[]): Promise<void> {
     try {
       const committed = await this.#parts.store.commit(taken.flatMap(({ batch }) => batch));
       const parts = split(taken, committed);
       const last = committed.outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
-      const writers = new Set(taken.map(({ writer }) => writer));
-      const published = last === 0 ? Promise.resolve() : this.#parts.onCommitted(last, writers);
-      // The next commit runs while this one is answered, in its turn.
-      const before = this.#answered;
-      this.#answered = before.then(async () => {
-        await published;
+      const published = last === 0 ? Promise.resolve() : this.#parts.onCommitted(last);
+      // The next commit runs while this one is answered.
+      this.#answered = this.#answerInTurn(published, () => {
         for (const [at, { resolve }] of taken.entries()) resolve(parts[at] ?? committed);
       });
     } catch (error) {
@@ -73,8 +66,14 @@ export class MergedCommits<Writer> {
     }
   }
 
+  async #answerInTurn(published: Promise<void>, answer: () => void): Promise<void> {
+    await this.#answered;
+    await published;
+    answer();
+  }
+
   /** Nothing was written. One refused operation fails all batches, so each is tried alone. */
-  async #fail(taken: readonly Waiting<Writer>[], error: unknown): Promise<void> {
+  async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
     if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {
       for (const each of taken) await this.#write([each]);
       return;
@@ -84,7 +83,7 @@ export class MergedCommits<Writer> {
 }
 
 /** The number of batches, from the first, that fit into one transaction, and of which none touches what another one touches. */
-function mergeable(waiting: readonly Pick<Waiting<unknown>, 'batch'>[]): number {
+function mergeable(waiting: readonly Pick<Waiting, 'batch'>[]): number {
   if (waiting.length === 1) return 1;
   const touched = new Set<string>();
   const required = new Set<string>();
@@ -109,7 +108,7 @@ function meets(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean 
 }
 
 /** The result of each batch of a commit. */
-function split(taken: readonly Pick<Waiting<unknown>, 'batch'>[], { before, outcomes }: Committed): readonly Committed[] {
+function split(taken: readonly Pick<Waiting, 'batch'>[], { before, outcomes }: Committed): readonly Committed[] {
   let from = 0;
   let revision = before;
   return taken.map(({ batch }) => {

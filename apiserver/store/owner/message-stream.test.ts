@@ -18,7 +18,11 @@ describe('a stream of messages', () => {
     it(`keeps messages as they are when they come in chunks of ${size} bytes`, async () => {
       const sent = [
         { id: 1, answer: undefined },
-        { id: 2, bytes: Uint8Array.from({ length: 3_000 }, (_, at) => at % 256).buffer, numbers: new Float64Array([1, NaN]) },
+        {
+          id: 2,
+          bytes: Uint8Array.from({ length: 3_000 }, (_, at) => at % 256).buffer,
+          numbers: new Float64Array([1, NaN]),
+        },
         { id: 3, text: '\u0000\ud800 ä' },
         ...Array.from({ length: 20 }, (_, id) => ({ id })),
       ];

@@ -86,8 +86,8 @@ class OwnedStore implements Store {
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#opened();
     const known = this.#recent.after(after, limit);
-    // Only the database knows that there is none.
-    if (known.length > 0) return known;
+    // Only the database knows that there are fewer.
+    if (known !== undefined) return known;
     return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }
 

@@ -26,12 +26,12 @@ export interface OwnerCalls {
   backUp: { request: undefined; answer: string };
 }
 
-export interface PackedStoredClaims extends StoredIndexes {
+interface PackedStoredClaims extends StoredIndexes {
   readonly claims: PackedItems;
   readonly revision: number;
 }
 
-export interface PackedKindClaims {
+interface PackedKindClaims {
   readonly kind: number;
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedItems };
 }

@@ -5,7 +5,7 @@ import type { CommittedChanges } from './owner-messages.ts';
 /** A caller that is further behind reads from the database. */
 const maxBytes = 8 * 1024 * 1024;
 
-/** The latest changes of other processes, as the owner of the database sent them: parts of history, in its order. */
+/** The latest changes, as the owner of the database sent them: parts of history, in its order. */
 export class RecentChanges {
   #parts: CommittedChanges[] = [];
   #bytes = 0;
@@ -22,23 +22,23 @@ export class RecentChanges {
   }
 
   /**
-   * The changes after a revision, in revision order: a complete prefix of at most `limit`. Empty when they are not known. Those up to
-   * the revision are forgotten.
+   * The first `limit` changes after a revision, in revision order; undefined when not all of them are known. Those up to the revision
+   * are forgotten.
    */
-  after(revision: number, limit: number): readonly Change[] {
+  after(revision: number, limit: number): readonly Change[] | undefined {
     while ((this.#parts[0]?.upTo ?? Infinity) <= revision) this.#dropFirst();
     const found: Change[] = [];
     let reached = revision;
     for (const { after, upTo, pages } of this.#parts) {
-      // What is between is the process's own, or was not sent.
-      if (after > reached) break;
+      // What is between was not sent.
+      if (after > reached) return undefined;
       reached = upTo;
       for (const change of pages.flatMap(unpackChanges)) {
-        if (found.length === limit) return found;
         if (change.revision > revision) found.push(change);
+        if (found.length === limit) return found;
       }
     }
-    return found;
+    return undefined;
   }
 
   #dropFirst(): void {

@@ -14,7 +14,7 @@ import { OwnerConnection } from './owner-connection.ts';
  */
 export class StoreOwner {
   readonly #store: PagedStore;
-  readonly #commits: MergedCommits<MessageStream>;
+  readonly #commits: MergedCommits;
   readonly #broadcast: ChangeBroadcast;
   readonly #streams = new Set<MessageStream>();
   readonly #connections = new Set<OwnerConnection>();
@@ -30,7 +30,7 @@ export class StoreOwner {
     this.#broadcast = new ChangeBroadcast(store, this.#streams);
     this.#commits = new MergedCommits({
       store,
-      onCommitted: (revision, writers) => this.#broadcast.publish(revision, writers),
+      onCommitted: (revision) => this.#broadcast.publish(revision),
     });
     this.failed = new Promise((resolve) => (this.#fail = resolve));
   }
@@ -53,7 +53,7 @@ export class StoreOwner {
     const connection: OwnerConnection = new OwnerConnection({
       store: this.#store,
       opened: () => this.#present(),
-      commit: (batch) => this.#commits.commit(batch, messages),
+      commit: (batch) => this.#commits.commit(batch),
       startHistory: (revision) => this.#startHistory(revision),
       send: (reply) => messages.send(reply),
       onFailure: (error) => this.#fail(error),

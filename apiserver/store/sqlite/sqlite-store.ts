@@ -4,7 +4,14 @@ import { runInTurns } from '../../turns/steps.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
 import { packBatch, unpackOutcomes } from '../packed-batch.ts';
 import { packItems } from '../packed-items.ts';
-import { lastRevisionOf, maxPageRows, type PackedPage, type PagedStore, unpackChanges, unpackRows } from '../packed-page.ts';
+import {
+  lastRevisionOf,
+  maxPageRows,
+  type PackedPage,
+  type PagedStore,
+  unpackChanges,
+  unpackRows,
+} from '../packed-page.ts';
 import type {
   Change,
   ClaimsOutcome,

@@ -58,10 +58,7 @@ async function runProcesses({ processes }: ServeConfig, { logger, exit, owner }:
   });
   const fork = (number: number, events: MemberEvents): GroupMember => startProcess(number, { ...events, owner });
   const group = new ProcessGroup({ count: processes, fork, clock: systemClock, logger });
-  void owner?.failed.then((err) => {
-    logger.error({ err }, 'the database cannot be used any more: stopping');
-    group.fail();
-  });
+  if (owner !== undefined) void failWithDatabase(owner, { logger, group });
   const shutdown = new Shutdown({
     logger,
     exit: (code) => {
@@ -79,6 +76,15 @@ async function runProcesses({ processes }: ServeConfig, { logger, exit, owner }:
   } finally {
     shutdown.dispose();
   }
+}
+
+async function failWithDatabase(
+  owner: DatabaseOwner,
+  { logger, group }: { readonly logger: Logger; readonly group: ProcessGroup },
+): Promise<void> {
+  const err = await owner.failed;
+  logger.error({ err }, 'the database cannot be used any more: stopping');
+  group.fail();
 }
 
 interface ProcessParts extends MemberEvents {

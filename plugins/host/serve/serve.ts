@@ -60,7 +60,9 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
     if (config.processes === 1 || member !== undefined) return await serve(config, { exit, development, member });
     if (development !== undefined)
       throw new ConfigError(
-        `--${config.hasWorkers ? 'workers' : 'processes'}: a plugin is developed in one process: leave it out, or use homeostat serve`,
+        config.hasWorkers
+          ? '--workers: a plugin is developed in one process: leave it out, or use homeostat serve'
+          : '--processes: a plugin is developed in one process: leave it out, or use homeostat serve',
       );
     const { serveProcesses } = await import('./serve-processes.ts');
     return await serveProcesses(config, exit);
