@@ -112,7 +112,7 @@ export class OwnerConnection {
 
   async #backUp(): Promise<string> {
     const { backUp } = this.#parts.store;
-    if (backUp === undefined) throw new StoreError('refused', 'this engine makes no backups');
+    if (backUp === undefined) throw new TypeError('the store makes no backups');
     const path = await backUp();
     this.#backups.add(path);
     if (this.#isClosed) await rm(path, { force: true });

@@ -75,7 +75,7 @@ describe('the owner of a database', () => {
     expect(watched.reads).to.equal(3);
   });
 
-  it('returns as many changes as there are up to the limit, whoever made them', async () => {
+  it('returns as many changes as there are up to the limit, its own and those of other stores', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
