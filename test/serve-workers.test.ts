@@ -3,14 +3,15 @@ import type { Client } from '@homeostat/controller-runtime';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { eventually } from 'homeostat/testing';
 import { finish } from './support/command.ts';
 import type { Finished } from './support/command.ts';
-import { end, serve } from './support/serve-command.ts';
+import { end, serve, serveWith } from './support/serve-command.ts';
 import type { Served } from './support/serve-command.ts';
 
 const ConfigMap = defineModel({
@@ -169,6 +170,31 @@ describe('homeostat serve --workers [slow]', function () {
     await load;
     await eventually(() => workers.every(hasEnded), { timeoutMs: 20_000 });
     await expectStored(await start(), acknowledged);
+  });
+
+  it('stops with exit code 1 when the thread for SQLite ends', async () => {
+    const [module, signal] = [join(folder, 'end-thread.mjs'), join(folder, 'end')];
+    // Runs in each thread of each process, and ends this one when the file is there.
+    await writeFile(
+      module,
+      `import { existsSync } from 'node:fs';
+      if (process.argv[1].endsWith('sqlite-worker.js'))
+        setInterval(() => { if (existsSync(${JSON.stringify(signal)})) process.exit(3); }, 50).unref();`,
+    );
+    const environment = { NODE_OPTIONS: `--import=${pathToFileURL(module).href}` };
+    const served = await serveWith(environment, '--database', database, '--no-console', '--workers', '2');
+    started.push(served);
+    const exited = once(served.child, 'exit');
+    await writeFile(signal, '');
+    await eventually(
+      async () => {
+        const answer = await send(served, maps, { metadata: { generateName: 'm-' } }).catch(() => undefined);
+        return answer?.status !== 201;
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect(await exited).to.deep.equal([1, null]);
+    expect(count(served, 'the database cannot be used any more: stopping')).to.equal(1);
   });
 
   it('does not start while another process has the database, and says so', async () => {
