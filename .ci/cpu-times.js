@@ -1,7 +1,8 @@
 // Root hooks that measure the CPU time of tests and files, with HOMEOSTAT_TEST_CPU=<how many to print>. The reporter
 // prints them. The time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and
-// the child processes that have ended; not those that run on, and not database servers. The time of a file includes
-// its import.
+// the child processes that have ended; not those that run on, and not database servers. What passes between two tests
+// is the time of the hooks `before` of the second one's describe, and of the hooks `after` of the first one's, which
+// are printed under the name of the second one's. The time of a file includes its import.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -36,19 +37,23 @@ const record = (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`);
 
 let fileStartMs = 0;
 let testStartMs = 0;
+let testEndMs = 0;
 
 const hooks = {
   beforeEach() {
     testStartMs = cpuMs();
+    record({ hook: this.currentTest.parent.fullTitle(), ms: testStartMs - testEndMs });
   },
   afterEach() {
-    record({ test: this.currentTest.fullTitle(), ms: cpuMs() - testStartMs });
+    testEndMs = cpuMs();
+    record({ test: this.currentTest.fullTitle(), ms: testEndMs - testStartMs });
   },
   afterAll() {
     const endMs = cpuMs();
     const { file } = this.test.parent.suites.at(-1) ?? {};
     record({ file: file === undefined ? 'no describe' : relative('', file), ms: endMs - fileStartMs });
     fileStartMs = endMs;
+    testEndMs = endMs;
   },
 };
 
@@ -62,7 +67,7 @@ export function printCpuTimes() {
     .split('\n')
     .map((line) => JSON.parse(line));
   rmSync(path);
-  for (const what of ['file', 'test']) {
+  for (const what of ['file', 'hook', 'test']) {
     const measured = entries.filter((entry) => entry[what] !== undefined).sort((a, b) => b.ms - a.ms);
     const totalMs = measured.reduce((sum, { ms }) => sum + ms, 0);
     console.log(`\n  CPU time of ${measured.length} ${what}s: ${(totalMs / 1000).toFixed(1)} s`);

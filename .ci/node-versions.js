@@ -1,13 +1,16 @@
-// `node .ci/node-versions.js` runs a part of the tests on each line of Node that the packages support: the contract of the SQLite
-// store, which is node:sqlite from Node 22.13 on, with workers and without, and requests to a server. It needs the build, and the npm registry, whose packages
+// `node .ci/node-versions.js` tests the lines of Node that the packages support besides the one of the whole run (`npm test`): all
+// suites on the newest LTS, and a part on each of the others: the contract of the SQLite store, which is node:sqlite from Node 22.13 on,
+// with workers and without, and requests to a server. `--quick` runs the part alone, on all lines. It needs the build, and the npm registry, whose packages
 // `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 
 /** The oldest that package.json allows, and the newest of each later line. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
+/** All suites run on this one, and on the node of the PATH, which is of the oldest line in CI. */
+const newestLts = '24.21.0';
 const files = [
   'apiserver/dist/store/sqlite/sqlite-store.test.js',
   'apiserver/dist/store/sqlite/sqlite-backup.test.js',
@@ -43,15 +46,38 @@ function download(version) {
   }
 }
 
+/** A part of the suites, without the options and hooks of a whole run. */
+const partOfSuites = [
+  '--no-config',
+  '--exit',
+  '--timeout=60000',
+  '--reporter=dot',
+  '--require=./.ci/leak-check.js',
+  '--require=./.ci/tiers.js',
+  ...files,
+];
+const partTimeoutMs = 300_000;
+
+/** The options are those of `.mocharc.json`, and nothing may be skipped, as with the `npm test` of `.ci/run`. */
+const allSuites = ['--forbid-pending'];
+const allTimeoutMs = 3_600_000;
+
 function runTests(version) {
+  const isWhole = version === newestLts && !process.argv.includes('--quick');
   const program = download(version);
-  const options = ['--no-config', '--exit', '--timeout', '60000', '--reporter', 'dot'];
-  const setup = ['--require', './.ci/leak-check.js', '--require', './.ci/tiers.js'];
-  const mocha = [join(root, 'node_modules/mocha/bin/mocha.js'), ...options, ...setup, ...files];
+  const args = [join(root, 'node_modules/mocha/bin/mocha.js'), ...(isWhole ? allSuites : partOfSuites)];
   const startMs = performance.now();
-  const { status, stdout, stderr } = spawnSync(program, mocha, { cwd: root, encoding: 'utf8', timeout: 300_000 });
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: isWhole ? allTimeoutMs : partTimeoutMs,
+    maxBuffer: 1024 ** 3,
+    // npm and other programs that tests start run on the same version.
+    env: { ...process.env, PATH: `${dirname(program)}${delimiter}${process.env.PATH}` },
+  });
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-  console.log(`${status === 0 ? 'passed' : 'FAILED'}: Node ${version} (${seconds} s)`);
+  const suites = isWhole ? 'all suites' : 'a part of the suites';
+  console.log(`${status === 0 ? 'passed' : 'FAILED'}: ${suites} on Node ${version} (${seconds} s)`);
   if (status !== 0) console.log(`${stdout}${stderr}`);
   return status === 0;
 }

@@ -1,5 +1,6 @@
 // `npm run packages:check` packs each package as `npm publish` would, and judges what users get: publint for the package.json,
-// arethetypeswrong for the types as compilers find them, no tests, source maps with their sources, and a licence.
+// arethetypeswrong for the types as compilers find them, no tests, source maps with their sources and without columns, a licence, and
+// the size of what is installed.
 // It needs the build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -7,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { reportInstalled } from './installed-size.js';
 
 const root = resolve(import.meta.dirname, '..');
 const folders = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/console', 'plugins/create-homeostat'];
@@ -35,24 +37,26 @@ function typeProblems(archive) {
 
 function fileProblems(folder, files) {
   const maps = files.filter((path) => path.endsWith('.js.map') && path.startsWith('dist/'));
-  const hasSources = (path) => {
-    const { sourcesContent = [] } = JSON.parse(readFileSync(join(folder, path), 'utf8'));
-    return sourcesContent.some((text) => typeof text === 'string');
-  };
+  const mapOf = (path) => JSON.parse(readFileSync(join(folder, path), 'utf8'));
+  const hasSources = (path) => (mapOf(path).sourcesContent ?? []).some((text) => typeof text === 'string');
+  const hasColumns = (path) => mapOf(path).mappings.includes(',');
   return [
     ...files.filter((path) => forTests.test(path)).map((path) => `${path}: is for tests`),
     ...maps.filter((path) => !hasSources(path)).map((path) => `${path}: has no sources`),
+    ...maps.filter(hasColumns).map((path) => `${path}: has columns, which .ci/thin-output.js leaves out`),
     ...['LICENSE', 'package.json'].filter((name) => !files.includes(name)).map((name) => `${name}: is missing`),
   ];
 }
 
 const packed = mkdtempSync(join(tmpdir(), 'homeostat-packages-'));
+const packedFiles = [];
 try {
   for (const name of folders) {
     const folder = join(root, name);
     const [{ filename, files, size }] = JSON.parse(
-      run('npm', ['pack', '--json', '--pack-destination', packed], { cwd: folder }),
+      run('npm', ['pack', '--json', '--foreground-scripts=false', '--pack-destination', packed], { cwd: folder }),
     );
+    packedFiles.push(...files);
     const paths = files.map(({ path }) => path);
     const problems = [
       ...(await publintProblems(folder)),
@@ -63,6 +67,7 @@ try {
     for (const problem of problems) console.log(`  ${problem}`);
     if (problems.length > 0) process.exitCode = 1;
   }
+  if (!reportInstalled(root, packedFiles)) process.exitCode = 1;
 } finally {
   rmSync(packed, { recursive: true, force: true });
 }

@@ -3,49 +3,14 @@
 // dependencies of the workspace, and writes the time.) `--check` prints nothing, and fails when a package lacks its licence or
 // the digest of its archive. Another argument names another folder.
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { LockedPackages } from './locked-packages.js';
 
 const isCheck = process.argv[2] === '--check';
 const root = process.argv[isCheck ? 3 : 2] ?? resolve(import.meta.dirname, '..');
-const { packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8'));
+const locked = new LockedPackages(root);
+const { packages } = locked;
 const nested = 'node_modules/';
-
-/** The path of the package that another one finds under a name, as Node looks for it; undefined if it is not installed. */
-function findPackage(from, name) {
-  for (let folder = from; ;) {
-    const path = `${folder === '' ? '' : `${folder}/`}${nested}${name}`;
-    if (packages[path] !== undefined) return packages[path].link === true ? packages[path].resolved : path;
-    if (folder === '') return undefined;
-    const end = folder.lastIndexOf(`/${nested}`);
-    folder = end < 0 ? '' : folder.slice(0, end);
-  }
-}
-
-/** The paths of what a package needs, and of what it can do without. */
-function dependenciesOf(path) {
-  const {
-    dependencies = {},
-    optionalDependencies = {},
-    peerDependencies = {},
-    peerDependenciesMeta = {},
-  } = packages[path];
-  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
-  const pathsOf = (names) => names.map((name) => findPackage(path, name)).filter((found) => found !== undefined);
-  return {
-    required: pathsOf([...Object.keys(dependencies), ...peers]),
-    optional: pathsOf(Object.keys(optionalDependencies)),
-  };
-}
-
-/** Adds to `found` a path, and all that it needs; with `hasOptional` also what it can do without. */
-function addNeeded(found, path, hasOptional) {
-  if (found.has(path)) return found;
-  found.add(path);
-  const { required, optional } = dependenciesOf(path);
-  for (const each of hasOptional ? [...required, ...optional] : required) addNeeded(found, each, hasOptional);
-  return found;
-}
 
 /** A package of the workspace whose name is that of its folder has no name in the lock file. */
 const nameOf = (path) => packages[path].name ?? (path.includes(nested) ? path.split(nested).at(-1) : basename(path));
@@ -80,14 +45,14 @@ function uuidOf(text) {
 const byReference = (a, b) => (a < b ? -1 : 1);
 
 function documentOf(start) {
-  const required = addNeeded(new Set(), start, false);
-  const paths = [...addNeeded(new Set(), start, true)];
+  const required = locked.neededBy(start, false);
+  const paths = [...locked.neededBy(start, true)];
   const components = new Map(paths.map((path) => [purlOf(path), componentOf(path, required.has(path))]));
   const subject = components.get(purlOf(start));
   components.delete(purlOf(start));
   const edges = new Map(
     paths.map((path) => {
-      const { required: needs, optional } = dependenciesOf(path);
+      const { required: needs, optional } = locked.dependenciesOf(path);
       return [purlOf(path), [...new Set([...needs, ...optional].map(purlOf))].sort(byReference)];
     }),
   );

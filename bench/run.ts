@@ -6,6 +6,7 @@ import type { Case } from './case.ts';
 import { apply } from './cases/apply.ts';
 import { authorization } from './cases/authorization.ts';
 import { cel } from './cases/cel.ts';
+import { commandLine, create } from './cases/command-line.ts';
 import { consolePages } from './cases/console.ts';
 import { cpu } from './cases/cpu.ts';
 import { definitions } from './cases/definitions.ts';
@@ -78,6 +79,8 @@ const cases: Readonly<Record<string, Case>> = {
   security,
   cpu,
   console: consolePages,
+  'command-line': commandLine,
+  create,
 };
 
 const { values, positionals } = parseArgs({

@@ -44,7 +44,9 @@ describe('The first administrator [slow]', () => {
   }
 
   function start(args: readonly string[]): ChildProcess {
-    const child = spawn(process.execPath, [script, ...args], { cwd: folder, env: { PATH: process.env['PATH'] } });
+    // With the options of V8 that this process has.
+    const command = [...process.execArgv, script, ...args];
+    const child = spawn(process.execPath, command, { cwd: folder, env: { PATH: process.env['PATH'] } });
     running.push(child);
     return child;
   }

@@ -126,14 +126,14 @@ describe('bodies of requests under way', () => {
       await expectFreed();
     });
 
-  it('in chunks of one byte cost the bytes that they hold', async () => {
+  it('in chunks of one byte cost the bytes that they hold [slow]', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('are counted while they are inflated, and not afterwards', async () => {
+  it('are counted while they are inflated, and not afterwards [slow]', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });
@@ -141,7 +141,7 @@ describe('bodies of requests under way', () => {
     }
   });
 
-  it('are released when they have a response, are refused or cut off', async () => {
+  it('are released when they have a response, are refused or cut off [slow]', async () => {
     const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
     for (let index = 0; index < tooMany; index += 1)
       expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);

@@ -103,7 +103,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     );
   });
 
-  it('accepts a failure that a user repairs', async () => {
+  it('accepts a failure that a user repairs [slow]', async () => {
     const picky = controller(Guest, {
       async reconcile({ object, status }) {
         if (object.spec.name === '') throw terminal('no name');
@@ -141,7 +141,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(source.message).to.match(/^the run without faults ended.+\n.+\n {2}guest, source "doorbell": no doorbell$/);
   });
 
-  it('accepts a mapping that succeeds after some failures', async () => {
+  it('accepts a mapping that succeeds after some failures [slow]', async () => {
     let calls = 0;
     const watches = [
       on(Card, () => {
@@ -163,7 +163,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(/\n {2}runnable "doorbell": no doorbell$/);
   });
 
-  it('accepts what asks to be run again', async () => {
+  it('accepts what asks to be run again [slow]', async () => {
     const patient = controller(Guest, {
       async reconcile({ object, status }) {
         await status({ greeting: object.spec.name });
@@ -190,7 +190,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     await context.clock.advance(600_000);
   };
 
-  it('refuses those of mappings', async () => {
+  it('refuses those of mappings [slow]', async () => {
     const careless = controller(Guest, {
       watches: [
         on(Card, async ({ metadata }, { client }) => {
@@ -207,7 +207,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     ]);
   });
 
-  it('waits until a mapping that failed has been called again', async () => {
+  it('waits until a mapping that failed has been called again [slow]', async () => {
     const careful = controller(Guest, {
       watches: [
         on(Card, async ({ metadata }, { client }) => {
@@ -220,7 +220,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     await check({ controllers: [careful], scenario: cardComesLater });
   });
 
-  it('refuses those of sources, and waits until the source has begun again', async () => {
+  it('refuses those of sources, and waits until the source has begun again [slow]', async () => {
     const polling = (isCareless: boolean) =>
       controller(Guest, {
         sources: [
@@ -275,7 +275,7 @@ describe('checkConvergence, of what runs share', () => {
     },
   });
 
-  it('resets it before each run by a hook', async () => {
+  it('resets it before each run by a hook [slow]', async () => {
     let resets = 0;
     const beforeRun: ConvergenceOptions['beforeRun'] = async ({ clock }) => {
       expect(clock.monotonicMs()).to.equal(0);
@@ -301,7 +301,7 @@ describe('checkConvergence, of what runs share', () => {
 });
 
 describe('checkConvergence, in what it reports', () => {
-  it('compares no managed fields', async () => {
+  it('compares no managed fields [slow]', async () => {
     let processes = 0;
     const controllers = () => {
       processes += 1;

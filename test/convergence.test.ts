@@ -67,7 +67,7 @@ describe('checkConvergence', () => {
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('gives each write each fault, a create no conflict, and refuses each read, whatever the seeds', async () => {
+  it('gives each write each fault, a create no conflict, and refuses each read, whatever the seeds [slow]', async () => {
     // Two creates, each with a crash before it, three after it, a lost response and a refusal; and two reads.
     const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
@@ -103,7 +103,7 @@ describe('checkConvergence', () => {
   });
 
   describe('invariants', () => {
-    it('are checked after each write, and named with the write that broke them', async () => {
+    it('are checked after each write, and named with the write that broke them [slow]', async () => {
       const invariants = {
         'a badge has a text': async (client: Client) => {
           const { items } = await client.list(Badge);
@@ -159,19 +159,19 @@ describe('checkConvergence', () => {
       };
     };
 
-    it('treats points in time, revisions and uids as equal, and nothing else', async () => {
+    it('treats points in time, revisions and uids as equal, and nothing else [slow]', async () => {
       const time = (process: number) => new Date(process * 1000).toISOString();
       await check({ controllers: stamped(time), scenario: comeAndGo, seeds: 5 });
       const error = await failureOf({ controllers: stamped(String), scenario: comeAndGo, seeds: 5 });
       expect(error.differences.map(({ path }) => path)).to.deep.equal(['spec.text']);
     });
 
-    it('leaves out what normalise removes', async () => {
+    it('leaves out what normalise removes [slow]', async () => {
       const normalise: ConvergenceOptions['normalise'] = (object) => ({ ...object, spec: {} });
       await check({ controllers: stamped(String), scenario: comeAndGo, normalise, seeds: 5 });
     });
 
-    it('compares objects with generated names by their content', async () => {
+    it('compares objects with generated names by their content [slow]', async () => {
       const handsOutTwo = controller(Person, {
         async reconcile({ object, client }) {
           const { uid } = object.metadata;
@@ -193,7 +193,7 @@ describe('checkConvergence', () => {
     });
   });
 
-  it('makes new controllers for each process when they are a function, so that a crash loses their memory', async () => {
+  it('makes new controllers for each process when they are a function, so that a crash loses their memory [slow]', async () => {
     const remembers = () => {
       const known = new Set<string>();
       return [

@@ -112,7 +112,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     }
   }
 
-  it('both show what each of them writes, in both versions, also in watches', async () => {
+  it('both show what each of them writes, in both versions, also in watches [slow]', async () => {
     const watches = await Promise.all(
       servers.map(async (server) => server.watch(`${betaWidgets}?watch=true&resourceVersion=0`)),
     );
@@ -134,7 +134,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('the other one does not serve the kind as long as the webhook does not convert what was written', async () => {
+  it('the other one does not serve the kind as long as the webhook does not convert what was written [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));
@@ -151,7 +151,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   });
 });
 
-/** Waits until a path answers with a status. */
+/** Waits until the server responds to a path with this status. */
 async function eventuallyAnswers(server: TestServer, path: string, status: number): Promise<void> {
   await eventually(async () => (await server.get(path)).status === status);
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { writeEncryptionConfig } from './support/encryption-file.ts';
+import { freePort } from './support/free-port.ts';
 import { issuerCertificate } from './support/issuer-certificate.ts';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import { WebhookServer } from './support/webhook-server.ts';
+import type { Webhook } from './support/webhook-server.ts';
 import {
   betaWidgets,
   convertedDefinition,
@@ -78,7 +80,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.delete(`${betaWidgets}/a`)).status).to.equal(200);
   });
 
-  it('a list is converted in batches, and what was converted once is not asked for again', async () => {
+  it('a list is converted in batches, and what was converted once is not asked for again [slow]', async () => {
     for (let i = 0; i < 150; i += 1) await server.create(widgets, newV1Widget(`w${i}`, `a${i}`, 'b'));
     expect(hooks.asked).to.have.length(0);
     const { body } = await server.get(betaWidgets);
@@ -111,7 +113,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect(metadata).not.to.have.property('finalizers');
   });
 
-  const useless: readonly (readonly [what: string, answer: object, message: RegExp])[] = [
+  const useless: readonly (readonly [what: string, answer: object | Webhook, message: RegExp])[] = [
     ['says that it failed', { result: { status: 'Failed', message: 'cannot do that' } }, /failed: cannot do that$/],
     ['says nothing', {}, /response\.result\.status was '', not 'Success'/],
     [
@@ -128,18 +130,62 @@ describe('conversion webhooks of definitions [compat versions]', () => {
       },
       /invalid groupVersion \(expected shop\.example\.com\/v1beta1, received v9\)/,
     ],
+    ['returns no object', { result: { status: 'Success' }, convertedObjects: ['x'] }, /index 0: it is no object$/],
+    [
+      'redirects',
+      (_request, response) => void response.writeHead(307, { location: 'https://example.com/' }).end(),
+      /redirects to "https:\/\/example\.com\/", and redirects are not followed/,
+    ],
+    [
+      'returns 5 MB',
+      (_request, response) => void response.end(Buffer.alloc(5_000_000, 'x')),
+      /the response is larger than 4194304 bytes/,
+    ],
+    ['ends the connection', (_request, response) => void response.destroy(), /: EOF$/],
   ];
   for (const [what, answer, message] of useless) {
     it(`a webhook that ${what} fails reads in the other version, writes in it, and nothing else`, async () => {
       await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
-      hooks.on('/convert', () => answer);
+      hooks.on('/convert', typeof answer === 'function' ? (answer as Webhook) : () => answer);
       expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });
       expectRefusal(await server.get(betaWidgets), { reason: 'InternalError' });
       expectRefusal(await server.post(betaWidgets, newBetaWidget('b', 'Bob Lee')), { reason: 'InternalError' });
+      expect((await server.get(`${widgets}/b`)).status).to.equal(404);
       expect((await server.get(`${widgets}/a`)).status).to.equal(200);
       expect((await server.patch(`${widgets}/a`, { spec: { last: 'May' } })).status).to.equal(200);
     });
   }
+
+  it('labels of another type are refused, in reads and writes', async () => {
+    await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
+    hooks.on('/convert', (request: Parameters<typeof convertWidgets>[0]) => {
+      const [object] = request.objects as readonly [ConvertedWidget];
+      const converted = convertWidget(request.desiredAPIVersion, {
+        ...object,
+        metadata: { ...object.metadata, labels: { a: 5 } },
+      });
+      return { result: { status: 'Success' }, convertedObjects: [converted] };
+    });
+    const message = /the conversion returned invalid metadata: metadata\.labels\["a"\]: Invalid value: number/;
+    expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });
+    expectRefusal(await server.post(betaWidgets, newBetaWidget('b', 'Bob Lee')), { reason: 'Invalid', message });
+    expect((await server.get(`${widgets}/b`)).status).to.equal(404);
+  });
+
+  it('a dead webhook, and one with the certificate of another authority fail with the reason', async () => {
+    await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
+    const dead = await freePort();
+    const clientConfigs: readonly (readonly [clientConfig: object, message: RegExp])[] = [
+      [{ url: `https://127.0.0.1:${dead}/x`, caBundle: ca }, /connect: connection refused$/],
+      [{ url: `${hooks.origin}/convert`, caBundle: null }, /x509: certificate signed by unknown authority$/],
+    ];
+    for (const [clientConfig, message] of clientConfigs) {
+      const changed = await server.patch(widgetDefinitionPath, { spec: { conversion: { webhook: { clientConfig } } } });
+      expect(changed.status, changed.text).to.equal(200);
+      await eventually(async () => message.test((await server.get(`${betaWidgets}/a`)).body.message));
+      expect((await server.get(`${widgets}/a`)).status).to.equal(200);
+    }
+  });
 
   it('a new address of the webhook counts for later conversions', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
@@ -167,7 +213,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect([read.status, read.body.spec]).to.deep.equal([200, { first: 'Ann', last: 'Lee' }]);
   });
 
-  it('objects of a former storage version are not converted again when their encryption key changes', async () => {
+  it('objects of a former storage version are not converted again when their encryption key changes [slow]', async () => {
     const start = async (...keys: readonly string[]): Promise<TestServer> => {
       const path = join(folder, `${keys.join('-')}.yaml`);
       const encryptionConfig = await writeEncryptionConfig(path, keys, ['widgets.shop.example.com']);

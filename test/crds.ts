@@ -1,15 +1,29 @@
 // `npm run crds -- <folder>`: gives the CustomResourceDefinitions of a folder to a server, and prints a line for each.
 import { HostileProcess } from './hostile/hostile-process.ts';
-import { lineOf, reportDefinitions } from './support/definition-folder.ts';
+import { isDefinition, lineOf, reportDefinitions } from './support/definition-folder.ts';
+import { readDocuments } from './support/read-documents.ts';
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error('usage: npm run crds -- <folder>');
-const server = await HostileProcess.start();
-try {
-  for await (const report of reportDefinitions(server, folder)) {
-    console.log(lineOf(report));
-    if (report.refusal !== undefined || report.establishedMs === undefined) process.exitCode = 1;
+async function report(folder: string): Promise<void> {
+  const { objects, problems } = readDocuments(folder);
+  for (const problem of problems) fail(problem);
+  if (!objects.some(isDefinition))
+    return fail(`${folder}: none of its YAML and JSON files has a CustomResourceDefinition`);
+  const server = await HostileProcess.start();
+  try {
+    for await (const each of reportDefinitions(server, objects)) {
+      console.log(lineOf(each));
+      if (each.refusal !== undefined || each.establishedMs === undefined) process.exitCode = 1;
+    }
+  } finally {
+    await server.stop();
   }
-} finally {
-  await server.stop();
 }
+
+function fail(problem: string): void {
+  console.error(problem);
+  process.exitCode = 1;
+}
+
+const [folder, ...more] = process.argv.slice(2);
+if (folder === undefined || more.length > 0) fail('usage: npm run crds -- <folder>');
+else await report(folder).catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));

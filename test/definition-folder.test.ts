@@ -8,6 +8,7 @@ import { machineSlowness } from './hostile/machine-slowness.ts';
 import { lineOf, reportDefinitions } from './support/definition-folder.ts';
 import type { DefinitionReport } from './support/definition-folder.ts';
 import { largeDefinition } from './support/large-definition.ts';
+import { readDocuments } from './support/read-documents.ts';
 
 /** The maximum time for which a definition may hold the event loop. */
 const maxStallMs = 50;
@@ -19,7 +20,7 @@ async function reportsOf(folder: string): Promise<readonly DefinitionReport[]> {
   const server = await HostileProcess.start();
   try {
     const reports: DefinitionReport[] = [];
-    for await (const report of reportDefinitions(server, folder)) reports.push(report);
+    for await (const report of reportDefinitions(server, readDocuments(folder).objects)) reports.push(report);
     expect(await server.call('problems')).to.deep.equal([]);
     return reports;
   } finally {
@@ -66,6 +67,33 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
+  it('with a List, objects that share a name, a stored version that is not served, and a file that cannot be read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
+    try {
+      const object = {
+        apiVersion: 'parts.example.com/v1',
+        kind: 'Listed',
+        metadata: { name: 'a', finalizers: ['x/y'] },
+      };
+      const items = [kindOf('Listed'), ...[1, 2, 0].map((size) => ({ ...object, spec: { size } })), withOldStorage];
+      await writeFile(join(folder, 'a.yaml'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+      await writeFile(join(folder, 'b.yaml'), 'kind: List\nitems: [\n}\n');
+      const { objects, problems } = readDocuments(folder);
+      expect([objects.length, problems]).to.deep.equal([5, [`${join(folder, 'b.yaml')}:3: deficient indentation`]]);
+      const [listed, old] = await reportsOf(folder);
+      expectServed(listed as DefinitionReport);
+      expect(listed?.refused).to.have.length(1);
+      expect([listed?.accepted, listed?.refused[0]]).to.deep.equal([
+        3,
+        listed?.refused.find((each) => each.includes('spec.size')),
+      ]);
+      expectServed(old as DefinitionReport);
+      expect([old?.accepted, old?.refused]).to.deep.equal([1, []]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   if (given !== undefined) {
     it(`${given} (HOMEOSTAT_TEST_CRDS): each is established`, async () => {
       for (const report of await reportsOf(given)) {
@@ -75,6 +103,24 @@ describe('a folder of definitions [slow]', () => {
     });
   }
 });
+
+/** Its objects are stored in a version that clients cannot read. It is so large that only its kind says when it is served. */
+const withOldStorage = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'olds.parts.example.com' },
+  spec: {
+    group: 'parts.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'olds', kind: 'Old' },
+    versions: ['v1alpha1', 'v1beta1'].map((name, at) => ({
+      name,
+      served: at === 1,
+      storage: at === 0,
+      schema: { openAPIV3Schema: { type: 'object', description: 'long '.repeat(15_000) } },
+    })),
+  },
+};
 
 /** Its versions differ in two fields. */
 const withMergeKey = `

@@ -120,7 +120,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(`${widgets}/outgrown`)).status).to.equal(404);
   });
 
-  it('are served, and take writes, however large their schema is', async () => {
+  it('are served, and take writes, however large their schema is [slow]', async () => {
     await server.create(definitions, largeDefinition(10_505, 72));
     await established(server, widgetDefinitionName);
     const spec = { f0: { f0: { f0: { f5: 'text', f6: 3, f7: true, unknown: 1 } } } };

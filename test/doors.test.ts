@@ -38,7 +38,7 @@ describe('the table of imports', () => {
     expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
   });
 
-  it('refuses a folder without a row, and leaves listed imports and tests alone', async () => {
+  it('refuses a folder without a row, and leaves listed imports and tests alone [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
       'apiserver/registry/planted.ts': importing('../store/planted.ts'),
@@ -48,7 +48,7 @@ describe('the table of imports', () => {
     expect(reported['apiserver/cellar/planted.ts']).to.match(/^apiserver\/cellar has no row in \.ci\/doors\.yaml/);
   });
 
-  it('refuses imports between folders that import each other, directly or through others', async () => {
+  it('refuses imports between folders that import each other, directly or through others [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({ low: [], high: ['low', 'top'], middle: ['low', 'high'], top: ['middle'] }),
       'apiserver/high/planted.ts': importing('../top/planted.ts'),
@@ -63,7 +63,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('refuses cycles of nested folders, within one folder and between two', async () => {
+  it('refuses cycles of nested folders, within one folder and between two [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({
         'low/a': ['low/b'],

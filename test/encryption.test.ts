@@ -197,7 +197,7 @@ describe('encryption of the database', function () {
     });
   });
 
-  it('serves objects with 500 and the name of the key while the key is missing, and changes none of them', async () => {
+  it('serves objects with 500 and the name of the key while the key is missing, and changes none of them [slow]', async () => {
     const one = await writeEncryptionConfig(file('one.yaml'), ['one']);
     const two = await writeEncryptionConfig(file('two.yaml'), ['two']);
     const server = await start({ encryptionConfig: one });
@@ -272,7 +272,7 @@ describe('encryption of the database', function () {
     await b.stop();
   });
 
-  it('exports as encrypted, or decrypted on request, and imports both', async () => {
+  it('exports as encrypted, or decrypted on request, and imports both [slow]', async () => {
     const path = await writeEncryptionConfig(file('keys.yaml'), ['one']);
     const server = await start({ encryptionConfig: path });
     await server.create(secrets, secret('first'));
@@ -309,7 +309,7 @@ describe('encryption of the database', function () {
     expect([cli.code, cli.stdout]).to.deep.equal([0, 'encrypted 0 objects with the first key\n']);
   });
 
-  it('encrypts what was in plain text, on request, and counts what cannot be read', async () => {
+  it('encrypts what was in plain text, on request, and counts what cannot be read [slow]', async () => {
     const plain = await writeEncryptionConfig(file('plain.yaml'), ['identity', 'one']);
     const server = await start({ encryptionConfig: plain });
     for (let n = 0; n < 250; n += 1) await server.create(secrets, secret(`s${n}`));

@@ -94,7 +94,7 @@ describe('streams of endpoints', () => {
     return response;
   }
 
-  it('hold a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure]', async () => {
+  it('hold a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure] [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     expect(await standstill(() => produced)).to.be.lessThan(mostHeldBytes);

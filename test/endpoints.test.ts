@@ -269,7 +269,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.post(`${base}/echo`, '{"a":1}\n[]\n')).text).to.equal('{"a":1}\n[]\n');
     });
 
-    it('as a stream once; a rest that is not read does not hold up the connection', async () => {
+    it('as a stream once; a rest that is not read does not hold up the connection [slow]', async () => {
       serve((b) =>
         b
           .POST('/first', async (request) => {

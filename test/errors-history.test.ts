@@ -170,7 +170,7 @@ describe('errors: history', () => {
 
     after(() => rm(folder, { recursive: true }));
 
-    it('fails a kind whose unique index has duplicates, or whose index function throws, and leaves the others', async () => {
+    it('fails a kind whose unique index has duplicates, or whose index function throws, and leaves the others [slow]', async () => {
       const database = `sqlite:${join(folder, 'broken.db')}`;
       const first = await TestServer.start({ database });
       for (const name of ['ann', 'bob']) await first.create(persons, person(name, { nick: 'same' }));

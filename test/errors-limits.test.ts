@@ -62,7 +62,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}/ann`, { body })), expected);
     });
 
-    it('refuses what has too many fields or items, and takes what has as many as may be', async () => {
+    it('refuses what has too many fields or items, and takes what has as many as may be [slow]', async () => {
       const fields = (count: number): object =>
         Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
       const list = (count: number, item: (n: number) => unknown): unknown[] =>
@@ -86,7 +86,7 @@ describe('errors: limits', () => {
       expect((await server.post(persons, person('tags', { tags: list(149_000, () => '') }))).status).to.equal(201);
     });
 
-    it('refuses an object that patches make too large', async () => {
+    it('refuses an object that patches make too large [slow]', async () => {
       const labels = (from: number): object => {
         const pairs = Array.from({ length: 9_000 }, (_, n) => [`k${from + n}`, '']);
         return { metadata: { labels: Object.fromEntries(pairs) } };
@@ -158,7 +158,7 @@ describe('errors: limits', () => {
       socket.destroy();
     });
 
-    it('refuses a small body that inflates beyond the limit', async () => {
+    it('refuses a small body that inflates beyond the limit [slow]', async () => {
       const bomb = gzipSync(Buffer.alloc(64 * MiB, ' '));
       expect(bomb.length).to.be.lessThan(MiB / 8);
       const headers = { 'content-encoding': 'gzip' };

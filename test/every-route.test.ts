@@ -215,7 +215,7 @@ describe('every route of the server', () => {
     for (const each of asked) it(`${each.path}, of ${name}, needs its right`, () => ask(each));
   }
 
-  it('of an object or a collection needs the right to its verb, for all kinds of discovery', async () => {
+  it('of an object or a collection needs the right to its verb, for all kinds of discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));

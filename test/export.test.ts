@@ -152,7 +152,7 @@ describe('an export of a server', () => {
     expect(ages.some((age) => age > 0)).to.equal(true);
   });
 
-  it('is made of what was there when it began, however long the client takes', async () => {
+  it('is made of what was there when it began, however long the client takes [slow]', async () => {
     await start();
     await fill();
     await server.create(persons, person('zoe', { age: 1 }));
@@ -167,7 +167,7 @@ describe('an export of a server', () => {
     expect(JSON.parse(Buffer.from(objects.at(-1)!.data).toString()).spec.age).to.equal(1);
   });
 
-  it('is one at a time: others get 429, until its client has gone', async () => {
+  it('is one at a time: others get 429, until its client has gone [slow]', async () => {
     await start();
     await fill();
     const first = await opening();
@@ -183,7 +183,7 @@ describe('an export of a server', () => {
     expect((await exportOf(server)).objects).to.have.lengthOf(letterCount);
   });
 
-  it('is cut off when its client takes nothing for a minute, so that others can have one', async () => {
+  it('is cut off when its client takes nothing for a minute, so that others can have one [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await fill();
@@ -198,7 +198,7 @@ describe('an export of a server', () => {
     expect(connectionEnds.at(-1)).to.deep.equal({ stallMs: 60_000 });
   });
 
-  it('does not keep the server from stopping, and is not taken for a whole one', async () => {
+  it('does not keep the server from stopping, and is not taken for a whole one [slow]', async () => {
     await start();
     await fill();
     const answer = await opening();
@@ -225,7 +225,7 @@ describe('a database that was moved', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('serves the same objects: uid, version and unique values are kept, old revisions are gone', async () => {
+  it('serves the same objects: uid, version and unique values are kept, old revisions are gone [slow]', async () => {
     const first = await TestServer.start({ database: `sqlite:${folder}/first.db` });
     const ann = await first.create(persons, person('ann', { slug: 'one' }, { finalizers: ['a.example.com/b'] }));
     await first.patch(`${persons}/ann`, { spec: { age: 3 } });
@@ -256,7 +256,7 @@ describe('a database that was moved', () => {
     await second.stop();
   });
 
-  it('is exported to the same text, but for the time, by a server and by itself', async () => {
+  it('is exported to the same text, but for the time, by a server and by itself [slow]', async () => {
     const database = `sqlite:${folder}/itself.db`;
     const server = await TestServer.start({ database });
     await server.create(persons, person('ann'));

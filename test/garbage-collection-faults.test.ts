@@ -122,7 +122,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     expect(deleted.at(-1)).to.equal('DELETED f');
   });
 
-  it('takes each reference away once, and deletes no dependent', async () => {
+  it('takes each reference away once, and deletes no dependent [slow]', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('o', false);
     await second.delete(`${machines}/o?propagationPolicy=Orphan`);

@@ -24,9 +24,12 @@ const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
-/** Other processes slow this one down by varying amounts. */
-function limitNow(): number {
-  return maxStallMs * machineSlowness();
+/**
+ * The limit for a stall. Other processes slow this one down by varying amounts, which takes a tenth of a second to
+ * measure, and only matters for a stall that is too long otherwise.
+ */
+function limitFor(stallMs: number): number {
+  return stallMs <= maxStallMs ? maxStallMs : maxStallMs * machineSlowness();
 }
 
 describe('hostile requests [slow]', () => {
@@ -68,7 +71,7 @@ describe('hostile requests [slow]', () => {
       if ((await stallOf(together)) <= maxStallMs) continue;
       for (const request of together) {
         const stallMs = Math.min(await stallOf([request]), await stallOf([request]));
-        expect(stallMs, describeRequest(request)).to.be.at.most(limitNow());
+        expect(stallMs, describeRequest(request)).to.be.at.most(limitFor(stallMs));
       }
     }
     await server.send(deleted);
@@ -86,7 +89,7 @@ describe('hostile requests [slow]', () => {
     prepare: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<number> {
     let leastMs = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 3 && leastMs > limitNow(); attempt += 1) {
+    for (let attempt = 0; attempt < 3 && (attempt === 0 || leastMs > limitFor(leastMs)); attempt += 1) {
       // A new name each time, since some objects have finalizers and stay.
       const name = `${object}-${attempt}`;
       await prepare();
@@ -101,7 +104,8 @@ describe('hostile requests [slow]', () => {
 
   for (const [number, large] of largeRequests.entries()) {
     it(`is not held up by ${large.name}`, async () => {
-      expect(await leastStallOf(large, `large-${number}`)).to.be.at.most(limitNow());
+      const stallMs = await leastStallOf(large, `large-${number}`);
+      expect(stallMs).to.be.at.most(limitFor(stallMs));
       await server.send(deleted);
       await expectAlive();
     });
@@ -114,7 +118,8 @@ describe('hostile requests [slow]', () => {
 
     for (const large of listRequests) {
       it(`is not held up by ${large.name}`, async () => {
-        expect(await leastStallOf(large, 'list')).to.be.at.most(limitNow());
+        const stallMs = await leastStallOf(large, 'list');
+        expect(stallMs).to.be.at.most(limitFor(stallMs));
         await expectAlive();
       });
     }
@@ -122,7 +127,8 @@ describe('hostile requests [slow]', () => {
     for (const first of firstRequests) {
       it(`is not held up by ${first.name}, while its index is made`, async () => {
         const reindex = (): Promise<void> => server.call('reindex');
-        expect(await leastStallOf(first, 'first', reindex)).to.be.at.most(limitNow());
+        const stallMs = await leastStallOf(first, 'first', reindex);
+        expect(stallMs).to.be.at.most(limitFor(stallMs));
       });
     }
   });

@@ -48,7 +48,7 @@ describe('large lists', () => {
     expect(items).to.have.length(count);
   });
 
-  it('are the same in YAML as in JSON', async () => {
+  it('are the same in YAML as in JSON [slow]', async () => {
     const [json, yaml] = await Promise.all([
       server.get(`${letters}?sort=name`),
       server.get(`${letters}?sort=name`, { accept: 'application/yaml' }),
@@ -110,7 +110,7 @@ describe('large lists', () => {
     expect(watch.events.at(-1)?.object).to.have.nested.property('metadata.name', 'letter-0');
   });
 
-  it('return every object that a DELETE of the collection deleted', async () => {
+  it('return every object that a DELETE of the collection deleted [slow]', async () => {
     const { status, text } = await server.delete(inDefault);
     expect(status).to.equal(200);
     expect((JSON.parse(text) as { readonly items: readonly unknown[] }).items).to.have.length(count);

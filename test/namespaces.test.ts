@@ -191,7 +191,7 @@ describe('namespaces across a restart', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('continue to be emptied', async () => {
+  it('continue to be emptied [slow]', async () => {
     const database = `sqlite:${folder}/restart.db`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock });
@@ -225,7 +225,7 @@ describeTwoServers(
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });
 
-    it('are emptied by both at once, and go once', async () => {
+    it('are emptied by both at once, and go once [slow]', async () => {
       const [first, second] = servers as [TestServer, TestServer];
       await createNamespaces(first.api.client, ['shared']);
       const names = Array.from({ length: 60 }, (_, at) => `l${at}`);

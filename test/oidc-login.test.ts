@@ -134,7 +134,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await login.server.post('/login/oidc/staff', {})).status).to.equal(405);
   });
 
-  it('are refused when they bring back anything but their own login, once, in time', async () => {
+  it('are refused when they bring back anything but their own login, once, in time [slow]', async () => {
     await login.start();
     const callbackOf = async (browser: LoginBrowser, provider = 'staff'): Promise<URL> =>
       browser.atIssuer(await browser.begin(provider));
@@ -207,7 +207,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(login.logged.join('\n')).not.to.match(/secret|invented|eyJ/);
   });
 
-  it('are refused when the ID token is not for this login, is not signed, or makes no user here', async () => {
+  it('are refused when the ID token is not for this login, is not signed, or makes no user here [slow]', async () => {
     await login.start();
     const claims: Readonly<Record<string, object>> = {
       'another nonce': { nonce: 'another' },
@@ -241,7 +241,7 @@ describe('People who log in with a browser at an issuer', () => {
     expectRefused(await login.browser().logIn('staff'), 'system:ann');
   });
 
-  it('wait after twenty failures from one address, and not while the issuer fails', async () => {
+  it('wait after twenty failures from one address, and not while the issuer fails [slow]', async () => {
     await login.start();
     const browser = login.browser();
     const { href } = await browser.atIssuer(await browser.begin('staff'));

@@ -132,7 +132,7 @@ ${indented(of.ca)}
     }
   });
 
-  it('finds a new key of the issuer, asking no more than once in ten seconds', async () => {
+  it('finds a new key of the issuer, asking no more than once in ten seconds [slow]', async () => {
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     await clock.advance(10_000);
     await issuer.rotate('next', 'RS256');
@@ -145,7 +145,7 @@ ${indented(of.ca)}
     expect((await issuer.asked()).length).to.equal(length);
   });
 
-  it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user', async () => {
+  it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user [slow]', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
     // It accepts requests, and never responds.
@@ -166,7 +166,7 @@ ${indented(of.ca)}
     expect(await isKnown(known)).to.equal(true);
   });
 
-  it('refuses tokens of a key that the issuer has withdrawn', async () => {
+  it('refuses tokens of a key that the issuer has withdrawn [slow]', async () => {
     const token = await issuer.sign(claims());
     expect(await isKnown(token)).to.equal(true);
     await issuer.rotate('other');
@@ -175,7 +175,7 @@ ${indented(of.ca)}
     await eventually(async () => !(await isKnown(token)));
   });
 
-  it('takes no documents that are too large, malformed, redirected, or of another issuer', async () => {
+  it('takes no documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
     const bad: readonly IssuerFault[] = [
       'of another issuer',
       'no JSON',

@@ -91,7 +91,7 @@ describe('requests behind one that is still running, on one connection', () => {
     });
   }
 
-  it('all get a response, in their order, however many there are', async () => {
+  it('all get a response, in their order, however many there are [slow]', async () => {
     const paths = Array.from({ length: 3000 }, (_, index) => `${endpoints}/status/${200 + (index % 100)}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const refused = /\b(?:anew|whoever|somebody|nobody)\b/i;
 
 describe('the rule of plain English', () => {
-  it('refuses docstrings without a subject and words that readers stumble over', async () => {
+  it('refuses docstrings without a subject and words that readers stumble over [slow]', async () => {
     const reported = await lintPlanted('homeostat(plain-english)', {
       'test/docstring.ts': '/** Of the controller. */\nexport const name = 1;\n',
       'test/comment.ts': '// The list is read anew.\nexport const name = 1;\n',

@@ -70,7 +70,7 @@ describe('homeostat plan', () => {
     return (JSON.parse(stdout) as { changes: readonly Change[] }).changes;
   }
 
-  it('shows for a changed reconciler of example 02 what then happens', async () => {
+  it('shows for a changed reconciler of example 02 what then happens [slow]', async () => {
     const from = await stateOf(sites, site);
     const next = await changed(sites, 'dependents.js', 'ready: true', 'ready: false');
     const changes = await changesOf(next, from);
@@ -94,7 +94,7 @@ describe('homeostat plan', () => {
     expect((await command(['plan', '--plugin', sites, '--from', from])).code, 'the same version').to.equal(0);
   });
 
-  it('lists the calls of example 03 to its cloud, and makes none', async () => {
+  it('lists the calls of example 03 to its cloud, and makes none [slow]', async () => {
     const from = await stateOf(machines, machine);
     const { code, stdout } = await command(['plan', '--plugin', machines, '--from', from]);
     expect(code).to.equal(2);
@@ -122,7 +122,7 @@ describe('homeostat plan', () => {
     await server.stop();
   });
 
-  it('refuses wrong options, plugins and states', async () => {
+  it('refuses wrong options, plugins and states [slow]', async () => {
     const plan = async (...args: readonly string[]): Promise<string> => {
       const { code, stderr } = await command(['plan', ...args]);
       return `${code} ${stderr}`;

@@ -58,7 +58,7 @@ describe('plugins as objects, over HTTP', () => {
   const phasesOf = (reader: WatchReader): readonly string[] =>
     reader.events.map(({ type, object }) => `${type} ${object.status?.phase}`);
 
-  it('each phase is an event, in order, over a stop and the next start', async () => {
+  it('each phase is an event, in order, over a stop and the next start [slow]', async () => {
     await start({ models: [letter] });
     const { resourceVersion } = (await json(`${plugins}/plugin-1`)).metadata;
     await server.stop();
@@ -87,7 +87,7 @@ describe('plugins as objects, over HTTP', () => {
     expect((await json(`${plugins}/plugin-1`)).status.phase).to.equal('Started');
   });
 
-  it('a plugin that was disabled stays so over a restart, and runs no code', async () => {
+  it('a plugin that was disabled stays so over a restart, and runs no code [slow]', async () => {
     await start({});
     await setEnabled(false);
     await server.stop();

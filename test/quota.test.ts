@@ -65,7 +65,7 @@ describe('a ResourceQuota', () => {
     });
   });
 
-  it('stops counting deleted objects, and shows the usage in its status', async () => {
+  it('stops counting deleted objects, and shows the usage in its status [slow]', async () => {
     await server.create(quotas, quota('one', { 'count/configmaps': '1' }));
     await server.create(configMaps, { metadata: { name: 'a' } });
     await eventually(async () => JSON.stringify(await usedOf('one')) === '{"count/configmaps":"1"}');
@@ -99,7 +99,7 @@ describe('a ResourceQuota', () => {
     expect(created(await createAll(configMaps, 5))).to.equal(5);
   });
 
-  it('is counted again after a restart', async () => {
+  it('is counted again after a restart [slow]', async () => {
     await server.create(quotas, quota('few', { 'count/configmaps': '3' }));
     expect(created(await createAll(configMaps, 2))).to.equal(2);
     await server.stop();

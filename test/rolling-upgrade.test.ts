@@ -96,7 +96,7 @@ for (const { name, create, breaking, schema } of databases) {
       });
     }
 
-    it('is noticed by an older server that has nothing to write', async () => {
+    it('is noticed by an older server that has nothing to write [slow]', async () => {
       await startServer();
       await database.upgrade();
       await eventually(async () => {

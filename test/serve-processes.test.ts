@@ -43,7 +43,7 @@ describe('homeostat serve --processes [slow]', () => {
   });
 
   const serve = (...args: readonly string[]): ChildProcess => {
-    child = spawn(process.execPath, [bin, 'serve', '--port', '0', ...args], { cwd: folder });
+    child = spawn(process.execPath, [...process.execArgv, bin, 'serve', '--port', '0', ...args], { cwd: folder });
     log = [];
     createInterface({ input: child.stdout! }).on('line', (line) => log.push(JSON.parse(line) as LogLine));
     return child;

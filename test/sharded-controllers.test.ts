@@ -30,7 +30,7 @@ describe('a sharded controller on replicas', () => {
   });
   after(() => database?.drop());
 
-  describe('of one process', () => {
+  describe('of one process [slow]', () => {
     const servers: TestServer[] = [];
     const running = new Map<string, string>();
     const overlaps: string[] = [];

@@ -52,7 +52,7 @@ describe('spec: metadata', () => {
     });
   }
 
-  it('has finalizers that are strings, and refuses others [spec 2.3-finalizers-set]', async () => {
+  it('has finalizers that are strings, and refuses others [spec 2.3-finalizers-set] [slow]', async () => {
     for (const finalizers of ['a.b/c', [5], { a: 'b' }]) {
       const answer = await leavesNoTrace(server, () => server.post(persons, person('eve', {}, { finalizers })));
       expectRefusal(answer, { reason: 'BadRequest', message: 'metadata.finalizers' });

@@ -209,7 +209,7 @@ describe('docs/testing.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('shows what a failure says', async () => {
+  it('shows what a failure says [slow]', async () => {
     const failure: unknown = await checkConvergence({
       models: [Badge],
       controllers: [waitsToBeTold],

@@ -211,7 +211,7 @@ describe('a server that speaks TLS', () => {
     await own.stop();
   });
 
-  it('leaves nothing behind when it has no certificate', async () => {
+  it('leaves nothing behind when it has no certificate [slow]', async () => {
     const database = `sqlite:${join(folder, 'locked.db')}`;
     const tls = { certFile: join(folder, 'none.crt'), keyFile: join(folder, 'none.key') };
     const refused: unknown = await startApiServer({ database, port: 0, tls }).catch((error: unknown) => error);

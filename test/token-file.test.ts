@@ -125,7 +125,7 @@ describe('a server with a file of tokens', () => {
       .that.includes('(mode 0644): chmod 600 it');
   });
 
-  it('is refused by the command line with exit code 2, naming file and line', async () => {
+  it('is refused by the command line with exit code 2, naming file and line [slow]', async () => {
     const path = join(folder, 'worse.yaml');
     await writeFile(path, 'tokens:\n- usr: ci\n', { mode: 0o600 });
     const bin = fileURLToPath(new URL('../../plugins/host/bin/homeostat.js', import.meta.url));

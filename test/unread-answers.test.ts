@@ -102,14 +102,14 @@ describe('responses that clients do not read', () => {
     expect(bytesInUse() - before).to.be.below(allowance);
   });
 
-  it('are all sent in the end to a client that begins to read', async () => {
+  it('are all sent in the end to a client that begins to read [slow]', async () => {
     const { length } = Buffer.from((await server.get(persons)).text);
     const count = 5;
     const { socket } = await begin(ask(persons).repeat(count));
     expect(await rest(socket, count * length)).to.be.at.least(count * length);
   });
 
-  it('are cut off when the client has read nothing for a minute', async () => {
+  it('are cut off when the client has read nothing for a minute [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     // In the meantime the system's buffers fill up.
@@ -168,7 +168,7 @@ describe('responses that clients do not read', () => {
       expect(refused.headers['retry-after']).to.equal('1');
     }
 
-    it('share a bound: beyond it 503 and Retry-After, until one is read or has gone', async () => {
+    it('share a bound: beyond it 503 and Retry-After, until one is read or has gone [slow]', async () => {
       const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
       await expectRefused('192.0.2.3', 'not read yet');
       expect((await server.get(persons)).status).to.equal(200);
@@ -177,7 +177,7 @@ describe('responses that clients do not read', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('take at most half of the bound for one client address, and of IPv6 for one /64', async () => {
+    it('take at most half of the bound for one client address, and of IPv6 for one /64 [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

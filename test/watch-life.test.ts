@@ -243,7 +243,7 @@ describe('watch: a watcher that does not read', () => {
     await server.stop();
   });
 
-  it('that reads on in time gets everything', async () => {
+  it('that reads on in time gets everything [slow]', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
     const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);

@@ -292,7 +292,7 @@ describe('watch [compat watch]', () => {
     await leavesNoTrace(server, () => server.post(persons, person('ann')));
   });
 
-  it('sends many watchers the same events, in the same order', async () => {
+  it('sends many watchers the same events, in the same order [slow]', async () => {
     const revision = await now();
     const readers = await Promise.all(Array.from({ length: 50 }, () => watch(`resourceVersion=${revision}`)));
     const names = Array.from({ length: 40 }, (_, i) => `m-${i}`);

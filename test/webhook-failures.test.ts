@@ -119,7 +119,22 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('calls that wait for a connection to a webhook end at their time as well', async () => {
+  it('a response that begins in time, and does not end, is not waited for either', async () => {
+    let ended = false;
+    hooks.on('/bad', (_request, response) => {
+      response.on('close', () => (ended = true));
+      response.writeHead(200).write(' ');
+      return undefined;
+    });
+    await configure('validating', { timeoutSeconds: 3 });
+    const asked = server.post(persons, person('ann'));
+    await eventually(() => hooks.asked.length === 1);
+    await clock.advance(3000);
+    expectRefusal(await asked, { reason: 'InternalError', message: /: context deadline exceeded$/ });
+    await eventually(() => ended);
+  });
+
+  it('calls that wait for a connection to a webhook end at their time as well [slow]', async () => {
     // A server that takes connections, and never says anything.
     const mute = createTcpServer().listen(0, '127.0.0.1');
     const sockets = new Set<Socket>();
@@ -212,6 +227,12 @@ describe('webhooks that fail [compat webhooks]', () => {
         message: /admission webhook "bad\.example\.com": the patch cannot be applied: /,
       });
     }
+    hooks.on('/bad', () => patched({ op: 'add', path: '/metadata/labels', value: 'x' }));
+    expectRefusal(await server.post(persons, person('ann')), {
+      reason: 'InternalError',
+      message:
+        /the patch cannot be applied: the result is no object: metadata\.labels: Invalid value: string: expected an object/,
+    });
     hooks.on('/bad', () => ({ allowed: true, patchType: 'JSONPatch', patch: '!!' }));
     expectRefusal(await server.post(persons, person('ann')), { reason: 'InternalError', message: /undecodable patch/ });
     hooks.on('/bad', () => ({ allowed: true, patch: 'W10=' }));

@@ -63,7 +63,7 @@ function run<R>(steps: Steps<R>): { readonly result: R; readonly steps: number }
 }
 
 describe('the fields of large objects, in steps', () => {
-  it('equal the fields that a comparison without steps finds', () => {
+  it('equal the fields that a comparison without steps finds [slow]', () => {
     fc.assert(
       fc.property(contents, contents, (before, after) => {
         const { changed, removed } = compareFields(before, after, shape);

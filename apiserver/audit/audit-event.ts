@@ -1,5 +1,5 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
-import type { Attributes } from '../authorization/attributes.ts';
+import type { Attributes, ResourceAttributes } from '../authorization/attributes.ts';
 import type { Decision } from '../authorization/authorizer.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { AuditLevel, AuditStage } from './audit-policy.ts';
@@ -50,52 +50,96 @@ export interface AuditMoment {
 const maxAgentLength = 256;
 const maxMessageLength = 1024;
 
-/** Users are few, and the same objects at each of their requests. */
-const knownUsers = new WeakMap<UserInfo, string>();
+/** The users are few, and each is the same object at every request. */
+const knownSenders = new WeakMap<UserInfo, Sender>();
+
+/** What entries tell about a user, and from where its last request came. */
+interface Sender {
+  readonly user: string;
+  address: string | undefined;
+  userAgent: string;
+  /** The JSON of both. */
+  source: string;
+}
 
 /**
  * Returns the entry of audit.k8s.io/v1, as one line of JSON with its end. Written by hand, since JSON.stringify of the whole
- * takes twice as long.
+ * takes twice as long; and of parts that entries share, because each part that is joined costs, too.
  */
 export function auditLine(moment: AuditMoment): string {
-  const { level, stage, auditId, uri, attributes, user, impersonatedUser, address, response } = moment;
+  const { level, stage, auditId, uri, attributes, impersonatedUser, response } = moment;
+  const sender = senderOf(moment);
   return (
     `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${auditId}","stage":"${stage}"` +
-    `,"requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(attributes.verb)},"user":${userJson(user)}` +
+    `,"requestURI":${JSON.stringify(uri)},"verb":${JSON.stringify(attributes.verb)},"user":${sender.user}` +
     (impersonatedUser === undefined ? '' : `,"impersonatedUser":${userJson(impersonatedUser)}`) +
-    `,"sourceIPs":${address === undefined ? '[]' : JSON.stringify([address])},"userAgent":${JSON.stringify(clipped(moment.userAgent, maxAgentLength))}` +
-    objectRef(attributes, moment.createdName) +
+    `${sender.source}${attributes.isResource ? objectRef(attributes, moment.createdName) : ''}` +
     (response === undefined ? '' : `,"responseStatus":${statusJson(response)}`) +
     (moment.requestObject === undefined ? '' : `,"requestObject":${moment.requestObject}`) +
     (moment.responseObject === undefined ? '' : `,"responseObject":${moment.responseObject}`) +
-    `,"requestReceivedTimestamp":"${microTime(moment.receivedMs)}","stageTimestamp":"${microTime(moment.stageMs)}"` +
-    `,"annotations":${annotationsJson(moment)}}\n`
+    `,"requestReceivedTimestamp":"${receivedTime.of(moment.receivedMs)}","stageTimestamp":"${stageTime.of(moment.stageMs)}"` +
+    `,"annotations":{${annotationsJson(moment)}}}\n`
   );
+}
+
+function senderOf({ user, address, userAgent }: AuditMoment): Sender {
+  let sender = user === undefined ? undefined : knownSenders.get(user);
+  if (sender === undefined) {
+    sender = { user: userJson(user), ...sourceOf(address, userAgent) };
+    if (user !== undefined) knownSenders.set(user, sender);
+  } else if (sender.address !== address || sender.userAgent !== userAgent) {
+    Object.assign(sender, sourceOf(address, userAgent));
+  }
+  return sender;
+}
+
+function sourceOf(address: string | undefined, userAgent: string): Omit<Sender, 'user'> {
+  const addresses = address === undefined ? '[]' : JSON.stringify([address]);
+  const agent = JSON.stringify(clipped(userAgent, maxAgentLength));
+  return { address, userAgent, source: `,"sourceIPs":${addresses},"userAgent":${agent}` };
 }
 
 function userJson(user: UserInfo | undefined): string {
   if (user === undefined) return '{}';
-  let json = knownUsers.get(user);
-  if (json === undefined) {
-    const { username, uid, groups, extra } = user;
-    json = JSON.stringify({ username, uid, groups, extra });
-    knownUsers.set(user, json);
-  }
-  return json;
+  const { username, uid, groups, extra } = user;
+  return JSON.stringify({ username, uid, groups, extra });
 }
 
-function objectRef(attributes: Attributes, createdName: string | undefined): string {
-  if (!attributes.isResource) return '';
-  const { resource, namespace, name = createdName, group, version, subresource } = attributes;
-  return (
-    `,"objectRef":{"resource":${JSON.stringify(resource)}` +
-    (namespace === undefined ? '' : `,"namespace":${JSON.stringify(namespace)}`) +
-    (name === undefined ? '' : `,"name":${JSON.stringify(name)}`) +
-    (group === '' ? '' : `,"apiGroup":${JSON.stringify(group)}`) +
-    `,"apiVersion":${JSON.stringify(version)}` +
-    (subresource === undefined ? '' : `,"subresource":${JSON.stringify(subresource)}`) +
-    '}'
-  );
+/** The part of an object's reference that all objects of a kind and namespace share. */
+interface KnownPlace {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string | undefined;
+  readonly subresource: string | undefined;
+  readonly json: string;
+}
+
+/** By plural. A client may name any plural. */
+const knownPlaces = new Map<string, KnownPlace>();
+const maxKnownPlaces = 1000;
+
+function objectRef(attributes: ResourceAttributes, createdName: string | undefined): string {
+  const { name = createdName } = attributes;
+  const { json } = placeOf(attributes);
+  return name === undefined ? `${json}}` : `${json},"name":${JSON.stringify(name)}}`;
+}
+
+function placeOf({ resource, group, version, namespace, subresource }: ResourceAttributes): KnownPlace {
+  let place = knownPlaces.get(resource);
+  if (
+    place === undefined ||
+    place.group !== group ||
+    place.version !== version ||
+    place.namespace !== namespace ||
+    place.subresource !== subresource
+  ) {
+    const apiGroup = group === '' ? undefined : group;
+    const ref = JSON.stringify({ resource, namespace, apiGroup, apiVersion: version, subresource });
+    place = { group, version, namespace, subresource, json: `,"objectRef":${ref.slice(0, -1)}` };
+    if (knownPlaces.size >= maxKnownPlaces) knownPlaces.clear();
+    knownPlaces.set(resource, place);
+  }
+  return place;
 }
 
 function statusJson({ code, reason, message }: AuditedResponse): string {
@@ -104,30 +148,45 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
   return JSON.stringify({ metadata: {}, status: 'Failure', message: text, reason, code });
 }
 
+/** The decisions of one rule are the same object. */
+const knownDecisions = new WeakMap<Decision, string>();
+
 /** The annotations of the request come first; the others have names of their own. */
 function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
   let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
-  if (decision !== undefined) {
-    const { allowed, reason } = decision;
-    json +=
-      `${json === '' ? '' : ','}"authorization.k8s.io/decision":"${allowed ? 'allow' : 'forbid'}"` +
-      `,"authorization.k8s.io/reason":${JSON.stringify(reason)}`;
-  }
+  if (decision !== undefined) json += `${json === '' ? '' : ','}${decisionJson(decision)}`;
   if (stage !== 'RequestReceived')
     json += `${json === '' ? '' : ','}"apiserver.latency.k8s.io/total":"${latencyMs.toFixed(3)}ms"`;
-  return `{${json}}`;
+  return json;
 }
 
-let lastSecond = Number.NaN;
-let lastText = '';
-
-/** RFC 3339 with microseconds, as Kubernetes writes them; the server's clock has milliseconds. */
-function microTime(ms: number): string {
-  const second = Math.floor(ms / 1000);
-  // The entries of a second share its text: a request has two moments, and formatting each takes a microsecond.
-  if (second !== lastSecond) {
-    lastText = new Date(second * 1000).toISOString().slice(0, -4);
-    lastSecond = second;
+function decisionJson(decision: Decision): string {
+  let json = knownDecisions.get(decision);
+  if (json === undefined) {
+    const { allowed, reason } = decision;
+    json =
+      `"authorization.k8s.io/decision":"${allowed ? 'allow' : 'forbid'}"` +
+      `,"authorization.k8s.io/reason":${JSON.stringify(reason)}`;
+    knownDecisions.set(decision, json);
   }
-  return `${lastText}${String(Math.floor(ms) - second * 1000).padStart(3, '0')}000Z`;
+  return json;
 }
+
+/** Formats times as RFC 3339 with microseconds, as Kubernetes does; the server's clock has milliseconds. */
+class TimeFormat {
+  // A millisecond has several requests, and formatting a time takes a microsecond.
+  #ms = Number.NaN;
+  #text = '';
+
+  of(ms: number): string {
+    if (ms !== this.#ms) {
+      this.#text = `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+      this.#ms = ms;
+    }
+    return this.#text;
+  }
+}
+
+/** Requests are received in one order, and answered in another. */
+const receivedTime = new TimeFormat();
+const stageTime = new TimeFormat();

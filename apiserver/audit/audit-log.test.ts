@@ -62,6 +62,26 @@ describe('an audit log file', () => {
     expect(metrics.text()).to.include('apiserver_audit_event_total 1000\n');
   });
 
+  it('keeps the order of entries that come while others are written', async () => {
+    const log = new AuditLog({
+      file: new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 }),
+      clock: new FakeClock(),
+      logger: silentLogger,
+      metrics: new Metrics(),
+    });
+    await log.open();
+    const lines = Array.from({ length: 300 }, (_, index) => `${index}: ${'ü'.repeat(index)}\n`);
+    const written: Promise<void>[] = [];
+    for (const [index, line] of lines.entries()) {
+      if (index % 3 === 0) written.push(log.addNow(line));
+      else log.add(line);
+      if (index % 10 === 0) await written.at(-1);
+    }
+    await Promise.all(written);
+    await log.close();
+    expect(await readFile(path, 'utf8')).to.equal(lines.join(''));
+  });
+
   it('drops and counts entries when its memory is full', async () => {
     const lines: string[] = [];
     const note = (_fields: object, message: string): void => void lines.push(message);

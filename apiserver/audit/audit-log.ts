@@ -1,5 +1,6 @@
 import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { Counter, Metrics } from '@homeostat/controller-runtime/telemetry';
+import { LineBuffer } from './line-buffer.ts';
 import type { LogFile } from './log-file.ts';
 
 /** The maximum time that an entry waits for others, so that one write takes many of them. */
@@ -28,8 +29,10 @@ export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #written: Counter;
   readonly #lost: Counter;
-  #lines: string[] = [];
-  #bytes = 0;
+  /** The entries that wait. */
+  #lines = new LineBuffer();
+  /** The other buffer: entries are added to one while the other one is written. */
+  #spare = new LineBuffer();
   #waiters: Waiter[] = [];
   #timer: Timer | undefined;
   #isSoon = false;
@@ -57,13 +60,12 @@ export class AuditLog {
    * Adds an entry, which is written soon. Returns false when it is lost, because too many entries wait for the disk.
    */
   add(line: string): boolean {
-    if (this.#bytes + line.length > maxWaitingBytes) {
+    if (this.#lines.length + line.length > maxWaitingBytes) {
       this.#lose(1, new Error('the disk is too slow: too many entries wait for it'));
       return false;
     }
-    this.#lines.push(line);
-    this.#bytes += line.length;
-    if (this.#bytes >= enoughBytes) this.#writeSoon();
+    this.#lines.add(line);
+    if (this.#lines.length >= enoughBytes) this.#writeSoon();
     else this.#timer ??= this.#startTimer();
     return true;
   }
@@ -79,7 +81,7 @@ export class AuditLog {
 
   /** Writes the waiting entries, and closes the file. */
   async close(): Promise<void> {
-    while (this.#writing !== undefined || this.#lines.length > 0) {
+    while (this.#writing !== undefined || this.#lines.lines > 0) {
       this.#write();
       await this.#writing;
     }
@@ -107,29 +109,30 @@ export class AuditLog {
   }
 
   #write(): void {
-    if (this.#writing !== undefined || this.#lines.length === 0) return;
+    if (this.#writing !== undefined || this.#lines.lines === 0) return;
     const lines = this.#lines;
     const waiters = this.#waiters;
-    this.#lines = [];
+    this.#lines = this.#spare;
+    this.#spare = lines;
     this.#waiters = [];
-    this.#bytes = 0;
     this.#writing = this.#writeBatch(lines, waiters).finally(() => {
       this.#writing = undefined;
-      if (this.#waiters.length > 0 || this.#bytes >= enoughBytes) this.#write();
-      else if (this.#lines.length > 0) this.#timer ??= this.#startTimer();
+      lines.clear();
+      if (this.#waiters.length > 0 || this.#lines.length >= enoughBytes) this.#write();
+      else if (this.#lines.lines > 0) this.#timer ??= this.#startTimer();
     });
   }
 
-  async #writeBatch(lines: readonly string[], waiters: readonly Waiter[]): Promise<void> {
+  async #writeBatch({ bytes, lines }: LineBuffer, waiters: readonly Waiter[]): Promise<void> {
     const { file, clock, logger } = this.#parts;
     try {
-      await file.append(Buffer.from(lines.join('')), clock.now());
-      this.#written.inc(lines.length);
+      await file.append(bytes, clock.now());
+      this.#written.inc(lines);
       if (this.#isFailing) logger.info({}, 'audit entries can be written again');
       this.#isFailing = false;
       for (const { resolve } of waiters) resolve();
     } catch (error) {
-      this.#lose(lines.length, error);
+      this.#lose(lines, error);
       for (const { reject } of waiters) reject(error);
     }
   }

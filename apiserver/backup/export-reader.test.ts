@@ -27,7 +27,7 @@ const noObjects = { objects: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e
 const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
-  it('returns each byte, key and revision in order, for any size of the pieces', async () => {
+  it('returns each byte, key and revision in order, for any size of the pieces [slow]', async () => {
     const store = await openDatabase();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);

@@ -57,7 +57,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('keeps no log, so watchers can resume only from the newest state', async () => {
+  it('keeps no log, so watchers can resume only from the newest state [slow]', async () => {
     await importOf(store, await exportOf(...many(2500)));
     const revision = await store.currentRevision();
     expect(await store.changes(revision, 10)).to.deep.equal([]);
@@ -86,7 +86,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('that was interrupted after any commit is marked, and the next import finishes it', async () => {
+  it('that was interrupted after any commit is marked, and the next import finishes it [slow]', async () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {

@@ -95,7 +95,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('has a single revision while writers continue', async () => {
+  it('has a single revision while writers continue [slow]', async () => {
     await fill(store);
     let stopped = false;
     const writer = async (seed: number): Promise<void> => {

@@ -1,7 +1,7 @@
 import { freezeDeep } from '@homeostat/controller-runtime';
+import { LruCache } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
-import { LRUCache } from 'lru-cache';
 import type { Entry } from '../index/entry.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
@@ -12,9 +12,9 @@ const maxCachedBytes = 64 * 1024 * 1024;
 
 /** Parses objects on demand, deeply frozen, and keeps them for a while. Two reads may return different copies. */
 export class ObjectReader {
-  readonly #parsed = new LRUCache<Entry, ApiObject>({
+  readonly #parsed = new LruCache<Entry, ApiObject>({
     maxSize: maxCachedBytes,
-    sizeCalculation: (_object, { size }) => size * parsedFactor,
+    sizeOf: (_object, { size }) => size * parsedFactor,
   });
   readonly #bytes = new WeakMap<object, Buffer>();
 

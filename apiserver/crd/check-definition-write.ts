@@ -12,7 +12,7 @@ export function* checkDefinitionWrite(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition | undefined,
 ): MeasuredWork<readonly FieldViolation[]> {
-  if (previous === undefined) return [...checkName(next), ...(yield* checkDefinition(next))];
+  if (previous === undefined) return [...checkName(next), ...checkApproval(next), ...(yield* checkDefinition(next))];
   const changes = checkChange(next, previous);
   const found = yield* checkDefinition(next);
   if (found.length === 0) return changes;
@@ -24,6 +24,27 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   const violations = new DefinitionViolations();
   if (metadata.name !== `${spec.names.plural}.${spec.group}`)
     violations.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group');
+  return violations.found;
+}
+
+/** Says who approved of a kind in a group of Kubernetes. */
+const approvalAnnotation = 'api-approved.kubernetes.io';
+
+function approvalOf({ metadata }: CustomResourceDefinition): string {
+  return metadata.annotations?.[approvalAnnotation] ?? '';
+}
+
+/** Checks that a definition in a group of Kubernetes has an annotation with a URL, or a reason. */
+function checkApproval(definition: CustomResourceDefinition): readonly FieldViolation[] {
+  const violations = new DefinitionViolations();
+  const approval = approvalOf(definition);
+  const isProtected = /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(definition.spec.group);
+  const place = `metadata.annotations[${approvalAnnotation}]`;
+  const rule = `protected groups must have approval annotation "${approvalAnnotation}"`;
+  const more = 'see https://github.com/kubernetes/enhancements/pull/1111';
+  if (isProtected && approval === '') violations.required(place, `${rule}, ${more}`);
+  else if (isProtected && !approval.startsWith('unapproved') && !/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(approval))
+    violations.invalid(place, approval, `${rule} with either a URL or a reason starting with "unapproved", ${more}`);
   return violations.found;
 }
 
@@ -45,7 +66,7 @@ export function checkChange(
     if (before !== after) violations.invalid(field, after, 'field is immutable');
   checkStoredVersions(next, violations);
   checkAuthorities(next, previous, violations);
-  return violations.found;
+  return [...violations.found, ...(approvalOf(next) === approvalOf(previous) ? [] : checkApproval(next))];
 }
 
 /** Checks that no stored version is removed: objects may still be stored in a former storage version. */

@@ -8,6 +8,7 @@ import { checkRules } from './check-rules.ts';
 import type {
   CustomResourceDefinition,
   DefinitionNames,
+  DefinitionSchema,
   DefinitionSpec,
   DefinitionVersion,
   DefinitionWebhook,
@@ -127,7 +128,10 @@ function* checkVersion(
   const root = schema?.openAPIV3Schema;
   const place = `${field}.schema.openAPIV3Schema`;
   if (root === undefined) violations.required(place, 'schemas are required');
-  else yield* checkStructuralSchema(place, root, check);
+  else {
+    if (subresources?.status !== undefined) checkRootOfStatus(place, root, violations);
+    yield* checkStructuralSchema(place, root, check);
+  }
   checkDeprecation(field, version, violations);
   const scale = subresources?.scale;
   if (scale !== undefined) checkScale(`${field}.subresources.scale`, scale, violations);
@@ -135,6 +139,42 @@ function* checkVersion(
   for (const [index, column] of additionalPrinterColumns.entries()) {
     if (column.jsonPath === '') violations.required(`${field}.additionalPrinterColumns[${index}].jsonPath`, '');
   }
+}
+
+/** The keywords beside the status, which Kubernetes judges by the schema of its own field. */
+const rootKeywords: readonly string[] = [
+  'description',
+  'type',
+  'format',
+  'title',
+  'maximum',
+  'exclusiveMaximum',
+  'minimum',
+  'exclusiveMinimum',
+  'maxLength',
+  'minLength',
+  'pattern',
+  'maxItems',
+  'minItems',
+  'uniqueItems',
+  'multipleOf',
+  'required',
+  'items',
+  'properties',
+  'externalDocs',
+  'example',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-validations',
+];
+
+function checkRootOfStatus(field: string, root: DefinitionSchema, violations: DefinitionViolations): void {
+  const wrong = Object.entries(root).find(([keyword, value]) => isUsed(value) && !rootKeywords.includes(keyword));
+  const rule = `only ${rootKeywords.join(', ')} are allowed at the root of the schema if the status subresource is enabled`;
+  if (wrong !== undefined) violations.invalid(field, wrong[0], rule);
+}
+
+function isUsed(value: unknown): boolean {
+  return value !== false && value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
 /** Checks the deprecation warning, which becomes a header. */

@@ -9,6 +9,7 @@ export function checkLists(field: string, schema: DefinitionSchema, violations: 
     violations.invalid(`${field}.type`, schema.type, 'must be object if x-kubernetes-map-type is specified');
   if (keys !== undefined && listType !== 'map')
     violations.forbidden(`${field}.x-kubernetes-list-map-keys`, 'is for lists of type map only');
+  if (schema.type === 'array' && schema.items === undefined) violations.required(`${field}.items`, 'must be specified');
   if (listType === undefined) return;
   if (!['atomic', 'set', 'map'].includes(listType))
     violations.notSupported(`${field}.x-kubernetes-list-type`, listType, ['atomic', 'map', 'set']);
@@ -20,7 +21,7 @@ export function checkLists(field: string, schema: DefinitionSchema, violations: 
 
 function checkSet(field: string, { items }: DefinitionSchema, violations: DefinitionViolations): void {
   const place = `${field}.items`;
-  if (items === undefined) return violations.required(place, 'must be specified for a list of type set');
+  if (items === undefined) return;
   if (items.nullable === true) violations.forbidden(`${place}.nullable`, 'cannot be nullable in a list of type set');
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic')
     violations.invalid(
@@ -42,7 +43,7 @@ function checkMap(field: string, schema: DefinitionSchema, violations: Definitio
   const place = `${field}.items`;
   if (keys.length === 0)
     violations.required(`${field}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map');
-  if (items === undefined) return violations.required(place, 'must have a schema if x-kubernetes-list-type is map');
+  if (items === undefined) return;
   if (items.nullable === true) violations.forbidden(`${place}.nullable`, 'cannot be nullable in a list of type map');
   if (items.type !== 'object')
     violations.invalid(`${place}.type`, items.type ?? '', 'must be object if parent array is a list of type map');

@@ -18,10 +18,30 @@ const structuralKeywords = [
   ['additionalProperties', 'undefined'],
   ['x-kubernetes-preserve-unknown-fields', 'false'],
   ['x-kubernetes-embedded-resource', 'false'],
+  ['x-kubernetes-int-or-string', 'false'],
   ['x-kubernetes-list-type', 'undefined'],
   ['x-kubernetes-list-map-keys', 'empty'],
   ['x-kubernetes-map-type', 'undefined'],
   ['x-kubernetes-validations', 'empty'],
+] as const;
+
+/** The schemas that need a type. */
+const needsType = {
+  root: 'at the root',
+  field: 'for specified object fields',
+  item: 'for specified array items',
+  branch: '',
+} as const;
+
+/** Keywords of OpenAPI that schemas of definitions do not have. */
+const unsupportedKeywords = [
+  'id',
+  '$schema',
+  '$ref',
+  'definitions',
+  'dependencies',
+  'patternProperties',
+  'additionalItems',
 ] as const;
 
 /** The place of a schema. */
@@ -29,7 +49,11 @@ interface Place {
   readonly field: string;
   readonly depth: number;
   /** `root`: the schema of the whole object. `branch`: one below allOf, anyOf, oneOf or not. */
-  readonly level: 'root' | 'field' | 'branch';
+  readonly level: 'root' | 'field' | 'item' | 'branch';
+  /** True for a branch whose `type` is that of an integer or a string, as {@link isIntOrString} describes. */
+  readonly mayHaveType?: boolean;
+  /** True for the first branch of an allOf that is in no branch. */
+  readonly isFirstOfAll?: boolean;
   /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
   /** Counts the schemas in allOf, anyOf, oneOf and not below the same field or items, which share it. */
@@ -62,6 +86,8 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
+  /** True once a schema has a keyword without which the rest has another meaning. */
+  #isUnsupported = false;
   /** Fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
@@ -85,6 +111,7 @@ class SchemaCheck {
       checkCompleteness(visit.field, visit.schema, this.#violations);
       yield visit.branches.count;
     }
+    if (this.#isUnsupported) return;
     // Defaults are checked after the patterns, which they are matched against; inner defaults first, as they are part of the outer.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
     for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
@@ -92,7 +119,7 @@ class SchemaCheck {
 
   #visit(visit: Visit): void {
     this.#checkKeywords(visit.schema, visit.field);
-    if (visit.level === 'branch') this.#checkBranch(visit.schema, visit.field);
+    if (visit.level === 'branch') this.#checkBranch(visit.schema, visit);
     else {
       this.#checkStructure(visit.schema, visit);
       if (hasBranches(visit.schema)) this.#composed.push(visit);
@@ -106,6 +133,11 @@ class SchemaCheck {
   #checkKeywords(schema: DefinitionSchema, field: string): void {
     const violations = this.#violations;
     const { type, uniqueItems, additionalProperties, properties } = schema;
+    for (const keyword of unsupportedKeywords)
+      if (Object.hasOwn(schema, keyword)) {
+        violations.forbidden(`${field}.${keyword}`, `${keyword} is not supported`);
+        this.#isUnsupported = true;
+      }
     if (type !== undefined && !types.includes(type)) violations.notSupported(`${field}.type`, type, types);
     if (uniqueItems === true)
       violations.forbidden(
@@ -122,28 +154,33 @@ class SchemaCheck {
       violations.forbidden(`${field}.properties[__proto__]`, 'is not the name of a field');
   }
 
-  #checkBranch(schema: DefinitionSchema, field: string): void {
-    for (const [keyword, state] of structuralKeywords) {
-      if (schema[keyword] !== undefined)
-        this.#violations.forbidden(`${field}.${keyword}`, `must be ${state} to be structural`);
-    }
-    const isIntOrString = schema.type === 'integer' || schema.type === 'string';
-    if (schema.type !== undefined && !isIntOrString && types.includes(schema.type))
-      this.#violations.forbidden(`${field}.type`, 'must be empty to be structural');
+  #checkBranch(schema: DefinitionSchema, { field, mayHaveType = false }: Place): void {
+    const violations = this.#violations;
+    for (const [keyword, state] of structuralKeywords)
+      if (isGiven(schema[keyword], state))
+        violations.forbidden(`${field}.${keyword}`, `must be ${state} to be structural`);
+    if (schema.type !== undefined && !mayHaveType && types.includes(schema.type))
+      violations.forbidden(`${field}.type`, 'must be empty to be structural');
+    if (Object.hasOwn(schema.properties ?? {}, 'metadata'))
+      violations.forbidden(`${field}.properties[metadata]`, 'must not be specified in a nested context');
   }
 
   #checkStructure(schema: DefinitionSchema, place: Place): void {
     const { field, level, isMetadata } = place;
     const violations = this.#violations;
+    if (level === 'root' && schema.nullable === true)
+      violations.forbidden(`${field}.nullable`, 'nullable cannot be true at the root');
     const isFree =
       schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
     if (schema.type === undefined && (!isFree || level === 'root')) {
-      const rule = level === 'root' ? 'must not be empty at the root' : 'must not be empty for specified object fields';
-      violations.required(`${field}.type`, rule);
+      violations.required(`${field}.type`, `must not be empty ${needsType[level]}`);
     } else if (level === 'root' && schema.type !== 'object')
       violations.invalid(`${field}.type`, schema.type, 'must be object at the root');
     if (schema['x-kubernetes-int-or-string'] === true && schema.type !== undefined)
       violations.forbidden(`${field}.type`, 'must be empty if x-kubernetes-int-or-string is true');
+    for (const keyword of ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'] as const)
+      if (schema['x-kubernetes-int-or-string'] === true && schema[keyword] === true)
+        violations.invalid(`${field}.${keyword}`, true, 'must be false if x-kubernetes-int-or-string is true');
     if (isMetadata && schema['x-kubernetes-embedded-resource'] === true)
       violations.forbidden(`${field}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta');
     else if (schema['x-kubernetes-embedded-resource'] === true) this.#checkEmbedded(schema, field);
@@ -206,6 +243,23 @@ function hasBranches({ allOf, anyOf, oneOf, not }: DefinitionSchema): boolean {
   return [allOf, anyOf, oneOf, not].some((part) => part !== undefined);
 }
 
+/** A keyword that says nothing, such as `nullable: false`, may stand anywhere. */
+function isGiven(value: unknown, empty: (typeof structuralKeywords)[number][1]): boolean {
+  if (value === undefined) return false;
+  if (empty === 'empty') return value !== '' && !(Array.isArray(value) && value.length === 0);
+  return empty === 'undefined' || value === true;
+}
+
+/** The one list of branches that may have types, which Kubernetes knows by its form. */
+function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
+  return JSON.stringify(branches) === '[{"type":"integer"},{"type":"string"}]';
+}
+
+/** True outside of branches, and in the first one of an allOf outside of branches. */
+function mayHaveTypes({ level, isFirstOfAll = false }: Place): boolean {
+  return level !== 'branch' || isFirstOfAll;
+}
+
 function childrenOf(visit: Visit): readonly Visit[] {
   const { schema, field, level, depth, isMetadata, branches } = visit;
   const inBranch = level === 'branch';
@@ -219,7 +273,10 @@ function childrenOf(visit: Visit): readonly Visit[] {
     const place = { ...inner, field: `${field}.properties[${name}]`, isMetadata: isBelow, branches: counted() };
     children.push({ ...place, schema: property });
   }
-  if (items !== undefined) children.push({ ...inner, schema: items, field: `${field}.items`, branches: counted() });
+  if (items !== undefined) {
+    const place = { ...inner, level: inBranch ? 'branch' : 'item' } as const;
+    children.push({ ...place, schema: items, field: `${field}.items`, branches: counted() });
+  }
   if (typeof additionalProperties === 'object')
     children.push({
       ...inner,
@@ -228,9 +285,17 @@ function childrenOf(visit: Visit): readonly Visit[] {
       branches: counted(),
     });
   const branch = { ...inner, level: 'branch', branches } as const;
-  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const)
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const mayHaveType = keyword === 'anyOf' && mayHaveTypes(visit) && isIntOrString(schema.anyOf);
     for (const [index, child] of (schema[keyword] ?? []).entries())
-      children.push({ ...branch, schema: child, field: `${field}.${keyword}[${index}]` });
+      children.push({
+        ...branch,
+        schema: child,
+        field: `${field}.${keyword}[${index}]`,
+        mayHaveType,
+        isFirstOfAll: keyword === 'allOf' && index === 0 && level !== 'branch',
+      });
+  }
   if (not !== undefined) children.push({ ...branch, schema: not, field: `${field}.not` });
   return children;
 }

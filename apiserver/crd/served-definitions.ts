@@ -20,7 +20,7 @@ export type ServingOutcome =
   /** Another kind has one of the names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
-  /** Stored objects cannot be converted to the storage version at present: a webhook may answer later. */
+  /** Stored objects cannot be converted to the storage version at present: the webhook may convert them later. */
   | { readonly kind: 'unconverted'; readonly message: string };
 
 interface Served {

@@ -98,7 +98,7 @@ describe('BodyCodec', () => {
     );
   });
 
-  it('continues after a body that needs more memory than the worker has', async () => {
+  it('continues after a body that needs more memory than the worker has [slow]', async () => {
     const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));

@@ -18,7 +18,7 @@ function refusal(text: string): string {
 }
 
 describe('parseYaml', () => {
-  it('returns every JSON value, from YAML and from JSON', () => {
+  it('returns every JSON value, from YAML and from JSON [slow]', () => {
     const values = fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
     fc.assert(
       fc.property(values, (value) => {
@@ -74,7 +74,7 @@ describe('parseYaml', () => {
     expect(value['a']).not.to.equal(value['c']);
   });
 
-  it('refuses cycles, many aliases, and aliases that expand a small text into a large value', () => {
+  it('refuses cycles, many aliases, and aliases that expand a small text into a large value [slow]', () => {
     expect(refusal('a: &x [*x]')).to.equal('the field "a[0]" is an alias of a value that contains it');
     expect(refusal(`a: &x 1\nb: [${Array.from({ length: 101 }, () => '*x').join()}]`)).to.contain('alias');
     const levels = Array.from({ length: 30 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`);

@@ -1,6 +1,17 @@
 import { keyPrefixOf, kindNameOf, kindOfKey } from '../store/object-key.ts';
 import type { StoredKind } from '../store/object-key.ts';
-import type { BatchLimits, Change, Committed, KindClaims, OpenedStore, Operation, Row, Store } from '../store/store.ts';
+import type {
+  BatchLimits,
+  Change,
+  Committed,
+  KeptStore,
+  KindClaims,
+  OpenedStore,
+  Operation,
+  Row,
+  Store,
+} from '../store/store.ts';
+import { EncryptedKept } from './encrypted-kept.ts';
 import type { Encryption, KindEncryption } from './encryption.ts';
 
 /** Finds the keys, once the database is open and before anything is read from it. */
@@ -40,6 +51,11 @@ export class EncryptedStore implements Store {
 
   get batchLimits(): BatchLimits | undefined {
     return this.stored.batchLimits;
+  }
+
+  get kept(): KeptStore | undefined {
+    const { kept } = this.stored;
+    return kept && new EncryptedKept(kept, () => this.#opened());
   }
 
   async open(): Promise<OpenedStore> {

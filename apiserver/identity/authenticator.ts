@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { BearerToken } from './bearer-token.ts';
 import { SentHeaders } from './sent-headers.ts';
 import type { UserInfo } from './user-info.ts';
@@ -13,21 +14,26 @@ export interface TokenAuthenticator {
   readonly ofTokenFor?: (token: BearerToken, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
-/**
- * Finds the user of a request by a credential other than a bearer token: a client certificate, or a session's cookie.
- */
-export interface RequestAuthenticator {
-  readonly ofRequest: Lookup<IncomingMessage>;
+/** Finds the user of a request by its connection: a client certificate. */
+export interface ConnectionAuthenticator {
+  ofRequest(request: IncomingMessage): UserInfo | undefined;
   /** True for a request with such a credential, valid or not: it does not count as a request without a credential. */
-  readonly hasCredential?: (request: IncomingMessage) => boolean;
+  hasCredential(request: IncomingMessage): boolean;
+}
+
+/** Finds the user of a request without an Authorization header: by a session's cookie. */
+export interface SessionFinder {
+  readonly ofRequest: Lookup<IncomingMessage>;
 }
 
 /** The ways in which a server finds users. */
 export interface AuthenticatorParts {
-  /** Called in order, before those of tokens. */
-  readonly requests: readonly RequestAuthenticator[];
+  /** Called first. Absent: there are no client certificates. */
+  readonly certificates?: ConnectionAuthenticator | undefined;
   /** Called in order. */
   readonly tokens: readonly TokenAuthenticator[];
+  /** Called only for requests without an Authorization header. Absent: there are no sessions. */
+  readonly sessions?: SessionFinder;
   /** The audience that this server is. */
   readonly audience: string;
   /** The user of requests without a credential. Default: they get 401. */
@@ -51,27 +57,37 @@ export class Authenticator {
 
   /** Returns undefined when the request must get 401. */
   ofRequest(request: IncomingMessage): Found {
-    const { requests, everybody } = this.#parts;
+    const { certificates, sessions, everybody } = this.#parts;
     if (everybody !== undefined) return everybody;
     const { authorization } = request.headers;
-    const found = firstOf(requests.length, (index) => requests[index]?.ofRequest(request));
-    if (authorization === undefined) return afterwards(found, (user) => user ?? this.#withoutCredential(request));
-    const { socket } = request;
-    const token = this.#headers.tokenOf(socket, authorization);
-    if (token === undefined) return undefined;
-    return afterwards(found, (user) => {
-      if (user !== undefined) return user;
-      return afterwards(this.#ofOwnToken(token), (owner) => {
-        if (owner !== undefined) this.#headers.keep(socket, authorization, token);
-        return owner;
-      });
-    });
+    const holder = certificates?.ofRequest(request);
+    if (authorization !== undefined) return this.#ofHeader(request.socket, authorization, holder);
+    const found = holder ?? sessions?.ofRequest(request);
+    if (found instanceof Promise) return found.then((user) => user ?? this.#withoutCredential(request));
+    return found ?? this.#withoutCredential(request);
+  }
+
+  /** `holder`: the user of a certificate, who takes precedence over that of the token; a header without a token is refused all the same. */
+  #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
+    const token = this.#headers.tokenOf(socket, header);
+    if (token === undefined || holder !== undefined) return token && holder;
+    const found = this.#ofOwnToken(token);
+    if (found instanceof Promise) return found.then((owner) => this.#noteOwner(socket, header, { token, owner }));
+    return this.#noteOwner(socket, header, { token, owner: found });
+  }
+
+  #noteOwner(
+    socket: Socket,
+    header: string,
+    { token, owner }: { readonly token: BearerToken; readonly owner: UserInfo | undefined },
+  ): UserInfo | undefined {
+    if (owner !== undefined) this.#headers.keep(socket, header, token);
+    return owner;
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {
-    const { requests, fallback } = this.#parts;
-    if (fallback === undefined || requests.some((each) => each.hasCredential?.(request) === true)) return undefined;
-    return fallback;
+    const { certificates, fallback } = this.#parts;
+    return fallback === undefined || certificates?.hasCredential(request) === true ? undefined : fallback;
   }
 
   /** The audience that this server is. */
@@ -103,8 +119,4 @@ function firstOf(count: number, ask: (index: number) => Found, from = 0): Found 
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function afterwards(found: Found, follow: (user: UserInfo | undefined) => Found): Found {
-  return found instanceof Promise ? found.then(follow) : follow(found);
 }

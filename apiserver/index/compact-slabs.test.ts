@@ -75,7 +75,7 @@ class Pair {
 }
 
 describe('compactSlabs', () => {
-  it('keeps the bytes of all entries, and those read before, while writes go on between its steps', () => {
+  it('keeps the bytes of all entries, and those read before, while writes go on between its steps [slow]', () => {
     const pair = new Pair(1);
     for (let round = 0; round < 10; round += 1) {
       pair.writeMany(3000);
@@ -87,7 +87,7 @@ describe('compactSlabs', () => {
     }
   });
 
-  it('frees the blocks of deleted objects, until at most a sixth is garbage', () => {
+  it('frees the blocks of deleted objects, until at most a sixth is garbage [slow]', () => {
     const pair = new Pair(4);
     for (let at = 0; at < 20_000; at += 1) pair.put(`n-${at}`, 1000);
     for (let at = 0; at < 20_000; at += 1) if (at % 10 !== 0) pair.delete(`n-${at}`);

@@ -1,5 +1,5 @@
-import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
-import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
+import type { OwnerReference } from '@homeostat/controller-runtime/api';
+import { formatKey } from '@homeostat/controller-runtime/api';
 import { policyOf } from './propagation.ts';
 import type { PropagationPolicy } from './propagation.ts';
 
@@ -54,6 +54,18 @@ export interface EntryParts {
   readonly values: IndexValues;
 }
 
+/** The part of an object that an entry is made of. */
+export interface EntryObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid?: string | undefined;
+    readonly ownerReferences?: readonly Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>[] | undefined;
+    readonly deletionTimestamp?: string | undefined;
+    readonly finalizers?: readonly string[] | undefined;
+  };
+}
+
 /** An object in memory. It knows the place of its bytes and holds no Buffer, which would take 200 bytes of memory more. */
 export class StoredEntry implements Entry {
   // Only declared: a field that is defined first would be written twice.
@@ -69,12 +81,11 @@ export class StoredEntry implements Entry {
   declare memory: ArrayBufferLike;
   declare offset: number;
 
-  constructor(object: ApiObject, { revision, bytes, values }: EntryParts) {
-    const key = keyOf(object);
-    const { uid, ownerReferences, deletionTimestamp, finalizers } = object.metadata;
-    this.key = formatKey(key);
-    this.name = key.name;
-    this.namespace = key.namespace;
+  constructor({ metadata }: EntryObject, { revision, bytes, values }: EntryParts) {
+    const { name, namespace, uid, ownerReferences, deletionTimestamp, finalizers } = metadata;
+    this.key = namespace === undefined ? name : formatKey({ namespace, name });
+    this.name = name;
+    this.namespace = namespace;
     this.uid = uid;
     this.revision = revision;
     this.values = values;
@@ -111,7 +122,7 @@ export function moveBytes(entry: Entry, allocate: (size: number) => Buffer): voi
   entry.offset = bytes.byteOffset;
 }
 
-function linkOf({ uid, blockOwnerDeletion = false }: OwnerReference): OwnerLink {
+function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>): OwnerLink {
   return { uid, blocks: blockOwnerDeletion };
 }
 

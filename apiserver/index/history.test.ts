@@ -54,7 +54,7 @@ function createCrowd(options?: HistoryOptions): Kind {
 }
 
 describe('History', () => {
-  it('returns every earlier revision as recorded at that time', () => {
+  it('returns every earlier revision as recorded at that time [slow]', () => {
     const step = fc.record({
       name: fc.integer({ min: 0, max: 6 }).map((n) => `p${n}`),
       age: fc.integer({ min: -4, max: 9 }),

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { LruCache } from '@homeostat/controller-runtime/api';
 import type { ChangeFeed } from './change-feed.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
@@ -31,16 +31,16 @@ interface Snapshot {
 export class History {
   readonly #cache: KindCache;
   readonly #feed: ChangeFeed;
-  readonly #snapshots: LRUCache<string, Snapshot>;
+  readonly #snapshots: LruCache<string, Snapshot>;
 
   /** The feed must hold every change of the cache after the feed's floor. */
   constructor(cache: KindCache, feed: ChangeFeed, options: HistoryOptions = {}) {
     this.#cache = cache;
     this.#feed = feed;
-    this.#snapshots = new LRUCache({
-      max: options.maxSnapshots ?? 16,
+    this.#snapshots = new LruCache({
+      maxEntries: options.maxSnapshots ?? 16,
       maxSize: options.maxEntries ?? 2_000_000,
-      sizeCalculation: ({ entries }) => entries.length + 1,
+      sizeOf: ({ entries }) => entries.length + 1,
     });
   }
 

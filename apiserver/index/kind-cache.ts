@@ -206,6 +206,7 @@ const namespaceIndex = new Spec({
   name: 'metadata.namespace',
   indexFunc: {
     multiValued: false,
+    definition: 'namespace 1',
     valuesOf: ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),
   },
 });

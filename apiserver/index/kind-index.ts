@@ -133,9 +133,14 @@ export class KindIndex {
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
     const [first] = distinct;
     if (first === undefined) return noValues;
-    if (distinct.length === 1) return this.spec.unique ? first : this.#pool.share(first);
+    if (distinct.length === 1) return this.shared(first);
     // A copy, since an index function may keep its list and change it.
-    return this.spec.unique ? [...distinct] : distinct.map((value) => this.#pool.share(value));
+    return distinct.map((value) => this.shared(value));
+  }
+
+  /** An equal value, which objects share if the values of this index repeat. */
+  shared(value: string): string {
+    return this.spec.unique ? value : this.#pool.share(value);
   }
 
   /**

@@ -81,7 +81,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('leaves an index to a reader that cannot wait, and starts again when all objects are replaced', async () => {
+  it('leaves an index to a reader that cannot wait, and starts again when all objects are replaced [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;

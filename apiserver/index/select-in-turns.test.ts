@@ -64,7 +64,7 @@ describe('selectLong', () => {
     }
   }
 
-  it('returns the same as select for a page', () => expectSame([{ offset: 100, count: 7 }]));
+  it('returns the same as select for a page [slow]', () => expectSame([{ offset: 100, count: 7 }]));
 
   it('returns the same as select for all, the first, the last and no objects [slow]', () =>
     expectSame([{}, { count: 20 }, { offset: size }, { count: 0 }]));
@@ -82,7 +82,7 @@ describe('selectLong', () => {
 });
 
 describe('isLongSelection', () => {
-  it('depends on the page, the conditions and the sort keys', () => {
+  it('depends on the page, the conditions and the sort keys [slow]', () => {
     const cache = createCrowd();
     const isLong = (options: QueryOptions, count?: number): boolean =>
       isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });

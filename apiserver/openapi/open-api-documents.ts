@@ -1,5 +1,5 @@
+import { LruCache } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { LRUCache } from 'lru-cache';
 import { runInTurns } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import { groupVersionsOf, isSameSurface } from './api-surface.ts';
@@ -43,9 +43,9 @@ export class OpenApiDocuments {
   #known: { readonly surface: ApiSurface; readonly groups: Groups; readonly kinds: Groups } | undefined;
   readonly #hashes = new WeakMap<ApiSurface, Promise<string>>();
   /** By path and hash. */
-  readonly #cache = new LRUCache<string, Buffer>({
+  readonly #cache = new LruCache<string, Buffer>({
     maxSize: maxCachedBytes,
-    sizeCalculation: ({ length }) => length + 1,
+    sizeOf: ({ length }) => length + 1,
   });
   readonly #underWay = new Map<string, Promise<Buffer>>();
   /** The piece of a model for a set of schema names, which other kinds of its group version may change. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { RequestAuthenticator } from '../identity/authenticator.ts';
+import type { SessionFinder } from '../identity/authenticator.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { People } from './people.ts';
 import { readSessionCookie } from './session-cookie.ts';
@@ -16,7 +16,7 @@ export interface SessionAuthenticatorParts {
  * needs the header Origin as well, which every browser sends with writes. An earlier check has verified that it is
  * the server's own origin.
  */
-export class SessionAuthenticator implements RequestAuthenticator {
+export class SessionAuthenticator implements SessionFinder {
   readonly #parts: SessionAuthenticatorParts;
 
   constructor(parts: SessionAuthenticatorParts) {
@@ -24,9 +24,8 @@ export class SessionAuthenticator implements RequestAuthenticator {
   }
 
   readonly ofRequest = (request: IncomingMessage): UserInfo | undefined | Promise<UserInfo | undefined> => {
-    const { cookie, authorization, origin } = request.headers;
-    // A token takes precedence over the cookie.
-    if (cookie === undefined || authorization !== undefined) return undefined;
+    const { cookie, origin } = request.headers;
+    if (cookie === undefined) return undefined;
     const secret = readSessionCookie(cookie, this.#parts.isSecure(request));
     if (secret === undefined) return undefined;
     if (!safeMethods.has(request.method ?? '') && (origin === undefined || origin === '')) return undefined;

@@ -75,7 +75,7 @@ describe('the failed logins that replicas share', () => {
     expect(vault.writes).to.equal(0);
   });
 
-  it('cost eight writes a second, however many names fail, and bounded memory, in which the worst stays', async () => {
+  it('cost eight writes a second, however many names fail, and bounded memory, in which the worst stays [slow]', async () => {
     const one = replica();
     fail(one, 'account ada', 7);
     for (let name = 0; name < 12_000; name += 1) {

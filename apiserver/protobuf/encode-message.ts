@@ -36,7 +36,7 @@ function encodeField(parts: Buffer[], { number, field, value }: Encoded): void {
   const { type, is } = field;
   if (value === undefined || value === null) return;
   if (is === 'list' || (is === 'shown' && Array.isArray(value))) {
-    for (const item of Array.isArray(value) ? value : []) push(parts, number, encodeValue(type, item));
+    for (const item of listOf(value)) push(parts, number, encodeValue(type, item));
   } else if (is === 'map') {
     for (const [key, held] of isJsonObject(value) ? Object.entries(value) : [])
       push(parts, number, entry(type, key, held));
@@ -53,6 +53,10 @@ function push(parts: Buffer[], number: number, value: Buffer | bigint | undefine
   if (value === undefined) return;
   if (typeof value === 'bigint') parts.push(varint(number * 8 + varintType), varint(value));
   else parts.push(bytesField(number, value));
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function entry(type: FieldType, key: string, value: unknown): Buffer {
@@ -73,6 +77,8 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
       return typeof value === 'string' || typeof value === 'number'
         ? bytesField(1, Buffer.from(String(value)))
         : undefined;
+    case 'texts':
+      return Buffer.concat(listOf(value).map((text) => bytesField(1, Buffer.from(String(text)))));
     case 'json':
       return bytesField(1, Buffer.from(JSON.stringify(value)));
     case 'integer':

@@ -45,7 +45,31 @@ const objects: readonly JsonObject[] = [
   { apiVersion: 'v1', kind: 'Secret', metadata, data: { k: 'djE=' }, type: 'Opaque' },
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
   { apiVersion: 'v1', kind: 'Namespace', metadata, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } },
-  { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { 'count/secrets': '5' } } },
+  {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata,
+    spec: {
+      hard: { 'count/secrets': '5' },
+      scopes: ['NotBestEffort'],
+      scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }] },
+    },
+  },
+  {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    metadata,
+    spec: {
+      resourceAttributes: {
+        verb: 'list',
+        fieldSelector: { requirements: [{ key: 'spec.class', operator: 'In', values: ['a', 'b'] }] },
+        labelSelector: { rawSelector: 'a=b' },
+      },
+      user: 'ann',
+      groups: ['staff'],
+      extra: { 'example.com/scopes': ['read', 'write'], 'example.com/none': [] },
+    },
+  },
   {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -171,6 +195,17 @@ describe('encodeProtobufObject', () => {
       expect(decode(encodeProtobufObject(read), read)).to.deep.equal(read);
     });
   }
+
+  it('writes the extra values of a user, each as a list of texts', () => {
+    const userInfo = { username: 'ann', extra: { k: ['v', 'w'] } };
+    const written = encodeProtobufObject({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+      status: { userInfo },
+    });
+    // Field 4 of UserInfo: an entry with the key (1) and an ExtraValue (2), whose items are fields 1.
+    expect(written.includes(Buffer.from('\x22\x0b\x0a\x01k\x12\x06\x0a\x01v\x0a\x01w'))).to.equal(true);
+  });
 
   it('begins with "k8s", and lists have the revision and their items', () => {
     const [object] = objects;

@@ -8,11 +8,21 @@ import type { WireField } from './wire-fields.ts';
 
 /**
  * The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in
- * Kubernetes' JSON. A `quantity` is a message of one text, which is its value in JSON. `json` is a
- * message of one text of JSON.
+ * Kubernetes' JSON. A `quantity` is a message of one text, and `texts` a message of a list of texts, which are their values in
+ * JSON. `json` is a message of one text of JSON.
  */
 export type FieldType =
-  'string' | 'bytes' | 'quantity' | 'json' | 'integer' | 'double' | 'boolean' | 'time' | 'microTime' | Message;
+  | 'string'
+  | 'bytes'
+  | 'quantity'
+  | 'texts'
+  | 'json'
+  | 'integer'
+  | 'double'
+  | 'boolean'
+  | 'time'
+  | 'microTime'
+  | Message;
 
 /** A field of a message, by the name that it has in JSON. */
 export interface MessageField {
@@ -60,6 +70,8 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
 
 const quantity: Message = new Map([[1, { name: 'string', type: 'string' }]]);
 
+const texts: Message = new Map([[1, { name: 'items', type: 'string', is: 'list' }]]);
+
 const entryMessages = new Map<FieldType, Message>();
 
 /** Returns the message of an entry of a map. */
@@ -106,6 +118,7 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
   if (type === 'json') return jsonOf(name, wire.value, depth + 1);
   if (is === 'map') return decodeMessage(entryOf(type), wire.value, depth + 1);
   if (type === 'quantity') return decodeMessage(quantity, wire.value, depth + 1)['string'];
+  if (type === 'texts') return decodeMessage(texts, wire.value, depth + 1)['items'] ?? [];
   if (type === 'bytes') return wire.value.toString('base64');
   if (type === 'string') return textOf(name, wire.value);
   if (type === 'time' || type === 'microTime') return timeOf(name, type, wire.value);

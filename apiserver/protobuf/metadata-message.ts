@@ -49,11 +49,14 @@ export const metadata: Message = message({
   17: ['managedFields', managedFields, 'shown'],
 });
 
+/** One condition of a selector. */
+export const requirement: Message = message({
+  1: ['key', 'string'],
+  2: ['operator', 'string'],
+  3: ['values', 'string', 'list'],
+});
+
 export const labelSelector: Message = message({
   1: ['matchLabels', 'string', 'map'],
-  2: [
-    'matchExpressions',
-    message({ 1: ['key', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] }),
-    'list',
-  ],
+  2: ['matchExpressions', requirement, 'list'],
 });

@@ -124,9 +124,18 @@ const secret = message({
   5: ['immutable', 'boolean', 'optional'],
 });
 
+const scope = message({ 1: ['scopeName', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] });
+
+/** With the scopes, which the kind does not have, so that fieldValidation treats them as it does in JSON. */
+const quotaSpec = message({
+  1: ['hard', 'quantity', 'map'],
+  2: ['scopes', 'string', 'list'],
+  3: ['scopeSelector', message({ 1: ['matchExpressions', scope, 'list'] })],
+});
+
 const resourceQuota = message({
   1: ['metadata', metadata],
-  2: ['spec', message({ 1: ['hard', 'quantity', 'map'] })],
+  2: ['spec', quotaSpec],
   3: ['status', message({ 1: ['hard', 'quantity', 'map'], 2: ['used', 'quantity', 'map'] })],
 });
 

@@ -1,50 +1,166 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { Message } from './message.ts';
-import { messageOf } from './object-messages.ts';
+import { typeMeta } from './decode-object.ts';
+import type { FieldType, Message, MessageField } from './message.ts';
+import {
+  answerMessageOf,
+  deleteOptionsMessage,
+  listMetaMessage,
+  messageOf,
+  watchEventMessage,
+} from './object-messages.ts';
 
-/** The number and the type of each field, by message. */
+/** The fields of each message, by its full name. */
 const file = new URL('../../../test/vectors/protobuf-fields.json', import.meta.url);
 const { messages } = JSON.parse(readFileSync(file, 'utf8')) as {
-  readonly messages: Readonly<Record<string, Readonly<Record<string, readonly [number, string]>>>>;
+  readonly messages: Readonly<Record<string, Readonly<Record<string, readonly [number: number, type: string]>>>>;
 };
 
-/** Fields as `<number> <name in JSON>`, those of messages in them behind a dot. Names differ from those in JSON by their first letter. */
-function published(type: string, path: string): readonly string[] {
-  return Object.entries(messages[type] ?? {}).flatMap(([field, [number, inner]]) => {
-    const isInline = field === 'rule' || field === 'ruleWithOperations';
-    const name = isInline ? '' : field.charAt(0).toLowerCase() + field.slice(1);
-    const place = `${path}${number} ${name}${inner.endsWith('[]') ? '[]' : ''}`;
-    return [place, ...published(inner.replace('[]', ''), `${place}.`)];
-  });
-}
+const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1';
+const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1';
+const runtime = 'k8s.io.apimachinery.pkg.runtime';
 
-/** The same of our message. Messages of other packages have no entry in the vectors, and are left out. */
-function ours(message: Message, type: string, path: string): readonly string[] {
-  return [...message].flatMap(([number, { name, type: inner, is }]) => {
-    const place = `${path}${number} ${name}${is === 'list' ? '[]' : ''}`;
-    const known =
-      Object.values(messages[type] ?? {})
-        .find(([each]) => each === number)?.[1]
-        .replace('[]', '') ?? '';
-    if (!(inner instanceof Map) || messages[known] === undefined) return [place];
-    return [place, ...ours(inner, known, `${place}.`)];
-  });
-}
-
-describe('the published field numbers', () => {
-  for (const kind of [
+/** The kinds with a message, by apiVersion; the package of their group is `k8s.io.api.<first label of the group>`. */
+const kinds: Readonly<Record<string, readonly string[]>> = {
+  v1: ['Namespace', 'Event', 'Secret', 'ConfigMap', 'ResourceQuota', 'ServiceAccount'],
+  'events.k8s.io/v1': ['Event'],
+  'coordination.k8s.io/v1': ['Lease'],
+  'rbac.authorization.k8s.io/v1': ['Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding'],
+  'authentication.k8s.io/v1': ['TokenRequest', 'TokenReview', 'SelfSubjectReview'],
+  'authorization.k8s.io/v1': [
+    'SelfSubjectAccessReview',
+    'SubjectAccessReview',
+    'LocalSubjectAccessReview',
+    'SelfSubjectRulesReview',
+  ],
+  'admissionregistration.k8s.io/v1': [
     'MutatingWebhookConfiguration',
     'ValidatingWebhookConfiguration',
     'ValidatingAdmissionPolicy',
     'ValidatingAdmissionPolicyBinding',
-  ]) {
-    it(`are those of ${kind}`, () => {
-      const message = messageOf({ group: 'admissionregistration.k8s.io', version: 'v1', kind });
-      if (message === undefined) throw new Error('there is no message');
-      const expected = published(kind, '');
-      expect(expected.length).to.be.greaterThan(10);
-      expect([...ours(message, kind, '')].sort()).to.deep.equal([...expected].sort());
-    });
+  ],
+  'apiextensions.k8s.io/v1': ['CustomResourceDefinition'],
+};
+
+function packageOf(apiVersion: string): string {
+  if (apiVersion === 'apiextensions.k8s.io/v1') return extensions;
+  const group = apiVersion.includes('/') ? (apiVersion.split('.')[0] ?? '') : 'core';
+  return `k8s.io.api.${group}.v1`;
+}
+
+/** Names in JSON, where they differ from those in protobuf by more than the case of the first letter. */
+const jsonNames: Readonly<Record<string, string>> = {
+  [`${extensions}.JSONSchemaProps.schema`]: '$schema',
+  [`${extensions}.JSONSchemaProps.ref`]: '$ref',
+  [`${extensions}.JSONSchemaPropsOrArray.schema`]: 'object',
+  [`${extensions}.JSONSchemaPropsOrArray.jSONSchemas`]: 'list',
+  [`${extensions}.JSONSchemaPropsOrBool.allows`]: 'flag',
+  [`${extensions}.JSONSchemaPropsOrBool.schema`]: 'object',
+  [`${extensions}.JSONSchemaPropsOrStringArray.schema`]: 'object',
+  [`${extensions}.JSONSchemaPropsOrStringArray.property`]: 'list',
+  'k8s.io.api.authentication.v1.BoundObjectReference.uID': 'uid',
+  'k8s.io.api.admissionregistration.v1.RuleWithOperations.rule': '',
+  'k8s.io.api.admissionregistration.v1.NamedRuleWithOperations.ruleWithOperations': '',
+};
+
+/** Published fields that no message of ours has, with the reason. */
+const leftOut: Readonly<Record<string, string>> = {
+  [`${meta}.ObjectMeta.selfLink`]: 'clients send it empty, and servers since 1.20 do not set it',
+  [`${meta}.ListMeta.selfLink`]: 'servers since 1.20 do not set it',
+  [`${meta}.DeleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential`]: 'it is ignored in JSON as well',
+  [`${meta}.WatchEvent.object`]: 'the object has an envelope of its own, which is encoded by itself',
+};
+
+/** Types with a form of their own in JSON. */
+const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
+  bool: 'boolean',
+  int32: 'integer',
+  int64: 'integer',
+  [`${meta}.Time`]: 'time',
+  [`${meta}.MicroTime`]: 'microTime',
+  [`${meta}.FieldsV1`]: 'json',
+  [`${extensions}.JSON`]: 'json',
+  'k8s.io.api.authentication.v1.ExtraValue': 'texts',
+  'k8s.io.api.authorization.v1.ExtraValue': 'texts',
+  'k8s.io.apimachinery.pkg.api.resource.Quantity': 'quantity',
+};
+
+function jsonNameOf(message: string, field: string): string {
+  const special = jsonNames[`${message}.${field}`];
+  if (special !== undefined) return special;
+  if (/^xKubernetes[A-Z]/.test(field)) return field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return field.charAt(0).toLowerCase() + field.slice(1);
+}
+
+/** A published type without `[]` and `map<>`. */
+function elementOf(type: string): string {
+  return type.replace('[]', '').replace(/^map<(.*)>$/, '$1');
+}
+
+/** The fields of a message and of those in it, as `<message>: <number> <name in JSON> <type>`. */
+function published(message: string, lines: Set<string> = new Set()): Set<string> {
+  for (const [field, [number, type]] of Object.entries(messages[message] ?? {})) {
+    const element = elementOf(type);
+    const form = forms[element] ?? element;
+    const line = `${message}: ${number} ${jsonNameOf(message, field)} ${type.replace(element, form)}`;
+    if (leftOut[`${message}.${field}`] !== undefined || lines.has(line)) continue;
+    lines.add(line);
+    published(form, lines);
   }
+  return lines;
+}
+
+/** The same of our message. A message in it has the name of the published one with the same number. */
+function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
+  for (const [number, field] of message) {
+    const type = Object.values(messages[name] ?? {}).find(([each]) => each === number)?.[1] ?? 'of no such field';
+    const element = typeof field.type === 'string' ? field.type : elementOf(type);
+    const line = `${name}: ${number} ${field.name} ${repeated(field, type, element)}`;
+    if (lines.has(line)) continue;
+    lines.add(line);
+    if (typeof field.type !== 'string') ours(field.type, element, lines);
+  }
+  return lines;
+}
+
+function repeated({ is }: MessageField, type: string, element: string): string {
+  if (is === 'map') return `map<${element}>`;
+  return is === 'list' || (is === 'shown' && type.endsWith('[]')) ? `${element}[]` : element;
+}
+
+function expectPublished(message: Message | undefined, name: string): void {
+  if (message === undefined) throw new Error(`${name} has no message`);
+  const expected = [...published(name)];
+  expect(expected, name).to.have.length.greaterThan(0);
+  expect([...ours(message, name)].sort(), name).to.deep.equal(expected.sort());
+}
+
+describe('the published field numbers', () => {
+  for (const [apiVersion, names] of Object.entries(kinds))
+    for (const kind of names) {
+      it(`are those of ${apiVersion} ${kind}`, () => {
+        const [version = '', group = ''] = apiVersion.split('/').reverse();
+        const message = messageOf({ group, version, kind });
+        expectPublished(message, `${packageOf(apiVersion)}.${kind}`);
+        expect(answerMessageOf(apiVersion, kind)).to.equal(message);
+      });
+    }
+
+  it('are those of Status, DeleteOptions, the metadata of lists, and events of watches', () => {
+    expectPublished(answerMessageOf('v1', 'Status'), `${meta}.Status`);
+    expectPublished(deleteOptionsMessage, `${meta}.DeleteOptions`);
+    expectPublished(listMetaMessage, `${meta}.ListMeta`);
+    expectPublished(watchEventMessage, `${meta}.WatchEvent`);
+  });
+
+  it('are those of the envelope, of lists and of embedded objects', () => {
+    expectPublished(typeMeta, `${runtime}.TypeMeta`);
+    expect(messages[`${runtime}.Unknown`]).to.deep.include({ typeMeta: [1, `${runtime}.TypeMeta`], raw: [2, 'bytes'] });
+    expect(messages['k8s.io.api.core.v1.ConfigMapList']).to.deep.equal({
+      metadata: [1, `${meta}.ListMeta`],
+      items: [2, 'k8s.io.api.core.v1.ConfigMap[]'],
+    });
+    expect(messages[`${meta}.WatchEvent`]).to.deep.include({ object: [2, `${runtime}.RawExtension`] });
+    expect(messages[`${runtime}.RawExtension`]).to.deep.equal({ raw: [1, 'bytes'] });
+  });
 });

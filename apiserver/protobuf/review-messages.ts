@@ -1,5 +1,5 @@
 import type { Message } from './message.ts';
-import { message, metadata } from './metadata-message.ts';
+import { message, metadata, requirement } from './metadata-message.ts';
 import type { MessageFields } from './metadata-message.ts';
 
 const tokenRequestSpec = message({
@@ -11,6 +11,9 @@ const tokenRequestSpec = message({
   4: ['expirationSeconds', 'integer', 'optional'],
 });
 
+/** Field and label selectors have the same fields. */
+const selector = message({ 1: ['rawSelector', 'string'], 2: ['requirements', requirement, 'list'] });
+
 const resourceAttributes = message({
   1: ['namespace', 'string'],
   2: ['verb', 'string'],
@@ -19,6 +22,8 @@ const resourceAttributes = message({
   5: ['resource', 'string'],
   6: ['subresource', 'string'],
   7: ['name', 'string'],
+  8: ['fieldSelector', selector],
+  9: ['labelSelector', selector],
 });
 
 const nonResourceAttributes = message({ 1: ['path', 'string'], 2: ['verb', 'string'] });
@@ -54,7 +59,12 @@ const rulesStatus: MessageFields = {
   4: ['evaluationError', 'string'],
 };
 
-const userInfo = message({ 1: ['username', 'string'], 2: ['uid', 'string'], 3: ['groups', 'string', 'list'] });
+const userInfo = message({
+  1: ['username', 'string'],
+  2: ['uid', 'string'],
+  3: ['groups', 'string', 'list'],
+  4: ['extra', 'texts', 'map'],
+});
 
 const tokenStatus: MessageFields = {
   1: ['authenticated', 'boolean'],
@@ -70,11 +80,11 @@ const attributes: MessageFields = {
   2: ['nonResourceAttributes', nonResourceAttributes],
 };
 
-// Without `extra` (5), on which no response depends.
 const subjectReview = review({
   ...attributes,
   3: ['user', 'string'],
   4: ['groups', 'string', 'list'],
+  5: ['extra', 'texts', 'map'],
   6: ['uid', 'string'],
 });
 

@@ -299,7 +299,7 @@ describe('compileSchema and hostile objects', () => {
     expect(causes).to.have.length(1);
   });
 
-  it('stops at a schema that doubles its work with each level', () => {
+  it('stops at a schema that doubles its work with each level [slow]', () => {
     const node: JsonSchema = { $ref: '#/components/schemas/Node' };
     const branch = (limit: number): JsonSchema => ({ type: 'object', maxProperties: limit, properties: { v: node } });
     const tree = field(node, { Node: { anyOf: [branch(1), branch(2), { ...branch(3), required: ['never'] }] } });

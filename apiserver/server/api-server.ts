@@ -224,6 +224,7 @@ export class ApiServer {
       memory,
       schemaWatch,
       commits,
+      keeper,
       follower,
       store,
       webhooks,
@@ -242,6 +243,7 @@ export class ApiServer {
     // Controllers of this process write until then.
     await this.#parts.audit?.close();
     this.#stopMeasuring();
+    await keeper.stop();
     await store.close();
     // A kind that is being opened may wait until then for changes that nothing reads any more.
     await followed;

@@ -190,7 +190,7 @@ describe('a stored object that cannot be read', () => {
     beforeEach(begin);
     afterEach(end);
 
-    it('can be deleted', async () => {
+    it('can be deleted [slow]', async () => {
       await call('POST', notes, newNote('one', {}, { finalizers: ['example.com/wait'] }));
       await restartWith({ [keyOf('one')]: cut });
       expect((await call('DELETE', `${notes}/one?propagationPolicy=Foreground`)).status).to.equal(200);

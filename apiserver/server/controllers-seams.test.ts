@@ -111,7 +111,7 @@ describe('controllers of the server and concurrent writers', () => {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('may be deleted by several servers at once', async () => {
+    it('may be deleted by several servers at once [slow]', async () => {
       const clock = new FakeClock();
       const [a, b] = [await start({ clock }), await start({ clock })];
       await createEvent(a, 'once');

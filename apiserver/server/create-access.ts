@@ -33,15 +33,16 @@ export interface AccessParts extends AccountParts {
 export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
   const accountIssuer = createAccountIssuer(settings, parts);
   const identities = await createIdentities(settings, { ...parts, accountIssuer });
-  const { requests, tokens, followed, administrator, logins } = identities;
+  const { certificates, tokens, followed, administrator, logins } = identities;
   const ofToken = (token: string): ReturnType<Authenticator['ofToken']> => authenticator.ofToken(token);
   const { table, vault } = parts;
   const people = createPeople(settings, { table, vault, providers: logins, ofToken });
   const open = settings.auth === 'open' ? { everybody: developer } : {};
   const sessions = sessionsOf(settings, people);
   const authenticator: Authenticator = new Authenticator({
-    requests: [...requests, sessions],
+    certificates,
     tokens,
+    sessions,
     audience: accountIssuer.name,
     ...open,
   });

@@ -2,7 +2,7 @@ import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
 import type { LoginProvider } from '../identity/login-provider.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { administratorToken } from '../identity/administrator-token.ts';
-import type { RequestAuthenticator, TokenAuthenticator } from '../identity/authenticator.ts';
+import type { ConnectionAuthenticator, TokenAuthenticator } from '../identity/authenticator.ts';
 import { ClientCertificates } from '../identity/certificates/client-certificates.ts';
 import { JwtAuthenticator } from '../identity/jwt/jwt-authenticator.ts';
 import { parseAuthenticationConfig } from '../identity/oidc/authentication-config.ts';
@@ -18,7 +18,8 @@ import type { Settings } from './api-server-options.ts';
 
 /** All authenticators of a server with these options. */
 export interface Identities {
-  readonly requests: readonly RequestAuthenticator[];
+  /** undefined: the server has no TLS. */
+  readonly certificates: ConnectionAuthenticator | undefined;
   /** Must be opened before the first request. undefined: there is no administrator file. */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
@@ -43,7 +44,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   const administrator = createAdministrator(settings, parts);
   const own = settings.token === undefined ? [] : [administratorToken(settings.token)];
   return {
-    requests: settings.tls === undefined ? [] : [new ClientCertificates(settings.clock)],
+    certificates: settings.tls === undefined ? undefined : new ClientCertificates(settings.clock),
     administrator,
     // Signed tokens first, because other tokens are recognized by their first letters.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],

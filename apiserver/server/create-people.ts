@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { userKind } from '../builtin/user-kind.ts';
 import { TrustedProxies } from '../http/request/trusted-proxies.ts';
-import type { RequestAuthenticator } from '../identity/authenticator.ts';
+import type { SessionFinder } from '../identity/authenticator.ts';
 import type { LoginProvider } from '../identity/login-provider.ts';
 import { People } from '../people/people.ts';
 import type { PeopleParts } from '../people/people.ts';
@@ -23,7 +23,7 @@ export function createPeople({ serviceDomain, clock, logger }: Settings, { table
 }
 
 /** Finds the users of session cookies. */
-export function sessionsOf({ trustedProxies }: Settings, people: People): RequestAuthenticator {
+export function sessionsOf({ trustedProxies }: Settings, people: People): SessionFinder {
   const proxies = new TrustedProxies(trustedProxies);
   const isSecure = (req: IncomingMessage): boolean =>
     proxies.schemeOf({ req, get: (header) => String(req.headers[header.toLowerCase()] ?? '') }) === 'https';

@@ -42,7 +42,7 @@ describe('a copy of a database', () => {
     const postgres = PostgresTestServer.use();
     after(dropDatabases);
 
-    it('has equal digests at each step', async () => {
+    it('has equal digests at each step [slow]', async () => {
       const { database } = await freshDatabase();
       const digests = await moveAlong(
         await postgres.createDatabase(),

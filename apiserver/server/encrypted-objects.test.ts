@@ -94,7 +94,7 @@ describe('an encrypted object whose bytes were changed', () => {
       expect((await answerOf(name)).text).to.include(Buffer.from(name).toString('base64'));
   });
 
-  it('is served again with the right key, when another one of that name was tried', async () => {
+  it('is served again with the right key, when another one of that name was tried [slow]', async () => {
     await server.stop();
     await start('wrong');
     const { status, text } = await answerOf('right');
@@ -105,7 +105,7 @@ describe('an encrypted object whose bytes were changed', () => {
     expect((await answerOf('right')).status).to.equal(200);
   });
 
-  it('can be deleted', async () => {
+  it('can be deleted [slow]', async () => {
     await tamper((bytesOf, write) => write('cut', bytesOf('cut').subarray(0, 30)));
     await start('right');
     const { status } = await fetch(`${server.url}${secrets}/cut`, { method: 'DELETE' });

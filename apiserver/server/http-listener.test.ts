@@ -176,7 +176,7 @@ describe('connections of a server', () => {
 });
 
 describe('requests that wait behind another one on their connections', () => {
-  it('share a bound of memory by the size of their heads', async () => {
+  it('share a bound of memory by the size of their heads [slow]', async () => {
     const responses: ServerResponse[] = [];
     const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
     await listener.listen(address);

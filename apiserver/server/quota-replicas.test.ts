@@ -1,6 +1,7 @@
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
+import { systemClock } from '@homeostat/controller-runtime';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
 import type { ResourceQuotaObject } from '../builtin/resource-quota-kind.ts';
 import { configMapKind } from '../builtin/config-map-kind.ts';
@@ -77,5 +78,39 @@ describe('a ResourceQuota, where several servers create objects', function () {
     store.isDeaf = true;
     expect(await create(ahead, 'b')).to.equal(undefined);
     expect(await create(behind, 'c')).to.equal('Forbidden');
+  });
+
+  it('takes its turn later after each turn that it has lost', async () => {
+    const share = 0.41;
+    const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
+    const waitsMs: number[] = [];
+    const store = database.replica();
+    const clock = {
+      ...systemClock,
+      setTimeout: (call: () => void, ms: number) => {
+        waitsMs.push(ms);
+        return systemClock.setTimeout(call, ms);
+      },
+    };
+    const server = await startOn(store, { port: 0, clock, random: () => share });
+    servers.push(server);
+    await setQuota(100);
+    await server.client.get(Quota, 'few', { namespace });
+    const [other] = servers as [ApiServer];
+    await create(other, 'first');
+    let steals = 3;
+    store.beforeCommit = async (batch) => {
+      if (steals === 0 || !batch.some(({ key }) => key.endsWith('late'))) return;
+      steals -= 1;
+      expect(await create(other, `steal-${steals}`)).to.equal(undefined);
+    };
+    expect(await create(server, 'late')).to.equal(undefined);
+    const turns = waitsMs.filter((ms) => ms === firstMs || laterMs.includes(ms));
+    expect(turns).to.deep.equal([firstMs, ...laterMs]);
+    // The creation has succeeded: the next turn is taken as soon as the first one.
+    waitsMs.length = 0;
+    await create(other, 'again');
+    expect(await create(server, 'once-more')).to.equal(undefined);
+    expect(waitsMs).to.include(firstMs);
   });
 });

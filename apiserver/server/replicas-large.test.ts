@@ -69,7 +69,7 @@ describe('a replica with a large kind that has lost its history', () => {
       await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, at) => work(from + at)));
   };
 
-  it('reads it again, and reports the differences, some hundred objects in a turn', async () => {
+  it('reads it again, and reports the differences, some hundred objects in a turn [slow]', async () => {
     const a = await start(Person, { retention: { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 } });
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),

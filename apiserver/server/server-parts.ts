@@ -57,6 +57,8 @@ import { DatabaseHealth } from './database-health.ts';
 import type { HttpListener } from './http-listener.ts';
 import { openStorage } from './open-storage.ts';
 import type { OpenedStorage } from './open-storage.ts';
+import { homeostatVersion } from '../http/pages/version.ts';
+import { ValueKeeper } from '../registry/kept/value-keeper.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
@@ -78,6 +80,7 @@ export interface Parts {
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
   readonly memory: MemoryLimit;
+  readonly keeper: ValueKeeper;
   /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
@@ -123,6 +126,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
   await parts.listener.listen(settings);
   parts.compactor.start();
   parts.memory.start();
+  parts.keeper.start();
   parts.follower?.start();
   if (parts.store.isShared) parts.schemaWatch.start();
   parts.secure?.renewal.start(parts.secure.certificate);
@@ -139,12 +143,10 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const metrics = new Metrics();
   const kinds: { table?: ResourceTable } = {};
   const storage = await openStorage({ ...settings, store, health, metrics, table: () => kinds.table });
-  const { log, revisions, commits, follower, compactor, memory, epoch, vault } = storage;
+  const { revisions, commits, follower, compactor, memory, epoch, vault } = storage;
   const schemes = new SchemeManager({ serviceDomain });
   const endpoints = createEndpoints(settings, schemes);
-  const definitions = definitionJudge(serviceDomain);
-  const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
-  const table = new ResourceTable({ schemes, store, log, revisions, memory, logger, strategyOf, judgeOf });
+  const { table, keeper } = createTable(settings, { ...storage, store, schemes });
   kinds.table = table;
   const admissions = new AdmissionTable({ lookup: (gvk) => schemes.lookup(gvk) });
   schemes.on('unregistered', ({ descriptor }) => admissions.forgetKind(descriptor));
@@ -188,7 +190,32 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const schemaWatch = new SchemaWatch({ store, clock, onNewer: (error) => health.report('write', error) });
   const writing = { ...controllers, store, memory, commits, compactor, follower, registry, health, schemaWatch };
   const guarding = { permissions, access, admissions, webhooks, audit, secure };
-  return { ...writing, ...shared, ...guarding, watches, schemes, clients, listener };
+  return { ...writing, ...shared, ...guarding, keeper, watches, schemes, clients, listener };
+}
+
+/** Index values that another version of this package or of Node.js computed are not used. */
+const program = `homeostat ${homeostatVersion}, node ${process.version}`;
+
+/** The served kinds, and what keeps the values of their indexes. */
+function createTable(
+  { serviceDomain, clock, logger, random }: Settings,
+  parts: Pick<OpenedStorage, 'log' | 'revisions' | 'memory'> & Pick<Parts, 'store' | 'schemes'>,
+): Pick<Parts, 'table' | 'keeper'> {
+  const { log, revisions, memory, store, schemes } = parts;
+  const definitions = definitionJudge(serviceDomain);
+  const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
+  const keeper = new ValueKeeper({
+    store: store.kept,
+    clock,
+    logger,
+    program,
+    served: () => table.served(),
+    revision: () => revisions.current,
+  });
+  const opening = { log, revisions, memory, keeper, random, strategyOf, judgeOf };
+  const table: ResourceTable = new ResourceTable({ ...opening, schemes, store, logger });
+  table.on('closed', (resource) => keeper.close(resource));
+  return { table, keeper };
 }
 
 function addedParts(

@@ -49,6 +49,21 @@ function setUp(options: Partial<GroupCommitOptions> = {}): {
   return { group: new GroupCommit(store, { onError: (error) => errors.push(error), ...options }), commits, errors };
 }
 
+/** Finishes this commit and all later ones; resolves when nothing is queued any more. */
+async function finishFrom(
+  first: number,
+  { group, commits }: { readonly group: GroupCommit; readonly commits: readonly Commit[] },
+): Promise<void> {
+  for (let at = first; !group.isIdle();) {
+    const commit = commits[at];
+    if (commit === undefined) await settled();
+    else {
+      at += 1;
+      await commit.finish();
+    }
+  }
+}
+
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
@@ -207,7 +222,7 @@ describe('GroupCommit batches', () => {
     expect(error).to.include({ name: 'ApiError', reason: 'TooManyRequests', code: 429, retryAfterSeconds: 1 });
     await commits[0]?.finish();
     void group.submit(operation('/now'));
-    for (let at = 1; !group.isIdle(); at += 1) await commits[at]?.finish();
+    await finishFrom(1, { group, commits });
     expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(10_002);
   });
 });
@@ -231,6 +246,47 @@ describe('GroupCommit outcomes', () => {
       '{"revision":7}',
       '{"revision":1}',
     ]);
+  });
+
+  it('settles at most 16 operations of a large batch in a turn, after all of it is applied', async () => {
+    const { group, commits } = setUp();
+    let applied = 0;
+    let settledNow = 0;
+    const submitMany = (count: number, prefix: string): void => {
+      for (let at = 0; at < count; at += 1) {
+        void group.submit(operation(`/${prefix}-${at}`), () => void (applied += 1)).then(() => (settledNow += 1));
+      }
+    };
+    submitMany(1, 'first');
+    await settled();
+    submitMany(400, 'more');
+    await commits[0]?.finish();
+    settledNow = 0;
+    const finished = commits[1]?.finish();
+    const perTurn: number[] = [];
+    for (let turn = 0; turn < 20; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (settledNow > 0) perTurn.push(settledNow);
+      settledNow = 0;
+      if (turn === 4) expect([applied, group.isCommitting()]).to.deep.equal([202, true]);
+    }
+    await finished;
+    expect(perTurn).to.deep.equal([...Array.from({ length: 12 }, () => 16), 9]);
+    await commits[2]?.finish();
+    await group.drain();
+    expect(applied).to.equal(401);
+  });
+
+  it('settles batches in their order, however many turns each takes', async () => {
+    const { group, commits } = setUp();
+    const told: string[] = [];
+    const keys = Array.from({ length: 100 }, (_, at) => `/${at}`);
+    for (const key of [...keys, ...keys]) void group.submit(operation(key)).then(() => told.push(key));
+    await finishFrom(0, { group, commits });
+    expect(commits.length).to.be.greaterThan(3);
+    expect(told).to.have.lengthOf(200);
+    const order = commits.flatMap((commit) => commit.keys);
+    expect(told).to.deep.equal(order);
   });
 
   it('reports an apply that throws, and calls the others', async () => {

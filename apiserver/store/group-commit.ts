@@ -10,10 +10,7 @@ export interface GroupCommitOptions {
    * faster.
    */
   readonly maxOperations?: number;
-  /**
-   * The maximum bytes of data in one batch; default: the store's own limit, or 4 MB. A larger operation is a batch of
-   * its own.
-   */
+  /** The maximum bytes of data in a batch of several operations; default: the store's own limit, or 4 MB. */
   readonly maxBytes?: number;
   /**
    * The maximum number of queued operations, besides the batch in flight; default 10,000. Beyond it `submit` rejects
@@ -37,6 +34,13 @@ const enough = 32;
 
 /** The number of batches that are written but not answered yet, besides the one that is being written. */
 const maxUnanswered = 2;
+
+/**
+ * The number of operations of a larger batch that are settled in one turn. Each sends a response, and starts the request that
+ * waits for its seat; and Node.js accepts one connection in a turn. Beside 2,000 clients that write, new connections waited for
+ * 2,500 ms (median) when a batch was settled in one turn, 54 ms with 64 in a turn, 14 ms with 16. A turn costs 1 µs.
+ */
+const maxSettled = 16;
 
 /** An operation, and what is called when it is committed. Either `settle` or `fail` is called, once. */
 export interface Submission {
@@ -98,7 +102,7 @@ export class GroupCommit {
   #answered: Promise<void> = Promise.resolve();
   #isScheduled = false;
   #isClosed = false;
-  #drained: (() => void)[] = [];
+  readonly #drained: (() => void)[] = [];
 
   constructor(store: CommittingStore, options: GroupCommitOptions) {
     this.#store = store;
@@ -257,12 +261,18 @@ export class GroupCommit {
     // In a turn of its own: a fast store has its next response ready by now, and nothing else would run.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
+    this.#apply(batch, outcomes);
+    for (let from = 0; from < batch.length; from += maxSettled) {
+      if (from > 0) await nextTurn();
+      settleAll(batch.slice(from, from + maxSettled), outcomes.slice(from, from + maxSettled));
+    }
     this.#unanswered -= 1;
-    this.#answer(batch, outcomes);
+    this.#goOn();
   }
 
   #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
-    this.#settle(batch, outcomes);
+    this.#apply(batch, outcomes);
+    settleAll(batch, outcomes);
     this.#goOn();
   }
 
@@ -293,7 +303,8 @@ export class GroupCommit {
     try {
       const { before, outcomes } = await this.#write(half);
       await this.#options.follow?.(before);
-      this.#settle(half, outcomes);
+      this.#apply(half, outcomes);
+      settleAll(half, outcomes);
     } catch (error) {
       await this.#fail(half, error);
     }
@@ -307,32 +318,26 @@ export class GroupCommit {
     if (this.#hasReady()) this.#sendAtEndOfTurn();
     if (!this.isIdle()) return;
     this.#options.onIdle?.();
-    const waiting = this.#drained;
-    this.#drained = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of this.#drained.splice(0)) resolve();
   }
 
   #hasReady(): boolean {
     return this.#readyFrom < this.#ready.length;
   }
 
-  #settle(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
-    for (const position of inOrder(outcomes)) this.#apply(batch[position], outcomes[position]);
-    this.#release(batch);
-    for (const [position, { submission }] of batch.entries()) {
+  /** Applies a batch in the order of revisions, and releases the entries that wait for it. */
+  #apply(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
+    for (const position of inOrder(outcomes)) {
       const outcome = outcomes[position];
-      if (outcome) submission.settle(outcome);
-      else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
+      if (outcome === undefined || !('revision' in outcome)) continue;
+      try {
+        batch[position]?.submission.apply(outcome.revision);
+      } catch (error) {
+        this.#options.onError(error);
+      }
     }
-  }
-
-  #apply(entry: Entry | undefined, outcome: Outcome | undefined): void {
-    if (entry === undefined || outcome === undefined || !('revision' in outcome)) return;
-    try {
-      entry.submission.apply(outcome.revision);
-    } catch (error) {
-      this.#options.onError(error);
-    }
+    this.#release(batch);
+    if (this.#hasReady()) this.#sendAtEndOfTurn();
   }
 
   #endRequirement(requirement: Requirement): void {
@@ -348,7 +353,6 @@ export class GroupCommit {
     if (entry.blockers === 0) this.#ready.push(entry);
   }
 
-  /** Releases the entries that waited for these. */
   #release(batch: readonly Entry[]): void {
     for (const entry of batch) {
       for (const token of entry.tokens) if (this.#tails.get(token) === entry) this.#tails.delete(token);
@@ -360,6 +364,14 @@ export class GroupCommit {
 
 const noEntries: readonly Entry[] = [];
 const noRequirements: readonly Requirement[] = [];
+
+function settleAll(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
+  for (const [position, { submission }] of batch.entries()) {
+    const outcome = outcomes[position];
+    if (outcome) submission.settle(outcome);
+    else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
+  }
+}
 
 /** The positions of the operations that were written, by their revisions, which is their own order with most stores. */
 function inOrder(outcomes: readonly Outcome[]): readonly number[] {
@@ -384,6 +396,4 @@ function block(entry: Entry, before: Entry | undefined): void {
   entry.blockers += 1;
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -150,7 +150,7 @@ function describeScan(store: () => Store): void {
     return keys;
   };
 
-  it('returns all present rows of all kinds by key, and those of one', async () => {
+  it('returns all present rows of all kinds by key, and those of one [slow]', async () => {
     const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('continues during commits: an object that stays is seen once, in one of its states', async () => {
+  it('continues during commits: an object that stays is seen once, in one of its states [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;
@@ -178,7 +178,7 @@ function describeScan(store: () => Store): void {
     expect([staying.length, staying.every(([, times]) => times === 1)]).to.deep.equal([3000, true]);
   });
 
-  it('may be left early', async () => {
+  it('may be left early [slow]', async () => {
     await fill(1500);
     for await (const page of store().scan()) {
       expect(page).to.not.have.lengthOf(0);

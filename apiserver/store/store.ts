@@ -1,3 +1,5 @@
+import type { StoredKind } from './object-key.ts';
+
 /** Unique value: index number (see {@link Store.numberOf}) and the index's value. */
 export type Claim = readonly [index: number, value: string];
 
@@ -124,6 +126,33 @@ export class CompactedError extends Error {
   }
 }
 
+/** A kind, and its number in the store. */
+export interface NumberedKind extends StoredKind {
+  readonly number: number;
+}
+
+/** Bytes that a program keeps about objects of a kind, so that its next start need not compute them. */
+export interface KeptData {
+  /** The last revision that it is about. */
+  readonly last: number;
+  readonly data: Uint8Array;
+  /** The reason why `data` is encrypted and cannot be read. Engines set none. */
+  readonly problem?: string;
+}
+
+/**
+ * What is kept about the objects of each kind, in parts. A part is about revisions, which never get other data as long as it is
+ * there. It may be lost.
+ */
+export interface KeptStore {
+  /** The first part whose last revision is at least `from`; undefined: there is none. */
+  read(kind: NumberedKind, from: number): Promise<KeptData | undefined>;
+  /** Adds a part, or replaces the one with the same last revision. Durable when it resolves. */
+  write(kind: NumberedKind, part: Pick<KeptData, 'last' | 'data'>): Promise<void>;
+  /** Deletes all parts of a kind. */
+  drop(kind: NumberedKind): Promise<void>;
+}
+
 /**
  * Durable, ordered storage of opaque bytes. Invariants, tested for every driver by `store.contract.ts`: a commit is
  * atomic, and durable when it resolves; revisions strictly increase in commit order (gaps are legal); if a revision is
@@ -189,5 +218,7 @@ export interface Store {
    * continues at a later revision, with a new epoch. Absent: the engine's own tools do that.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
+  /** Absent: the engine keeps nothing, and a start computes everything. */
+  readonly kept?: KeptStore | undefined;
   close(): Promise<void>;
 }

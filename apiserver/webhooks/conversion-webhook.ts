@@ -1,6 +1,5 @@
-import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
+import { ApiError, isJsonObject, LruCache } from '@homeostat/controller-runtime/api';
 import type { ApiObject, JsonObject } from '@homeostat/controller-runtime/api';
-import { LRUCache } from 'lru-cache';
 import { inBounds } from '../base/in-bounds.ts';
 import { toError } from '../base/to-error.ts';
 import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
@@ -21,11 +20,11 @@ const maxBatchLength = 1024 * 1024;
 const maxKeptLength = 64 * 1024 * 1024;
 
 /** Converted objects as JSON, by the object and its new version. */
-export type KeptConversions = LRUCache<string, Buffer>;
+export type KeptConversions = LruCache<string, Buffer>;
 
 /** Returns the memory of all conversion webhooks of a server. */
 export function keepConversions(): KeptConversions {
-  return new LRUCache({ maxSize: maxKeptLength, sizeCalculation: (value, key) => value.length + key.length + 1 });
+  return new LruCache({ maxSize: maxKeptLength, sizeOf: (value, key) => value.length + key.length + 1 });
 }
 
 export interface ConversionWebhookParts {

@@ -83,7 +83,7 @@ export class WebhookCaller {
   }
 }
 
-/** The status of a webhook that does not answer, or does not answer as it should. */
+/** The status of a webhook that sends no response, or a wrong one. */
 const unavailable = 503;
 
 /** Says why there is no decision. */

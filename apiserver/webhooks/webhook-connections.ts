@@ -1,7 +1,7 @@
+import { LruCache } from '@homeostat/controller-runtime/api';
 import { Agent, request as httpsRequest } from 'node:https';
 import { checkServerIdentity } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
-import { LRUCache } from 'lru-cache';
 import { toError } from '../base/to-error.ts';
 import { checkLiteralHost, guardedLookup } from './address-guard.ts';
 import type { WebhookPlace } from './webhook-places.ts';
@@ -59,7 +59,7 @@ class OriginAgent extends Agent {
 
 /** Sends requests to webhooks over connections that are kept. */
 export class WebhookConnections {
-  readonly #agents = new LRUCache<string, Agent>({ max: maxAgents, dispose: (agent) => agent.destroy() });
+  readonly #agents = new LruCache<string, Agent>({ maxEntries: maxAgents, onRemove: (agent) => agent.destroy() });
   /** The places of stored configurations, which stay the same until these change. */
   readonly #requests = new WeakMap<WebhookPlace, WebhookRequest>();
 

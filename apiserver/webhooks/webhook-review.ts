@@ -184,7 +184,7 @@ function patchedObject(name: string, before: ApiObject, { patch, shown, write }:
   try {
     const patched = withShown(before, applyJsonPatch(structuredClone(shown), patch), write);
     const next = isJsonObject(patched) ? copyAsJsonObject(patched, objectLimits) : undefined;
-    if (!isReviewed(next)) throw new Error('the result is no object');
+    if (!isReviewed(next)) throw new Error(`the result is no object${wrongMetadata(next)}`);
     const changed = [
       ...(['apiVersion', 'kind'] as const).filter((field) => next[field] !== before[field]),
       ...fixedFields
@@ -201,6 +201,12 @@ function patchedObject(name: string, before: ApiObject, { patch, shown, write }:
 
 function isReviewed(value: unknown): value is ApiObject {
   return isJsonObject(value) && isJsonObject(value['metadata']) && metadataShapeErrors(value['metadata']).length === 0;
+}
+
+/** Returns the first field of metadata with a wrong type. */
+function wrongMetadata(value: unknown): string {
+  const [first] = isJsonObject(value) ? metadataShapeErrors(value['metadata']) : [];
+  return first === undefined ? '' : `: ${first.field}: ${first.message}`;
 }
 
 function internal(message: string, cause?: Error): ApiError {

@@ -5,7 +5,7 @@ import { p50AtMost } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** How long does it take to decide whether a user may do something, with a thousand bindings? */
+/** How much processor time does it take to decide whether a user may do something, with a thousand bindings? */
 export async function authorization({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('authorization');
   const count = settings.writes * 50;

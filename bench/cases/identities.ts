@@ -6,7 +6,7 @@ import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
 /**
- * For how many verified tokens of service accounts can one core find the user in a second? Each may take at most 5 µs.
+ * For how many verified tokens of service accounts can one core find the user in a second of processor time? Each may take at most 5 µs.
  */
 export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('identities');

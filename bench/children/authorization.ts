@@ -1,4 +1,4 @@
-// Ours: decisions by 1,000 bindings of 1,000 roles; and their limit: one lookup of the whole request in a map.
+// In processor time. Ours: decisions by 1,000 bindings of 1,000 roles; and their limit: one lookup of the whole request in a map.
 import { answerCalls } from '../answer-calls.ts';
 import type { Figures } from '../figures.ts';
 import { loadModule } from '../server-modules.ts';
@@ -49,12 +49,13 @@ const requests = Array.from({ length: 1_000 }, (_each, number) => ({
 function measure(count: number, decide: (request: (typeof requests)[number]) => boolean): Figures {
   let decided = 0;
   let allowed = 0;
-  const startMs = performance.now();
+  const before = process.cpuUsage();
   while (decided < count) {
     for (const request of requests) if (decide(request)) allowed += 1;
     decided += requests.length;
   }
-  const elapsedMs = performance.now() - startMs;
+  const { user: ownUs, system: systemUs } = process.cpuUsage(before);
+  const elapsedMs = (ownUs + systemUs) / 1000;
   if (allowed === 0 || allowed === decided) throw new Error('the requests must be of both kinds');
   return { opsPerSecond: (decided / elapsedMs) * 1000, p50Ms: elapsedMs / decided };
 }

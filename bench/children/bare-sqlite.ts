@@ -113,4 +113,11 @@ function readAll(count: number, read: (position: number) => unknown): Figures {
   return figuresOf(latencies, performance.now() - startMs);
 }
 
-answerCalls({ open, create, update, get, list, scan });
+/** Deletes what an API server has kept in its database for its next start. */
+function forget(file: string): void {
+  const kept = new Database(file);
+  kept.exec('DELETE FROM kept');
+  kept.close();
+}
+
+answerCalls({ open, create, update, get, list, scan, forget });

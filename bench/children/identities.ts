@@ -1,5 +1,5 @@
 // Finds the user of a token of a service account, as a server with 1,000 listed tokens does for each request; and the
-// least that this can cost: one digest of the token, and a lookup in a map.
+// least that this can cost: one digest of the token, and a lookup in a map. In processor time.
 import { hash } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { answerCalls } from '../answer-calls.ts';
@@ -90,7 +90,6 @@ const owners = Array.from({ length: 1_000 }, (_each, index) => ({
   user: { username: `user-${index.toString()}`, groups: [] },
 }));
 const authenticator = new Authenticator({
-  requests: [],
   tokens: [
     new JwtAuthenticator(systemClock, [issuer]),
     administratorToken('an-administrator-token'),
@@ -101,12 +100,13 @@ const authenticator = new Authenticator({
 if ((await authenticator.ofToken(token)) === undefined) throw new Error('the token is not accepted');
 
 function repeat(count: number, find: () => unknown): Figures {
-  const startMs = performance.now();
+  const before = process.cpuUsage();
   for (let found = 0; found < count; found += 1) {
     const user = find();
     if (user === undefined || user instanceof Promise) throw new Error('the token is not in the cache');
   }
-  const elapsedMs = performance.now() - startMs;
+  const { user: ownUs, system: systemUs } = process.cpuUsage(before);
+  const elapsedMs = (ownUs + systemUs) / 1000;
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs / count };
 }
 

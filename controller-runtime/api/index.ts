@@ -48,6 +48,8 @@ export type { Requirement, Selector, SelectorOperator } from './selector/selecto
 export type { ObjectList, WatchEvent } from './object/watch-event.ts';
 export type { Clock, Timer } from './base/clock.ts';
 export { freezeDeep } from './base/freeze-deep.ts';
+export { LruCache } from './base/lru-cache.ts';
+export type { LruCacheOptions } from './base/lru-cache.ts';
 export { isJsonObject } from './base/json-object.ts';
 export type { JsonObject } from './base/json-object.ts';
 export { shardOf } from './base/shard-of.ts';

@@ -102,7 +102,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('hold nothing before they are run, and are not held by the client', async () => {
+  it('hold nothing before they are run, and are not held by the client [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));

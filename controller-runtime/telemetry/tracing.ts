@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Api from '@opentelemetry/api';
-import type { Attributes, Context, Link, Span } from '@opentelemetry/api';
+import type { Context, Link } from '@opentelemetry/api';
 
 type TraceApi = typeof Api;
 
@@ -9,26 +9,48 @@ const globalKey = Symbol.for('opentelemetry.js.api.1');
 
 const require = createRequire(import.meta.url);
 let loaded: TraceApi | undefined;
+let isMissing = false;
 
 /**
  * OpenTelemetry's API, once the program has installed a tracer provider; undefined before. The check reads one
- * global. Programs without tracing do not load the API, which takes 20 ms.
+ * global. Programs without tracing do not load the API, which takes 20 ms, and need not install it: it is an optional
+ * peer, which comes with every SDK.
  */
 function installedApi(): TraceApi | undefined {
   const installed: unknown = Reflect.get(globalThis, globalKey);
   if (typeof installed !== 'object' || installed === null || !('trace' in installed) || installed.trace === undefined)
     return undefined;
-  loaded ??= require('@opentelemetry/api') as TraceApi;
+  if (loaded === undefined && !isMissing) loaded = loadApi();
   return loaded;
 }
 
-export type { Span } from '@opentelemetry/api';
+function loadApi(): TraceApi | undefined {
+  try {
+    return require('@opentelemetry/api') as TraceApi;
+  } catch (error) {
+    isMissing = true;
+    const message = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    process.emitWarning(
+      `there are no traces of homeostat, although a tracer is installed: npm install @opentelemetry/api (${message})`,
+    );
+    return undefined;
+  }
+}
+
+/** What the parts of a program do to a span of OpenTelemetry's API, whose `Span` it is. */
+export interface Span {
+  setAttribute(name: string, value: string | number | boolean): unknown;
+  updateName(name: string): unknown;
+  recordException(exception: Error | string): void;
+  /** The code is 1 for OK and 2 for ERROR. */
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+}
 
 export interface SpanOptions {
   /** Has low cardinality: it names the operation, never the object. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
-  readonly attributes?: Attributes;
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
   /** Begins a trace with links to these spans, given by their traceparent; absent: a child of the present span. */
   readonly causes?: readonly string[];
   /** Headers of a request: the span becomes a child of the span that they name. */

@@ -24,7 +24,7 @@ class WorkerProcess {
   errors = '';
 
   constructor(url: string) {
-    this.#child = spawn(process.execPath, [program, url, leaseSeconds]);
+    this.#child = spawn(process.execPath, [...process.execArgv, program, url, leaseSeconds]);
     this.#child.stdout.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
     this.#child.stderr.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
     this.#exited = once(this.#child, 'close');

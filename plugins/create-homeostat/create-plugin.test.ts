@@ -136,7 +136,7 @@ describe('create-homeostat', () => {
     });
   }
 
-  it('has npm pack take along what a host runs, and neither sources nor tests', async () => {
+  it('has npm pack take along what a host runs, and neither sources nor tests [slow]', async () => {
     await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind: 'Order' });
     await mkdir(join(folder, 'dist'));
     for (const file of ['index.js', 'index.test.js']) await writeFile(join(folder, 'dist', file), '');

@@ -46,7 +46,7 @@ describe('homeostat loads', () => {
     [['kubeconfig'], 290],
     [['backup', '--to', 'copy.db', ...server], 275],
   ] as const)
-    it(`at most ${most} files, and no server, for ${args[0]}`, async () => {
+    it(`at most ${most} files, and no server, for ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
       const files = await filesOf(args);
       expect(files.length, files.join('\n')).to.be.within(5, most);
       expect(files.filter((file) => /[/](koa|ajv|pino|jose|openid-client)[/]|api-server\.js/.test(file))).to.deep.equal(

@@ -35,7 +35,7 @@ describe('runPage', () => {
     expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
   });
 
-  it('fails for a refused request, and for a server that does not start', async () => {
+  it('fails for a refused request, and for a server that does not start [slow]', async () => {
     expect(await faultOf('```sh\ncurl http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\ncurl -N http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');

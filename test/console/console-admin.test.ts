@@ -18,7 +18,16 @@ const hostile = '<img src=x onerror=alert(1)>\u202e';
 const settingsSchema = `settings:
   type: object
   properties:
-    ink: { type: integer, minimum: 1 }
+    ink: { type: integer, minimum: 1, description: Litres of it }
+    motto: { type: string, default: Hello, maxLength: 10 }
+    scale: { type: number }
+    paper: { type: string, enum: [plain, glossy] }
+    fast: { type: boolean, default: true }
+    place:
+      type: object
+      required: [room]
+      properties: { room: { type: string, minLength: 1 }, floor: { type: integer } }
+    notes: { x-kubernetes-preserve-unknown-fields: true }
 `;
 
 const manifest = (version: string): string => `name: stamps\nversion: ${version}\ndescription: Stamps <b>letters</b>
@@ -36,7 +45,7 @@ function archive(folder: string, version: string): string {
   return file;
 }
 
-describe('an administrator in the console', function () {
+describe('an administrator in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let served: Served;
@@ -96,29 +105,67 @@ describe('an administrator in the console', function () {
     await card.getByText('Stamps <b>letters</b>').waitFor();
   });
 
-  it('makes the settings of a plugin, and sees which of them its schema refuses', async () => {
+  const settingsPath = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings/stamps';
+
+  async function storedSettings(): Promise<unknown> {
+    const response = await fetch(`${served.url}${settingsPath}`, { headers: { authorization: `Bearer ${token}` } });
+    return ((await response.json()) as { readonly spec: unknown }).spec;
+  }
+
+  it('makes the settings of a plugin by a form of their schema, and sees which of them the schema refuses', async () => {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByRole('link', { name: 'Settings' }).press('Enter');
     await page.getByRole('link', { name: 'Create it' }).press('Enter');
-    const text = page.locator('.cm-content');
-    await text.waitFor();
+    await page.locator('.cm-content').waitFor();
     expect(await page.getByLabel('name required', { exact: true }).inputValue()).to.equal('stamps');
-    await text.click();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.type('spec: {ink: 0}');
+    const ink = page.getByLabel('ink', { exact: true });
+    await ink.fill('0');
     await page.locator('.cm-lint-marker-error').waitFor();
+    expect(await ink.getAttribute('aria-invalid')).to.equal('true');
     await expectAccessible(page);
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('Backspace');
-    await page.keyboard.type('3');
+    await ink.fill('3');
+    expect(await page.locator('.form-field', { hasText: 'motto' }).textContent()).to.include('Default: Hello');
+    await page.getByLabel('motto').fill('Stamp it');
+    await page.getByLabel('scale').fill('1.5');
+    await page.getByLabel('paper', { exact: true }).selectOption('glossy');
+    await page.getByLabel('fast').selectOption('false');
+    await page.getByRole('button', { name: 'Add place' }).press('Enter');
+    await page.getByLabel('room required').fill('cellar');
     await page.locator('.cm-lint-marker-error').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Review and create' }).press('Enter');
-    await page.getByRole('button', { name: 'Create', exact: true }).press('Enter');
+    await page.getByRole('heading', { level: 1 }).scrollIntoViewIfNeeded();
+    await takePicture(page, 'settings');
+    await page.getByRole('button', { name: 'Review and create', disabled: false }).press('Enter');
+    // Unlike a click, a press does not wait for a disabled button; this one is enabled by the response to the dry run.
+    await page.getByRole('button', { name: 'Create', exact: true, disabled: false }).press('Enter');
     await page.getByRole('heading', { name: 'stamps', level: 1 }).waitFor();
-    const path = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings/stamps';
-    const response = await fetch(`${served.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
-    expect(await response.json()).to.have.deep.property('spec', { ink: 3 });
+    const place = { room: 'cellar' };
+    const settings = { ink: 3, paper: 'glossy', motto: 'Stamp it', scale: 1.5, fast: false, place };
+    expect(await storedSettings()).to.deep.equal(settings);
+  });
+
+  it('edits settings that the form cannot show in the text, which completes them by their schema', async () => {
+    await visit(page, '#/objects/pluginsettings.plugin.homeostat.internal/-/stamps?tab=edit');
+    await page.getByText('This field takes any value: edit it in the YAML.').waitFor();
+    await page.locator('.cm-line', { hasText: 'ink: 3' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('\nnotes: [a, {b: 1}]');
+    await page.locator('.cm-line', { hasText: 'paper: glossy' }).click();
+    await page.keyboard.press('Shift+Home');
+    await page.keyboard.type('pa');
+    await page.locator('.cm-tooltip-autocomplete [role=option]', { hasText: /^paper$/ }).waitFor();
+    await page.keyboard.type('per: plain');
+    expect(await page.getByLabel('paper', { exact: true }).inputValue()).to.equal('plain');
+    await page.getByRole('button', { name: 'Review and save', disabled: false }).press('Enter');
+    await page.getByRole('button', { name: 'Save', exact: true, disabled: false }).press('Enter');
+    await page.getByText('stamps is saved').waitFor();
+    expect(await storedSettings())
+      .to.include({ ink: 3, paper: 'plain' })
+      .and.have.deep.property('notes', ['a', { b: 1 }]);
     await visit(page, '#/plugins');
+    // A plugin without settings has no button for them.
+    const consoleCard = page.getByRole('region', { name: 'Console', exact: true });
+    await consoleCard.getByRole('button', { name: 'Reload' }).waitFor();
+    expect(await consoleCard.getByRole('link', { name: 'Settings' }).count()).to.equal(0);
   });
 
   it('replaces a plugin by its next version, and uninstalls it', async () => {

@@ -57,6 +57,16 @@ describe('a list of the console that is longer than a page holds [slow]', functi
     );
   }
 
+  it('gives each column its width, though most rows are not rendered', async () => {
+    const [head, cell] = [
+      page.getByRole('columnheader', { name: 'Age' }),
+      page.locator('.rows tbody td:nth-child(3)').first(),
+    ];
+    const widthOf = async (part: typeof cell): Promise<number> => (await part.boundingBox())?.width ?? 0;
+    expect(await widthOf(head)).to.be.above(300);
+    expect(await widthOf(cell)).to.equal(await widthOf(head));
+  });
+
   it('shows rows as they are when they are loaded, and not as they were when the list began', async () => {
     await server.client.delete(Ticket, nameOf(600));
     await server.client.create(Ticket, { metadata: { name: `${nameOf(601)}-new` }, spec: { title: 'later' } });

@@ -18,7 +18,7 @@ import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 const taskFolder = fileURLToPath(new URL('../../../examples/11-console-panel', import.meta.url));
 
-describe('objects in the console', function () {
+describe('objects in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   const faults = { isBroken: false };
   let browser: ConsoleBrowser;
@@ -101,6 +101,27 @@ describe('objects in the console', function () {
       return (await page.getByLabel('state').inputValue()) === 'open';
     });
     await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
+  it('types over selected text without a violation of the policy of the page', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'retyped' }, spec: { title: 'before', priority: 3 } });
+    await visit(page, placeOf('retyped', 'edit'));
+    await page.locator('.cm-line', { hasText: 'title: before' }).click();
+    for (const key of ['Home', 'Shift+ArrowDown', 'Shift+End']) await page.keyboard.press(key);
+    await page.keyboard.type('z');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('spec: {title: after}');
+    await eventually(async () => (await page.getByLabel('title required').inputValue()) === 'after');
+    // What was typed is one text without markup of the browser.
+    expect(await page.locator('.cm-content [style]').count()).to.equal(0);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await visit(page, placeOf('retyped', 'raw'));
+    const raw = page.locator('.cm-content').first();
+    await raw.click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('not written');
+    await raw.getByText('retyped').first().waitFor();
+    expect(await raw.textContent()).not.to.include('not written');
   });
 
   it('suggests values of an indexed field, and filters by one', async () => {

@@ -41,7 +41,7 @@ async function startProxy(pem: string, target: string): Promise<Server> {
   return proxy;
 }
 
-describe('the console behind a proxy with TLS and a prefix', function () {
+describe('the console behind a proxy with TLS and a prefix [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;

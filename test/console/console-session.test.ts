@@ -20,7 +20,7 @@ interface BrowserStores {
   readonly document: { readonly cookie: string };
 }
 
-describe('a session of the console', function () {
+describe('a session of the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let folder: string;
@@ -121,7 +121,7 @@ describe('a session of the console', function () {
     await page.getByRole('heading', { name: 'first', level: 1 }).waitFor();
     expect(await page.getByRole('button', { name: 'Delete…' }).count()).to.equal(0);
     await visit(page, `#/objects/${ticketsPath}/-/first?tab=edit`);
-    await page.getByText('You may read this object, and not change it.').waitFor();
+    await page.getByText('You may read this object, but not change it.').waitFor();
     expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Secret' }).count()).to.equal(
       0,
     );

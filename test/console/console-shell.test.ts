@@ -11,7 +11,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-describe('the console in a browser', function () {
+describe('the console in a browser [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -115,6 +115,30 @@ describe('the console in a browser', function () {
     expect(await page.getByLabel('Select beta').isChecked()).to.equal(true);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'beta', level: 1 }).waitFor();
+  });
+
+  it('has its links behind a button on a narrow screen, and no page wider than that', async () => {
+    const shown = await browser.open(`${server.url}/console/`);
+    await shown.setViewportSize({ width: 390, height: 800 });
+    await shown.getByRole('heading', { name: 'Overview' }).waitFor();
+    const link = shown.getByRole('link', { name: 'Plugins', exact: true });
+    expect(await link.isVisible()).to.equal(false);
+    await shown.getByRole('button', { name: 'Menu' }).press('Enter');
+    await expectAccessible(shown);
+    await link.press('Enter');
+    await shown.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor();
+    await link.waitFor({ state: 'hidden' });
+    for (const [fragment, heading] of [...pages, ['#/access', 'Access'], ['#/audit', 'Audit']] as const) {
+      await visit(shown, fragment);
+      await shown.getByRole('heading', { name: heading, level: 1 }).waitFor();
+      const extra = await shown.locator('main').evaluate((element) => {
+        const { scrollWidth, clientWidth } = element as unknown as Record<'scrollWidth' | 'clientWidth', number>;
+        return scrollWidth - clientWidth;
+      });
+      expect(extra, heading).to.equal(0);
+      await expectAccessible(shown);
+    }
+    await shown.context().close();
   });
 
   it('works behind a proxy that adds a prefix to the path', async () => {

@@ -142,6 +142,27 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
+    title: 'the paths /apis/* are the documents of discovery alone, never endpoints of plugins',
+    rule: { verbs: ['get'], nonResourceURLs: ['/apis/*'] },
+    questions: [
+      yes('get /apis/shop.example.com'),
+      yes('get /apis/shop.example.com/v1'),
+      no('get /apis/shop.example.com/v1/report'),
+      no('get /apis/shop.example.com/v1/plugins/shop/report'),
+      no('get /apis/shop.example.com/*'),
+    ],
+  },
+  {
+    title: 'the paths of a group that a * ends include endpoints of plugins',
+    rule: { verbs: ['get'], nonResourceURLs: ['/apis/shop.example.com/*', '/apis/tools*'] },
+    questions: [
+      yes('get /apis/shop.example.com/v1/report'),
+      yes('get /apis/tools.example.com/v1/report'),
+      no('get /apis/other.example.com/v1/report'),
+      no('post /apis/shop.example.com/v1/report'),
+    ],
+  },
+  {
     title: 'the path * is every path',
     rule: { verbs: ['*'], nonResourceURLs: ['*'] },
     questions: [yes('get /metrics'), yes('post /x/y'), no(`get persons.${people}`)],

@@ -86,7 +86,7 @@ describe('the default roles', () => {
       await eventually(async () => (await rulesOf(name)).every((rule) => verbsOn([rule], 'widgets').length === 0));
   });
 
-  it('are repaired at the next start: what is missing comes back, what was added stays', async () => {
+  it('are repaired at the next start: what is missing comes back, what was added stays [slow]', async () => {
     await server.patch(`${clusterRoles}/system:basic-user`, { rules: [readWidgets] });
     await server.delete(`${clusterRoles}/edit`);
     await server.patch(`${clusterBindings}/system:discovery`, { subjects: [{ kind: 'User', name: 'ann' }] });

@@ -7,7 +7,7 @@ const clusterBindings = `${rbac}/clusterrolebindings`;
 const as = (user: string): Record<string, string> => ({ 'impersonate-user': user });
 
 describeTwoServers('roles of two servers on one database', (servers) => {
-  it('decide at the other server from the next request on, when they are written and when they are withdrawn', async () => {
+  it('decide at the other server from the next request on, when they are written and when they are withdrawn [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const rules = [{ verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] }];
     await first.create(`${rbac}/clusterroles`, { metadata: { name: 'leases' }, rules });
@@ -43,7 +43,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
-  it('let one of two writes pass that take from each other what they need', async () => {
+  it('let one of two writes pass that take from each other what they need [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
     const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };

@@ -97,7 +97,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs the missed slots as the policy says', async () => {
+    it('runs the missed slots as the policy says [slow]', async () => {
       const expected = {
         skip: ['-'],
         last: ['2030-01-01T04:00:00Z'],
@@ -135,7 +135,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('follows the local time of a zone over a change of daylight saving', async () => {
+    it('follows the local time of a zone over a change of daylight saving [slow]', async () => {
       const timeZone = 'Europe/Berlin';
       const schedule = { cron: '30 2 * * *', timeZone };
       const at = await runTeams(transport, { schedule }, undefined, { startTime: '2030-03-30T00:00:00Z' });
@@ -196,7 +196,7 @@ for (const transport of transports) {
 }
 
 describe('a schedule', () => {
-  it('drops all but the last 100 missed slots', async () => {
+  it('drops all but the last 100 missed slots [slow]', async () => {
     const at = await runTeams('in process', { schedule: { cron: '* * * * *', missed: 'all' } });
     await at.whileDown(() => at.clock.advance(150 * minuteMs));
     at.read();
@@ -243,7 +243,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('is taken over by the next leader: the slot that was cut short runs again, the one that ended does not', async () => {
+  it('is taken over by the next leader: the slot that was cut short runs again, the one that ended does not [slow]', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Team] });
     await server.client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });

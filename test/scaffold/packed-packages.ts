@@ -19,7 +19,7 @@ export async function packPackages(folder: string): Promise<readonly PackedPacka
   const flags = workspaces.flatMap((path) => ['-w', path]);
   const { stdout } = await execute(
     'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, ...flags],
+    ['pack', '--json', '--foreground-scripts=false', '--pack-destination', folder, ...flags],
     {
       cwd: root,
     },

@@ -1,8 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
-import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import type { HostileAnswer } from '../hostile/hostile-request.ts';
 import type { HostileProcess } from '../hostile/hostile-process.ts';
 import { sampleOf } from './sample-object.ts';
@@ -20,7 +17,7 @@ export interface DefinitionReport {
   readonly warnings: readonly string[];
   /** From the request to the condition Established; undefined when it never came. */
   readonly establishedMs: number | undefined;
-  /** Objects of the folder, and a sample that is made of the schema. */
+  /** Objects of the folder, and a sample that is made of the schema. Each is deleted again, since examples often share a name. */
   readonly accepted: number;
   /** Why objects were refused. */
   readonly refused: readonly string[];
@@ -29,25 +26,16 @@ export interface DefinitionReport {
   readonly longestStallMs: number;
 }
 
-/** Merge keys (`<<`) are of YAML 1.1; kubectl understands them. */
-const yamlSchema = CORE_SCHEMA.withTags(mergeTag);
-
-/** Returns the documents of all YAML and JSON files of a folder and the folders in it, in order. */
-function readDocuments(folder: string): readonly JsonObject[] {
-  return readdirSync(folder)
-    .sort()
-    .flatMap((name) => {
-      const path = join(folder, name);
-      if (statSync(path).isDirectory()) return readDocuments(path);
-      if (!/\.(ya?ml|json)$/.test(name)) return [];
-      return loadAll(readFileSync(path, 'utf8'), { schema: yamlSchema }).filter(isJsonObject);
-    });
+export function isDefinition({ kind }: JsonObject): boolean {
+  return kind === 'CustomResourceDefinition';
 }
 
-/** Gives the definitions of a folder to a server, one after the other, and reports on each. */
-export async function* reportDefinitions(server: HostileProcess, folder: string): AsyncGenerator<DefinitionReport> {
-  const documents = readDocuments(folder);
-  for (const document of documents.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
+/** Gives the definitions among documents to a server, one after the other, and reports on each. */
+export async function* reportDefinitions(
+  server: HostileProcess,
+  documents: readonly JsonObject[],
+): AsyncGenerator<DefinitionReport> {
+  for (const document of documents.filter(isDefinition)) {
     await server.call('takeLongestMs');
     yield await reportOne(server, document, documents);
   }
@@ -78,7 +66,7 @@ async function reportOne(
   if (written.status !== 201)
     return { name, refusal: messageOf(written), warnings: [], ...nothing, longestStallMs: await longest() };
   const warnings = warningsOf(written);
-  const establishedMs = await established(server, name, sinceMs);
+  const establishedMs = await established(server, definition, sinceMs);
   if (establishedMs === undefined)
     return { name, refusal: undefined, warnings, ...nothing, longestStallMs: await longest() };
   const path = `/apis/${group}/${version}/${scope === 'Namespaced' ? 'namespaces/default/' : ''}${plural}`;
@@ -93,8 +81,10 @@ async function reportOne(
   for (const object of [...own, sample]) {
     const at = String(object['apiVersion']).split('/')[1] ?? version;
     const answer = await send(server, 'POST', path.replace(`/${version}/`, `/${at}/`), withoutNamespace(object));
-    if (answer.status === 201) accepted += 1;
-    else refused.push(messageOf(answer));
+    if (answer.status === 201) {
+      accepted += 1;
+      await server.send({ method: 'DELETE', path: `${path}/${nameIn(answer)}` });
+    } else refused.push(messageOf(answer));
   }
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
   const hasSpec = isJsonObject(properties['spec']) && properties['spec']['type'] === 'object';
@@ -118,7 +108,7 @@ interface DefinitionParts {
   readonly plural: string;
   readonly kind: string;
   readonly scope: string;
-  /** The version that objects are stored in. */
+  /** The version that objects are stored in; when it is not served, the first one that is. */
   readonly version: string;
   readonly schema: JsonObject;
 }
@@ -127,15 +117,16 @@ function partsOf({ metadata, spec }: JsonObject): DefinitionParts {
   const { group, scope, names, versions } = objectOf(spec);
   const { plural, kind } = objectOf(names);
   const all = Array.isArray(versions) ? versions.map(objectOf) : [];
-  const stored = all.find(({ storage }) => storage === true) ?? {};
-  const schema = objectOf(objectOf(stored['schema'])['openAPIV3Schema']);
+  const served = all.filter((each) => each['served'] === true);
+  const chosen = served.find(({ storage }) => storage === true) ?? served[0] ?? {};
+  const schema = objectOf(objectOf(chosen['schema'])['openAPIV3Schema']);
   return {
     name: String(objectOf(metadata)['name']),
     group: String(group),
     scope: String(scope),
     plural: String(plural),
     kind: String(kind),
-    version: String(stored['name']),
+    version: String(chosen['name']),
     schema,
   };
 }
@@ -144,9 +135,14 @@ function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** Without a namespace, which the server may not have, and finalizers, so that the object can be deleted. */
 function withoutNamespace(object: JsonObject): JsonObject {
-  const { namespace: _namespace, ...metadata } = objectOf(object['metadata']);
+  const { namespace: _namespace, finalizers: _finalizers, ...metadata } = objectOf(object['metadata']);
   return { ...object, metadata };
+}
+
+function nameIn({ text }: HostileAnswer): string {
+  return /"name":"([^"]+)"/.exec(text)?.[1] ?? '';
 }
 
 function send(server: HostileProcess, method: string, path: string, body: JsonObject): Promise<HostileAnswer> {
@@ -169,10 +165,15 @@ function warningsOf({ headers }: HostileAnswer): readonly string[] {
 /** The start of a response that is whole; the status of a larger definition is behind what is kept of it. */
 const wholeLength = 60_000;
 
-async function established(server: HostileProcess, name: string, sinceMs: number): Promise<number | undefined> {
+async function established(
+  server: HostileProcess,
+  definition: JsonObject,
+  sinceMs: number,
+): Promise<number | undefined> {
+  const { name } = partsOf(definition);
   while (performance.now() < sinceMs + establishedWithinMs) {
     const { text } = await server.send({ method: 'GET', path: `${definitions}/${name}` });
-    if (text.length < wholeLength ? isEstablished(text) : await isServed(server, name))
+    if (text.length < wholeLength ? isEstablished(text) : await isServed(server, definition))
       return performance.now() - sinceMs;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -185,11 +186,8 @@ function isEstablished(text: string): boolean {
   return all.some(({ type, status }) => type === 'Established' && status === 'True');
 }
 
-async function isServed(server: HostileProcess, name: string): Promise<boolean> {
-  const [plural = '', ...group] = name.split('.');
-  const { text } = await server.send({ method: 'GET', path: `/apis/${group.join('.')}` });
-  const version = objectOf(objectOf(JSON.parse(text))['preferredVersion'])['version'];
-  if (typeof version !== 'string') return false;
-  const path = `/apis/${group.join('.')}/${version}/${plural}?limit=1`;
-  return (await server.send({ method: 'GET', path })).status === 200;
+/** Not by the preferred version of the group, since another kind may have brought it. */
+async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
+  const { group, version, plural } = partsOf(definition);
+  return (await server.send({ method: 'GET', path: `/apis/${group}/${version}/${plural}?limit=1` })).status === 200;
 }

@@ -114,6 +114,29 @@ function product(parts: readonly SizedPart[]): CallEstimate {
   return { cost: plus(times(at(parts, 0).size, at(parts, 1).size), fixed(1)) };
 }
 
+/** The cost of a call that makes a list. */
+const newListCost = 11;
+
+/** A function of lists with a result of this size. Sizes of squares are Kubernetes' own. */
+function newList(size: CostRange, factor: number): CallEstimate {
+  return { cost: plus(scaled(size, factor), fixed(newListCost)), size };
+}
+
+function square(size: CostRange): CostRange {
+  return times(size, size);
+}
+
+function sorting(parts: readonly SizedPart[]): CallEstimate {
+  const { type, size } = at(parts, 0);
+  const isText = type.kind === 'list' && (type.item.kind === 'string' || type.item.kind === 'bytes');
+  return newList(square(size), isText ? 2 + characterCost : 2);
+}
+
+function slicing(parts: readonly SizedPart[]): CallEstimate {
+  const [from, to] = [at(parts, 1).literal ?? 0, at(parts, 2).literal ?? at(parts, 0).size.max];
+  return newList(fixed(Math.max(0, to - from)), 1);
+}
+
 /** The costs of comparing the bytes of two addresses. */
 function contained(extra: number): Estimate {
   return (parts) => {
@@ -129,7 +152,15 @@ function named(names: readonly string[], estimate: Estimate): readonly (readonly
 
 /** Kubernetes' estimates, by the name of the function; every other one costs 1. */
 const estimates: ReadonlyMap<string, Estimate> = new Map([
-  ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf', 'sort'], traversal),
+  ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf'], traversal),
+  ...named(['sort'], sorting),
+  ...named(['distinct'], (parts) => newList(square(at(parts, 0).size), 2)),
+  ...named(['reverse'], (parts) => newList(at(parts, 0).size, 1)),
+  ...named(['flatten'], (parts) =>
+    newList(at(parts, 0).size, parts.length < 2 ? 1 : (at(parts, 1).literal ?? unbounded)),
+  ),
+  ...named(['slice'], slicing),
+  ...named(['lists.range'], (parts) => newList(fixed(at(parts, 0).literal ?? unbounded), 1)),
   ...named(['url', 'lowerAscii', 'upperAscii', 'substring', 'trim', 'charAt'], sameSize),
   ...named(['matches'], pattern),
   ...named(['find', 'findAll'], found),
@@ -150,7 +181,6 @@ const estimates: ReadonlyMap<string, Estimate> = new Map([
   ...named(['validate'], validation),
   ...named(['sets.contains', 'sets.intersects', 'sets.equivalent'], product),
   ...named(['check'], () => ({ cost: fixed(accessCheckCost) })),
-  ...named(['lists.range'], (parts) => ({ cost: fixed(1), size: { min: 0, max: at(parts, 0).literal ?? unbounded } })),
   ...named(['bytes', 'string'], (parts) => {
     const { type, size } = at(parts, 0);
     return type.kind === 'string' || type.kind === 'bytes'

@@ -106,8 +106,8 @@ class Estimator {
     if (left !== undefined && right !== undefined) this.#itemSizes.set(node, rangeUnion(left, right));
   }
 
-  #fold({ range, variables, loop, ...rest }: FoldNode): CostRange {
-    const node: FoldNode = { range, variables, loop, ...rest };
+  #fold(node: FoldNode): CostRange {
+    const { range, variables, loop } = node;
     const outside = plus(this.cost(range), this.cost(loop.init));
     const rangeSize = this.#size(range);
     const itemSize = this.#itemSize(range);

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { LruCache } from '@homeostat/controller-runtime/api';
 import { RE2JS } from 're2js';
 import { overload } from '../types/declare-function.ts';
 import type { Overload } from '../types/cel-function.ts';
@@ -25,7 +25,7 @@ const costPerState = 100;
 const stepsPerCost = 1.5;
 
 /** Compiled patterns. Those of rules are compiled again when too many others were used in between. */
-const patterns = new LRUCache<string, Pattern>({ max: 500 });
+const patterns = new LruCache<string, Pattern>({ maxEntries: 500 });
 
 /** Functions of regular expressions, which take time linear in the text (RE2). */
 export function regexOverloads(): readonly Overload[] {

@@ -330,7 +330,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('refuse the write when all of them together do', () => {
+    it('refuse the write when all of them together do [slow]', () => {
       const rules = Array.from(
         { length: 20 },
         (_, index) => `self.l.all(a, a + self.l.size() + a + a + a > -${index + 1}) && self.l.map(a, a).size() > 0`,

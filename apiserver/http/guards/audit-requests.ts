@@ -29,7 +29,8 @@ export class RequestAuditor {
   begin(context: Context): void {
     if (!isAudited(context)) return;
     const { clock } = this.#trail;
-    context.state.audited = { notes: {}, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
+    const notes = { decision: undefined, claimedUser: undefined, body: undefined, annotations: undefined };
+    context.state.audited = { notes, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
   }
 
   /** Records the response, or the refusal; called before an error is turned into a response. */

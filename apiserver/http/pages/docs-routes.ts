@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Middleware } from 'koa';
 import { builtinKinds } from '../../builtin/builtin-kinds.ts';
 import { tagOfKind } from '../../openapi/model-paths.ts';
@@ -16,6 +18,8 @@ const definitionKind = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'Cu
 
 const script = 'text/javascript; charset=utf-8';
 
+const unzip = promisify(gunzip);
+
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
 /** All paths, and where their bytes come from: no path of a request reaches the disk. */
@@ -23,8 +27,8 @@ const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),
   '/docs/': () => answerOf('text/html; charset=utf-8', docsPage('../')),
   '/docs/initializer.js': () => answerOf(script, docsInitializer(kinds)),
-  '/docs/swagger-ui-bundle.js': () => fileOf(script, './docs-assets/swagger-ui-bundle.js'),
-  '/docs/swagger-ui.css': () => fileOf('text/css; charset=utf-8', './docs-assets/swagger-ui.css'),
+  '/docs/swagger-ui-bundle.js': () => compressedOf(script, './docs-assets/swagger-ui-bundle.js.gz'),
+  '/docs/swagger-ui.css': () => compressedOf('text/css; charset=utf-8', './docs-assets/swagger-ui.css.gz'),
   '/docs/favicon-32x32.png': () => fileOf('image/png', './docs-assets/favicon-32x32.png'),
 });
 
@@ -57,6 +61,11 @@ export function docsRoutes(serviceDomain: string): Middleware {
 
 async function fileOf(type: string, file: string): Promise<CacheableAnswer> {
   return answerOf(type, await readFile(new URL(file, import.meta.url)));
+}
+
+/** A file that the build has compressed, to save disk space; it is sent as the request accepts it. */
+async function compressedOf(type: string, file: string): Promise<CacheableAnswer> {
+  return answerOf(type, await unzip(await readFile(new URL(file, import.meta.url))));
 }
 
 async function answerOf(type: string, content: string | Buffer): Promise<CacheableAnswer> {

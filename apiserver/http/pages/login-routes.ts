@@ -8,7 +8,7 @@ import { TooManyLogins } from '../../people/login-throttle.ts';
 import type { People } from '../../people/people.ts';
 import { endedSessionCookie, readSessionCookie, sessionCookie } from '../../people/session-cookie.ts';
 import { addressBlock } from '../request/address-block.ts';
-import { noteForAudit, setCaller } from '../request/caller.ts';
+import { auditNotesOf, setCaller } from '../request/caller.ts';
 import { mediaTypeOf, unsupported } from '../request/object-body.ts';
 import { refuseMethod } from '../request/path-errors.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
@@ -81,7 +81,8 @@ async function logIn(context: Context, parts: LoginParts): Promise<void> {
   const isForm = mediaTypeOf(context) === formType;
   const login = await readLogin(context, parts, isForm);
   const { next } = login;
-  if ('user' in login) noteForAudit(context, { claimedUser: { username: login.user, groups: [] } });
+  const notes = auditNotesOf(context);
+  if (notes !== undefined && 'user' in login) notes.claimedUser = { username: login.user, groups: [] };
   try {
     const address = addressBlock(proxies.addressOf(context));
     const secret = await ('user' in login

@@ -1,5 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
-import { LRUCache } from 'lru-cache';
+import { ApiError, LruCache } from '@homeostat/controller-runtime/api';
 
 /**
  * The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches, `protobuf` for clients that
@@ -33,7 +32,7 @@ export interface Accepted<T> {
 }
 
 // Caches parsed headers: clients send the same few again and again.
-const known = new LRUCache<string, { readonly found: readonly Range[] }>({ max: 128 });
+const known = new LruCache<string, { readonly found: readonly Range[] }>({ maxEntries: 128 });
 
 const plainJson: Accepted<never> = { format: 'json' };
 

@@ -32,15 +32,14 @@ export function impersonatorOf(context: Context): UserInfo | undefined {
 
 /** Returns a function that adds to the annotations of a request's audit entry; undefined when it is not audited. */
 export function annotatorOf(context: Context): ((key: string, value: string) => void) | undefined {
-  const notes = context.state.audited?.notes;
+  const notes = auditNotesOf(context);
   if (notes === undefined) return undefined;
   return (key, value) => {
     notes.annotations = { ...notes.annotations, [key]: value };
   };
 }
 
-/** Adds to the notes of a request that is audited. */
-export function noteForAudit(context: Context, notes: AuditNotes): void {
-  const { audited } = context.state;
-  if (audited !== undefined) Object.assign(audited.notes, notes);
+/** Returns the notes for a request's audit entry; undefined when it is not audited. */
+export function auditNotesOf(context: Context): AuditNotes | undefined {
+  return context.state.audited?.notes;
 }

@@ -10,7 +10,7 @@ import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
-import { noteForAudit } from './caller.ts';
+import { auditNotesOf } from './caller.ts';
 
 const objectTypes = ['application/json', 'application/yaml'];
 
@@ -35,7 +35,8 @@ export function readObjectBody(
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
   const { outgoing: res } = context.state;
   const body = await bodies.decode(await readBody({ req: context.req, res }, bodies.memory), format, res);
-  noteForAudit(context, { body });
+  const notes = auditNotesOf(context);
+  if (notes !== undefined) notes.body = body;
   return body;
 }
 
@@ -51,7 +52,8 @@ export async function readOptionalBody(context: Context, bodies: BodyCodec, mess
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
   const body = await bodies.decode(bytes, isProtobuf ? message : textFormatOf(type), context.state.outgoing);
-  noteForAudit(context, { body });
+  const notes = auditNotesOf(context);
+  if (notes !== undefined) notes.body = body;
   return body();
 }
 

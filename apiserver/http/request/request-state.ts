@@ -12,13 +12,13 @@ export interface RequestGrant {
   readonly attributes: Attributes;
 }
 
-/** What the parts that handle a request note for its audit entry. */
+/** What the parts that handle a request note for its audit entry. All fields exist from the beginning, as in the state. */
 export interface AuditNotes {
-  decision?: Decision;
+  decision: Decision | undefined;
   /** The user of a login, by the name that the client claims. */
-  claimedUser?: UserInfo;
-  body?: BodySource;
-  annotations?: Record<string, string>;
+  claimedUser: UserInfo | undefined;
+  body: BodySource | undefined;
+  annotations: Readonly<Record<string, string>> | undefined;
 }
 
 /** A request while it is audited. */

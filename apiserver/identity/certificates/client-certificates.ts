@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import type { RequestAuthenticator } from '../authenticator.ts';
+import type { ConnectionAuthenticator } from '../authenticator.ts';
 import { authenticated, isVisibleName } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 
@@ -16,7 +16,7 @@ interface Holder {
  * Finds users by the certificate of their connection, which TLS has verified: the common name is the user, each
  * organization is a group. It reads the certificate once per connection, and checks its end at each request.
  */
-export class ClientCertificates implements RequestAuthenticator {
+export class ClientCertificates implements ConnectionAuthenticator {
   readonly #clock: Clock;
   readonly #holders = new WeakMap<Socket, Holder>();
 

@@ -1,5 +1,5 @@
+import { LruCache } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { LRUCache } from 'lru-cache';
 import type { TokenAuthenticator } from '../authenticator.ts';
 import type { BearerToken } from '../bearer-token.ts';
 import type { UserInfo } from '../user-info.ts';
@@ -83,7 +83,6 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 }
 
-/** Bounded by size, not by `max`: that would allocate all of its places at once, 1 ms and 0.5 MB for each server. */
-function newCache(): LRUCache<string, VerifiedToken> {
-  return new LRUCache({ maxSize: maxVerified, sizeCalculation: () => 1 });
+function newCache(): LruCache<string, VerifiedToken> {
+  return new LruCache({ maxEntries: maxVerified });
 }

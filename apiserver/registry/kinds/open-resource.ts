@@ -15,11 +15,12 @@ import { runInTurns } from '../../turns/steps.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { ValueKeeper } from '../kept/value-keeper.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import type { KindJudge } from '../rules/kind-judge.ts';
 import type { KindStrategy } from '../rules/kind-strategy.ts';
 import { judgedRules, modelValidator } from '../rules/model-validator.ts';
-import { readKind } from './read-kind.ts';
+import { readChecked } from './read-checked.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
 import type { Revisions } from '../history/revisions.ts';
@@ -54,6 +55,12 @@ export interface OpenParts {
   readonly onProgress: (indexed: number) => void;
   /** Called for each stored object that cannot be read. */
   readonly onBroken: (entry: BrokenEntry) => void;
+  /** Keeps the values of indexes for the next start. */
+  readonly keeper: ValueKeeper;
+  /** Returns a number from 0 to below 1. */
+  readonly random: () => number;
+  /** Called with the indexes that gave other values for the same objects when these were computed again. */
+  readonly onVarying: (indexes: readonly string[]) => void;
 }
 
 /**
@@ -75,7 +82,7 @@ export async function openResource(
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    await runInTurns(cache.loadSteps(await readKind({ cache, convertStored }, { ...parts, kindNumber })));
+    await runInTurns(cache.loadSteps(await readChecked({ cache, convertStored }, { ...parts, kindNumber })));
     const resource = await createResource(registration, {
       ...parts,
       rules,

@@ -4,6 +4,7 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
+import type { KeptReader } from '../kept/kept-reader.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError } from './index-build.ts';
 import { PendingConversion, whenConverted } from './pending-conversion.ts';
@@ -16,6 +17,8 @@ export interface ReadParts {
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
+  /** What is kept about the objects; undefined: everything is computed. */
+  readonly kept?: KeptReader | undefined;
 }
 
 /**
@@ -32,7 +35,7 @@ const bytesPerTurn = 512 * 1024;
  */
 export async function readKind(
   kind: KindReader,
-  { store, kindNumber, onProgress, memory }: ReadParts,
+  { store, kindNumber, onProgress, memory, kept }: ReadParts,
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const rows of store.scan(kindNumber)) {
@@ -45,7 +48,8 @@ export async function readKind(
         bytes = 0;
         await nextTurn('background');
       }
-      entries.push(await entryOf(kind, row, place));
+      if (kept?.isBefore(row.revision) === true) await kept.advance(row.revision);
+      entries.push(kept?.entryOf(row) ?? (await entryOf(kind, row, place)));
       bytes += row.data.length;
       if (bytes < bytesPerTurn && entries.length % objectsPerTurn !== 0) continue;
       bytes = 0;

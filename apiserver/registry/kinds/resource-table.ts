@@ -29,7 +29,7 @@ interface Slot {
 
 export type ResourceTableOptions = Omit<
   OpenParts,
-  'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken'
+  'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken' | 'onVarying'
 > & {
   readonly schemes: SchemeManager;
   readonly logger: Logger;
@@ -143,6 +143,11 @@ export class ResourceTable extends EventEmitter<TableEvents> {
         logger.error(
           { key: keyPrefixOf(registration.descriptor) + key, kind, group, owner, problem },
           'a stored object cannot be read, and is left out of lists; replace it by PUT, or delete it',
+        ),
+      onVarying: (indexes: readonly string[]) =>
+        logger.error(
+          { kind, group, owner, indexes },
+          'an index does not return the same values for the same object; queries by it may miss objects',
         ),
       onProgress: (indexed: number) => {
         const slot = this.#checkPresent(slotOf());

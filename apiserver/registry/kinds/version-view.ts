@@ -1,7 +1,6 @@
-import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import { apiVersionOf, LruCache } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
-import { LRUCache } from 'lru-cache';
 import { isBroken } from '../../index/broken-entry.ts';
 import { entryWith } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
@@ -21,9 +20,9 @@ export class VersionView {
   #version: ModelVersion;
   #rules: Rules;
   readonly #onUnreadable: (error: unknown) => void;
-  readonly #shown = new LRUCache<Entry, Entry>({
+  readonly #shown = new LruCache<Entry, Entry>({
     maxSize: maxCachedBytes,
-    sizeCalculation: ({ size }) => size,
+    sizeOf: ({ size }) => size,
   });
 
   /** `onUnreadable` is called when a stored object cannot be converted to this version. */

@@ -146,7 +146,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await parts()).to.equal(0);
   });
 
-  it('survives that others compact the cluster, and does so itself after five minutes', async () => {
+  it('survives that others compact the cluster, and does so itself after five minutes [slow]', async () => {
     const { cluster } = etcd;
     const revision = async (): Promise<number> => {
       const text = await cluster.ctl(['get', 'any', '--write-out=json']);

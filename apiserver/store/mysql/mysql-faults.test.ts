@@ -114,7 +114,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await committed(store, [create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
   });
 
-  it('reports every writer the true outcome of its write while its sessions are killed repeatedly', async () => {
+  it('reports every writer the true outcome of its write while its sessions are killed repeatedly [slow]', async () => {
     const group = new GroupCommit(store, { maxOperations: 8, onError: (error) => expect.fail(String(error)) });
     let acknowledged = 0;
     let kills = 0;

@@ -177,7 +177,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await latestDeadlock()).to.not.include(database.database);
     };
 
-    it("show 3 readers each of 16 writers' changes once, in order", () => expectOrder(5));
+    it("show 3 readers each of 16 writers' changes once, in order [slow]", () => expectOrder(5));
 
     it("show 3 readers each of 16 writers' changes once, in order, under a long load [slow]", () => expectOrder(30));
 

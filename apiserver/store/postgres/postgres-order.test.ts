@@ -112,7 +112,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('loses no change to a compaction without an error', async () => {
+  it('loses no change to a compaction without an error [slow]', async () => {
     const { stores } = await server.openSeveral(4);
     const [writer, reader, ...compactors] = stores;
     if (!writer || !reader) throw new Error('four were opened');

@@ -133,10 +133,11 @@ export class SqliteCommitter {
   }
 
   startHistory(revision: number): void {
-    const { setMeta, setEpoch, dropHistory } = this.#statements;
+    const { setMeta, setEpoch, dropHistory, dropAllKept } = this.#statements;
     this.transaction(() => {
       if (this.#objects.size > 0) throw new StoreError('refused', 'the database has objects already');
       dropHistory.run();
+      dropAllKept.run();
       this.#objects.copy(revision);
       setMeta.run('compactRevision', revision);
       setEpoch.run();
@@ -285,6 +286,7 @@ const statementTexts = {
   setMeta: sql.setMeta,
   setEpoch: tables.setEpoch,
   dropHistory: sql.dropHistory,
+  dropAllKept: sql.dropAllKept,
 };
 
 function prepareStatements(database: SqlDatabase): Statements {

@@ -74,7 +74,7 @@ async function killMigration(path: string, bytes: number): Promise<void> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     await createSqliteStore({ path: ${JSON.stringify(path)} }).open();
     process.stdout.write('opened'); setInterval(() => undefined, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const child = spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let isOpened = false;

@@ -1,7 +1,7 @@
 import type { PackedBatch, PackedOutcomes } from '../packed-batch.ts';
 import type { PackedPage } from '../packed-page.ts';
 import type { SqlitePragmas } from './sqlite-connection.ts';
-import type { ClaimsOutcome, KindClaims, OpenedStore, StoredClaims, StoredIndexes } from '../store.ts';
+import type { ClaimsOutcome, KeptData, KindClaims, OpenedStore, StoredClaims, StoredIndexes } from '../store.ts';
 import type { PackedItems } from '../packed-items.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
@@ -24,10 +24,16 @@ export interface SqliteCalls {
   claims: { request: { readonly kind: number }; answer: StoredClaims };
   setClaims: { request: ClaimsOfKind; answer: ClaimsOutcome };
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
+  readKept: { request: { readonly kind: number; readonly from: number }; answer: StoredPart | undefined };
+  writeKept: { request: { readonly kind: number } & StoredPart; answer: void };
+  dropKept: { request: { readonly kind: number }; answer: void };
   backUp: { request: { readonly path: string }; answer: void };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };
 }
+
+/** A row of `kept`. */
+export type StoredPart = Pick<KeptData, 'last' | 'data'>;
 
 /** The states of the objects at one revision, by their revisions in ascending order. They can be read until `endScan`. */
 export interface BegunScan {

@@ -14,6 +14,7 @@ const maxHeldChanges = 1_000_000;
 export class SqliteReader {
   readonly #key: SqlStatement<{ readonly key: string }>;
   readonly #row: SqlStatement<StoredRow>;
+  readonly #rows: SqlStatement<StoredRow>;
   readonly #changes: SqlStatement<StoredRow>;
   readonly #bound: SqlStatement<{ readonly changes: number; readonly last: number | null }>;
   readonly #addGone: SqlStatement;
@@ -28,6 +29,7 @@ export class SqliteReader {
   constructor(database: SqlDatabase) {
     this.#key = database.prepare(sql.getKey);
     this.#row = database.prepare(sql.getRow);
+    this.#rows = database.prepare(sql.listRows);
     this.#changes = database.prepare(sql.listChanges);
     this.#bound = database.prepare(sql.compactBound);
     this.#addGone = database.prepare(sql.addGone);
@@ -99,13 +101,32 @@ export class SqliteReader {
   }
 
   *#rowsAt(revisions: Float64Array): Generator<StoredRow, void, undefined> {
-    for (const revision of revisions) yield this.#uncompacted(this.#row.get(revision));
+    if (isDense(revisions)) yield* this.#rowsAmong(revisions);
+    else for (const revision of revisions) yield this.#uncompacted(this.#row.get(revision));
+  }
+
+  /** Reading rows one after the other takes half as long as looking up each of them. */
+  *#rowsAmong(revisions: Float64Array): Generator<StoredRow, void, undefined> {
+    let next = 0;
+    for (const row of this.#rows.iterate(revisions[0] ?? 0, revisions.at(-1) ?? 0)) {
+      if (row.revision < (revisions[next] ?? 0)) continue;
+      yield this.#uncompacted(row.revision === revisions[next] ? row : undefined);
+      next += 1;
+    }
+    if (next < revisions.length) this.#uncompacted(undefined);
   }
 
   #uncompacted<Row>(row: Row | undefined): Row {
     if (row === undefined) throw new CompactedError(this.#compactRevision);
     return row;
   }
+}
+
+/** True when the revisions ascend, and at most half of the rows between the first and the last are others. */
+function isDense(revisions: Float64Array): boolean {
+  const [first = 0, last = 0] = [revisions[0], revisions.at(-1)];
+  if (last - first >= 2 * revisions.length) return false;
+  return revisions.every((revision, at) => at === 0 || revision > (revisions[at - 1] ?? 0));
 }
 
 function page(found: Iterable<StoredRow>, maxRows: number): PackedPage {

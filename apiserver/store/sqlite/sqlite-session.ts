@@ -6,6 +6,7 @@ import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
 import type { HashSecret } from './key-hash.ts';
 import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
+import { SqliteKept } from './sqlite-kept.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -15,6 +16,7 @@ interface Opened {
   readonly database: SqlDatabase;
   readonly committer: SqliteCommitter;
   readonly reader: SqliteReader;
+  readonly kept: SqliteKept;
 }
 
 type Handlers = {
@@ -36,7 +38,7 @@ export class SqliteSession {
       // A process that was killed while it made a backup has left one behind.
       if (path !== undefined) rmSync(`${path}-backup`, { force: true });
       const committer = new SqliteCommitter(database, hashSecret());
-      this.#opened = { database, committer, reader: new SqliteReader(database) };
+      this.#opened = { database, committer, reader: new SqliteReader(database), kept: new SqliteKept(database) };
       return describeOpened(this.#opened);
     },
     commit: (batch) => this.#present().committer.commit(batch),
@@ -52,6 +54,9 @@ export class SqliteSession {
     claims: ({ kind }) => this.#present().committer.claims(kind),
     setClaims: (request) => this.#present().committer.setClaims(request, this.#present().reader.compactRevision),
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
+    readKept: ({ kind, from }) => this.#present().kept.read(kind, from),
+    writeKept: (part) => this.#present().kept.write(part),
+    dropKept: ({ kind }) => this.#present().kept.drop(kind),
     backUp: ({ path }) => backUpDatabase(this.#present().database, path),
     pragmas: () => readPragmas(this.#present().database),
     close: () => {

@@ -11,9 +11,13 @@ export const addChange = 'INSERT INTO history (revision, op, kind, previous, key
 export const getKey = 'SELECT key FROM history WHERE revision = ?';
 export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
+export const listRows =
+  'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
 /** Everything that says which states are present, without their data. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
+/** What is kept belongs to the revisions of the history, which are assigned again. */
 export const dropHistory = 'DELETE FROM history';
+export const dropAllKept = 'DELETE FROM kept';
 
 export const listPresent = 'SELECT kind, hashes, revisions FROM present ORDER BY kind';
 export const addPresent = 'INSERT INTO present (kind, hashes, revisions) VALUES (?, ?, ?)';
@@ -48,3 +52,7 @@ export const dropDeletes = 'DELETE FROM history WHERE revision > ? AND revision 
 export const addNumber = 'INSERT INTO number (name) VALUES (?) ON CONFLICT DO NOTHING';
 export const getNumber = 'SELECT id FROM number WHERE name = ?';
 export const listNames = 'SELECT name FROM number WHERE substr(name, 1, length(?)) = ?';
+
+export const findKept = 'SELECT last, data FROM kept WHERE kind = ? AND last >= ? ORDER BY last LIMIT 1';
+export const setKept = 'INSERT OR REPLACE INTO kept (kind, last, data) VALUES (?, ?, ?)';
+export const dropKept = 'DELETE FROM kept WHERE kind = ?';

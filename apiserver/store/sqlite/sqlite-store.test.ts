@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { openDatabase } from './sqlite-binding.ts';
 import { migrations } from './sqlite-tables.ts';
 import { createSqliteStore } from './sqlite-store.ts';
-import { bytes, create, key, written } from '../store-operations.fixture.ts';
+import { bytes, create, key, scanned, written } from '../store-operations.fixture.ts';
 import type { Operation, Store } from '../store.ts';
 import { describeDurableStore, describeStoreContract } from '../store.contract.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
@@ -79,7 +79,7 @@ describe('SqliteStore', () => {
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
   });
 
-  it('leaves a file that others can write to its user alone, and another as it is', async () => {
+  it('leaves a file that others can write to its user alone, and another as it is [slow]', async () => {
     const path = freshPath();
     for (const [before, later] of [
       [0o666, 0o600],
@@ -96,7 +96,7 @@ describe('SqliteStore', () => {
     }
   });
 
-  it('refuses a second store on its file by name, and lets the next in when it has closed', async () => {
+  it('refuses a second store on its file by name, and lets the next in when it has closed [slow]', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const error = await failureToOpen(path);
@@ -137,7 +137,7 @@ describe('SqliteStore', () => {
     expect(await failureToOpen(join(text, 'below-a-file.db'))).to.include({ code: 'io' });
   });
 
-  for (const [name, scanned] of [
+  for (const [name, only] of [
     ['one kind', 1],
     ['all kinds', undefined],
   ] as const) {
@@ -150,7 +150,7 @@ describe('SqliteStore', () => {
         return at % 3 === 0 ? { ...change, op: 'delete' } : { ...change, op: 'update', data: bytes('after') };
       });
       const seen: string[] = [];
-      for await (const page of store.scan(scanned)) {
+      for await (const page of store.scan(only)) {
         if (seen.length === 0) await written(store, ...changes);
         await store.compact(await store.currentRevision(), 10_000);
         for (const row of page) seen.push(`${row.key} ${Buffer.from(row.data).toString()}`);
@@ -161,6 +161,54 @@ describe('SqliteStore', () => {
       await store.close();
     });
   }
+
+  it('keeps parts of a kind, in the order of their last revisions, until history starts again', async () => {
+    const path = freshPath();
+    const { store } = await openFile(path);
+    const kept = store.kept!;
+    const [persons, notes] = [1, 2].map((number) => ({ number, group: 'example.com', plural: `kind-${number}` }));
+    await kept.write(persons!, { last: 20, data: bytes('second') });
+    await kept.write(persons!, { last: 10, data: bytes('first') });
+    await kept.write(persons!, { last: 20, data: bytes('replaced') });
+    await kept.write(notes!, { last: 5, data: bytes('note') });
+    await store.close();
+    const reopened = await openFile(path);
+    const again = reopened.store.kept!;
+    expect(await again.read(persons!, 1)).to.deep.equal({ last: 10, data: bytes('first') });
+    expect(await again.read(persons!, 11)).to.deep.equal({ last: 20, data: bytes('replaced') });
+    expect(await again.read(persons!, 21)).to.equal(undefined);
+    await again.drop(persons!);
+    expect(await again.read(persons!, 1)).to.equal(undefined);
+    expect((await again.read(notes!, 1))?.last).to.equal(5);
+    await reopened.store.startHistory(3);
+    expect(await again.read(notes!, 1), 'revisions are assigned again').to.equal(undefined);
+    expect(createSqliteStore({ memory: true }).kept).to.equal(undefined);
+    await reopened.store.close();
+  });
+
+  it('scans objects that are far apart, close together and out of order alike', async () => {
+    const { store } = await openFile(freshPath());
+    const names = Array.from({ length: 60 }, (_, at) => `n-${(at * 37) % 60}`);
+    const revisions = new Map<string, number>();
+    for (const name of names) revisions.set(name, (await written(store, create(name, name)))[0]!);
+    const update = async (name: string): Promise<void> => {
+      const [revision] = await written(store, {
+        ...create(name, `${name}!`),
+        op: 'update',
+        expect: revisions.get(name)!,
+      });
+      revisions.set(name, revision!);
+    };
+    for (let round = 0; round < 4; round += 1) for (const name of names.slice(0, 30)) await update(name);
+    const ofKind = await scanned(store, 1);
+    expect(ofKind.map(({ key: found, revision }) => [found, revision])).to.deep.equal(
+      [...revisions].map(([name, revision]) => [key(name), revision]).sort(([, a], [, b]) => Number(a) - Number(b)),
+    );
+    expect((await scanned(store)).map(({ revision }) => revision).sort((a, b) => a - b)).to.deep.equal(
+      ofKind.map(({ revision }) => revision),
+    );
+    await store.close();
+  });
 
   it('opens once, and closes without having been opened', async () => {
     const { store } = await openFile(freshPath());

@@ -16,6 +16,7 @@ import type {
   Change,
   ClaimsOutcome,
   Committed,
+  KeptStore,
   KindClaims,
   OpenedStore,
   Operation,
@@ -63,6 +64,8 @@ class SqliteStore implements PagedStore {
   readonly isShared = false;
   /** Absent for a database in memory. */
   readonly backUp?: () => Promise<string>;
+  /** Absent for a database in memory. */
+  readonly kept?: KeptStore;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
   #channel: Channel | undefined;
@@ -71,7 +74,9 @@ class SqliteStore implements PagedStore {
 
   constructor(path: string | undefined) {
     this.#path = path;
-    if (path !== undefined) this.backUp = () => this.#backUp(`${path}-backup`);
+    if (path === undefined) return;
+    this.backUp = () => this.#backUp(`${path}-backup`);
+    this.kept = this.#createKept();
   }
 
   async open(): Promise<OpenedStore> {
@@ -190,6 +195,14 @@ class SqliteStore implements PagedStore {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #createKept(): KeptStore {
+    return {
+      read: async ({ number }, from) => this.#opened().call('readKept', { kind: number, from }),
+      write: async ({ number }, { last, data }) => this.#opened().call('writeKept', { kind: number, last, data }),
+      drop: async ({ number }) => this.#opened().call('dropKept', { kind: number }),
+    };
   }
 
   async #backUp(path: string): Promise<string> {

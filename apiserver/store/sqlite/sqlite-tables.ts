@@ -17,6 +17,9 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * `present` is a copy of that memory, so that a start does not read all rows: for each kind, the hashes of the keys of its
  * objects and their revisions. The row `present` of `meta` has the copy's revision, and the secret of the hashes. Later
  * rows of `history` say what has changed since; `gone` has the states of the copy whose changes are compacted.
+ *
+ * `kept` has what a start would compute from rows of `history`, in parts of a kind, each with the last revision in it. A part holds
+ * whatever happens to other rows: a revision is never given to other data, unless history starts again.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (
@@ -72,6 +75,7 @@ export const migrations: readonly string[] = [
    DROP TABLE counter;`,
   `CREATE TABLE present (kind INTEGER PRIMARY KEY, hashes BLOB NOT NULL, revisions BLOB NOT NULL);
    CREATE TABLE gone (revision INTEGER PRIMARY KEY);`,
+  `CREATE TABLE kept (kind INTEGER NOT NULL, last INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (kind, last));`,
 ];
 
 /** Runs before the first migration: `meta` holds the schema version. */

@@ -202,7 +202,7 @@ describe('defineModel', () => {
     });
   }
 
-  it('refuses a schema that contains itself, is too deep, or is small but endless when written out', () => {
+  it('refuses a schema that contains itself, is too deep, or is small but endless when written out [slow]', () => {
     const cyclic: { type: string; properties: Record<string, unknown> } = { type: 'object', properties: {} };
     cyclic.properties['self'] = cyclic;
     expect(() => specOf(cyclic)).to.throw(ModelError, /field\.self: the schema contains itself/);

@@ -3,11 +3,12 @@ import { IndexSpec } from '../model/index-spec.ts';
 import type { ApiObject } from '../object/object.ts';
 
 const indexes: readonly IndexSpec[] = Object.freeze([
-  new IndexSpec({ name: 'metadata.name', unique: true, indexFunc: single((object) => object.metadata.name) }),
+  new IndexSpec({ name: 'metadata.name', unique: true, indexFunc: single('name 1', (object) => object.metadata.name) }),
   new IndexSpec({
     name: 'metadata.labels',
     indexFunc: {
       multiValued: true,
+      definition: 'labels 1',
       valuesOf: ({ metadata }) =>
         distinctSorted(Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`)),
     },
@@ -15,11 +16,11 @@ const indexes: readonly IndexSpec[] = Object.freeze([
   // Whole seconds in UTC: texts sort by time.
   new IndexSpec({
     name: 'metadata.creationTimestamp',
-    indexFunc: single((object) => object.metadata.creationTimestamp),
+    indexFunc: single('creationTimestamp 1', (object) => object.metadata.creationTimestamp),
   }),
   new IndexSpec({
     name: 'metadata.deletionTimestamp',
-    indexFunc: single((object) => object.metadata.deletionTimestamp),
+    indexFunc: single('deletionTimestamp 1', (object) => object.metadata.deletionTimestamp),
   }),
 ]);
 
@@ -31,9 +32,10 @@ export function defaultIndexes(): readonly IndexSpec[] {
   return indexes;
 }
 
-function single(fn: (object: ApiObject) => string | undefined): IndexSpec['indexFunc'] {
+function single(definition: string, fn: (object: ApiObject) => string | undefined): IndexSpec['indexFunc'] {
   return {
     multiValued: false,
+    definition,
     valuesOf(object) {
       const value = fn(object);
       return value === undefined ? [] : [value];

@@ -30,9 +30,18 @@ export function pathAttribute<T extends ApiObject>(
   const encoding = encodingOf(type);
   return Object.freeze({
     multiValued,
+    definition: definitionOf(path, type),
     valuesOf: (object: T): readonly string[] => distinctSorted(encodeAll(collect(object, segments), encoding, path)),
     encode: (literal: string): string => encoding.ofLiteral(literal),
   });
+}
+
+/**
+ * A new number, whenever the values of a path or a type change. A resourceVersion is no part of the object when it is written, and
+ * one when it is read.
+ */
+function definitionOf(path: string, type: IndexedType): string | undefined {
+  return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;
 }
 
 function findTarget(components: Components, root: JsonSchema, segments: readonly string[]): Target {

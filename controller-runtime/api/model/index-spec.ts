@@ -12,6 +12,12 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
   valuesOf(object: T): readonly string[];
   /** Converts a selector's literal to a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
   encode?(literal: string): string;
+  /**
+   * Says what the values are: attributes with the same definition return the same values for the same object, in every process. A
+   * server then keeps the values in its database, and does not compute them at each start. Set for indexes by path. An author who
+   * sets it has to change it with every change of what the function returns. Default none: computed at each start.
+   */
+  readonly definition?: string | undefined;
 }
 
 /** Declaration of one index (spec 2.8). */

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache';
-import { externalEffectModel, isConflict, isFormerLeader, isNotFound } from '../../api/index.ts';
+import { externalEffectModel, isConflict, isFormerLeader, isNotFound, LruCache } from '../../api/index.ts';
 import type { Clock, ExternalEffect, Logger, Timer } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
@@ -39,10 +38,10 @@ const deletedAtOnce = 50;
  */
 export class EffectMemory {
   readonly parts: EffectMemoryParts;
-  readonly #done = new LRUCache<string, DoneEffect>({
-    max: maxEffects,
+  readonly #done = new LruCache<string, DoneEffect>({
+    maxEntries: maxEffects,
     maxSize: maxCharacters,
-    sizeCalculation: ({ result = '' }) => result.length + charactersOfEffect,
+    sizeOf: ({ result = '' }) => result.length + charactersOfEffect,
   });
   #timer: Timer | undefined;
   #wakeAtMs = Infinity;
@@ -126,7 +125,7 @@ export class EffectMemory {
       return this.#wakeAt(clock.now() + sweepAgainMs);
     }
     let nextMs = Infinity;
-    for (const { expiresAtMs } of this.#done.values()) nextMs = Math.min(nextMs, expiresAtMs);
+    for (const [, { expiresAtMs }] of this.#done.entries()) nextMs = Math.min(nextMs, expiresAtMs);
     this.#wakeAt(Math.max(nextMs, clock.now() + sweepEveryMs));
   }
 }

@@ -1,9 +1,8 @@
-import type { Span } from '@opentelemetry/api';
 import type { Clock } from '../../api/index.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 import type { QueueObserver } from '../../queue/queue-observer.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { failSpan, inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
+import { failSpan, inSpan, type Span, type SpanOptions } from '../../telemetry/tracing.ts';
 import { ControllerMetrics, sampleController } from './controller-metrics.ts';
 import type { Outcome } from '../run/outcome.ts';
 import { RunHistory, type RunRecord } from './run-history.ts';

@@ -58,11 +58,17 @@ function settleFailure(
   const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
   if (kind === 'error') {
     const then = isParked ? 'reconcile failed too often; the key waits for a change' : 'reconcile failed; trying again';
-    return logger.error({ attempt, err: error }, then);
+    return logger.error({ attempt, err: error, ...nextRun(queue, key) }, then);
   }
   // The error was logged at the timeout.
   const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
-  return logger.warn({ attempt }, `the run that outlasted its timeout has ended; ${then}`);
+  return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
+}
+
+/** When the key is due, for the log; nothing if it does not wait for a time. */
+function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } {
+  const { nextTime } = queue.stateOf(key) ?? {};
+  return nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() };
 }
 
 /**

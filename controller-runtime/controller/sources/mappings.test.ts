@@ -263,7 +263,7 @@ describe('mappings of watched kinds', () => {
     for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
   });
 
-  it('give an event up only where ten thousand other objects wait after a failure', async () => {
+  it('give an event up only where ten thousand other objects wait after a failure [slow]', async () => {
     const at = harnessFor(() => {
       throw new Error('never');
     });

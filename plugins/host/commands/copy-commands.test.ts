@@ -41,7 +41,9 @@ interface Running {
 }
 
 function start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'], ...environment } });
+  const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (piece) => (stdout += String(piece)));
   child.stderr.on('data', (piece) => (stderr += String(piece)));
@@ -134,7 +136,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['a.db', 'encryption.key', 'mine']);
   });
 
-  it('leave a database alone that a server has, and one that has objects', async () => {
+  it('leave a database alone that a server has, and one that has objects [slow]', async () => {
     const source = await makeDatabase('source.db', 1);
     const file = path('export.ndjson');
     expect((await run('export', '--database', source, '--output', file)).code).to.equal(0);
@@ -227,7 +229,7 @@ describe('homeostat export and import', () => {
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);
   });
 
-  it('leave nothing behind when they are stopped', async () => {
+  it('leave nothing behind when they are stopped [slow]', async () => {
     const slow = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
     });

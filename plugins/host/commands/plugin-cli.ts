@@ -30,10 +30,7 @@ const verbs: readonly VerbHelp[] = [
   { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its present files.' },
   {
     verb: 'install',
-    operand: [
-      'source',
-      '.tgz file; with --plugins-dir also a folder, or a package of the registry that npm is set up for',
-    ],
+    operand: ['source', 'folder, .tgz file, or package of the registry that npm is set up for'],
     description: 'Install a plugin in the server, replace one of the same name, and start it.',
   },
   {

@@ -68,7 +68,7 @@ export class PluginServer {
     if (cwd === undefined) return runCommand(all, env);
     return new Promise((resolve) => {
       const options = { env: { PATH: process.env['PATH'], ...env }, cwd };
-      execFile(process.execPath, [script, ...all], options, (error, stdout, stderr) =>
+      execFile(process.execPath, [...process.execArgv, script, ...all], options, (error, stdout, stderr) =>
         resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
       );
     });

@@ -93,7 +93,37 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('purges what the plugin has declared and created, and nothing else', async () => {
+  it('packs a folder and uploads it, with the files that npm would publish, or with all if it is no package [slow]', async () => {
+    const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
+    const unpublished = await makeDemo('1.0.0', {
+      '.secret': 'x',
+      'notes.txt': 'x',
+      'package.json': '{"type":"module"}',
+    });
+    expect(await plugin(['install', unpublished], elsewhere)).to.deep.equal({
+      code: 0,
+      stdout: 'installed demo 1.0.0\ndemo is Started\n',
+      stderr: '',
+    });
+    expect(await plugins.filesOf('demo'))
+      .to.include('notes.txt')
+      .and.not.include('.secret');
+    const packageJson = JSON.stringify({
+      name: 'demo',
+      version: '2.0.0',
+      type: 'module',
+      files: ['dist', 'plugin.yaml'],
+    });
+    const published = await makeDemo('2.0.0', { 'notes.txt': 'x', 'package.json': packageJson });
+    expect((await plugin(['install', published], elsewhere)).stdout).to.equal(
+      'installed demo 2.0.0, in place of 1.0.0\ndemo is Started\n',
+    );
+    expect(await plugins.filesOf('demo'))
+      .to.include('dist/index.js')
+      .and.not.include('notes.txt');
+  });
+
+  it('purges what the plugin has declared and created, and nothing else [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -132,7 +162,7 @@ describe('homeostat plugin', () => {
     ]);
   });
 
-  it('installs a package of the registry, and runs none of its scripts', async () => {
+  it('installs a package of the registry, and runs none of its scripts [slow]', async () => {
     const trace = join(dirname(pluginsDir), 'script-ran');
     const script = `touch ${trace}`;
     const registry = new TestRegistry();
@@ -148,7 +178,9 @@ describe('homeostat plugin', () => {
     await registry.start();
     const environment = { npm_config_registry: registry.url, npm_config_cache: join(dirname(pluginsDir), 'cache') };
     const finished = await plugin(['install', 'demo-plugin@^3.0.0'], environment);
+    const uploaded = await plugin(['install', 'demo-plugin@^3.0.0'], { ...environment, HOMEOSTAT_PLUGINS_DIR: '' });
     await registry.stop();
+    expect(uploaded.stdout).to.equal('installed demo 3.0.0, in place of 3.0.0\ndemo is Started\n');
     expect(finished).to.include({ code: 0, stdout: 'installed demo 3.0.0\ndemo is Started\n' });
     expect(await readdir(dirname(trace))).to.not.include('script-ran');
   });
@@ -243,10 +275,27 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeDemo('1.0.0'), '--run-scripts', '--plugins-dir', ''],
       ],
       [
-        'an upload of a folder',
+        'an upload of a folder that is no plugin',
         1,
-        'is not a file; only a .tgz is uploaded: make one with npm pack, or give --plugins-dir on the machine of the server',
-        async () => ['install', await makeDemo('1.0.0'), '--plugins-dir', ''],
+        'plugin.yaml',
+        async () => ['install', await makeFolder({ 'dist/index.js': main }), '--plugins-dir', ''],
+      ],
+      [
+        'an upload of a plugin that is not built',
+        1,
+        'dist/index.js',
+        async () => [
+          'install',
+          await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' }),
+          '--plugins-dir',
+          '',
+        ],
+      ],
+      [
+        'an upload of what is neither there nor the name of a package',
+        1,
+        './nowhere: is not a folder, a file, or the name of a package',
+        async () => ['install', './nowhere', '--plugins-dir', ''],
       ],
       [
         'an upload that is too large',
@@ -307,7 +356,7 @@ describe('homeostat plugin', () => {
     'texts/hello.txt': 'Hello',
   };
 
-  it('copies the files of a folder that npm would publish', async () => {
+  it('copies the files of a folder that npm would publish [slow]', async () => {
     const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
     const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
     const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
@@ -321,7 +370,7 @@ describe('homeostat plugin', () => {
     expect(await plugins.filesOf('demo')).to.deep.equal(files);
   });
 
-  it('skips the copy of homeostat that an archive brings', async () => {
+  it('skips the copy of homeostat that an archive brings [slow]', async () => {
     const content = {
       name: 'demo',
       version: '1.0.0',

@@ -138,9 +138,9 @@ class PluginCommands {
 
   /** The server puts the plugin into its folder, and reloads it. */
   async #upload(): Promise<void> {
-    const archive = await readArchive(this.#operand);
-    const { name, version, replaced } = await withSeconds(`installing ${this.#operand}`, () =>
-      this.#api.installPlugin(archive),
+    const { environment } = this.#command;
+    const { name, version, replaced } = await withSeconds(`installing ${this.#operand}`, async () =>
+      this.#api.installPlugin(await readArchive(this.#operand, environment)),
     );
     sayInstalled({ name, version }, replaced);
     const object = await this.#client.get(this.#kind, name, { signal: this.#signal });

@@ -162,7 +162,7 @@ describe('Development', () => {
     await eventually(async () => (await greeting()) === 'Back First');
   });
 
-  it('keeps the previous version when a declared object, or a model, is wrong', async () => {
+  it('keeps the previous version when a declared object, or a model, is wrong [slow]', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     const wrong: readonly (readonly [file: string, content: string, says: string])[] = [
@@ -227,7 +227,7 @@ describe('Development', () => {
     'node_modules/typescript/tsc.js': compiler,
   };
 
-  it('says that it serves an earlier build where there are errors at the start, until they are mended', async () => {
+  it('says that it serves an earlier build where there are errors at the start, until they are mended [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
       'there are errors: dist/index.js of an earlier build is served until they are corrected',
@@ -246,7 +246,7 @@ describe('Development', () => {
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
-  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors', async () => {
+  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': mainOf("size: { type: 'string' }") });
     await write('index.ts', 'a mistake');
     await told('there are errors: nothing is reloaded');

@@ -137,7 +137,7 @@ describe('homeostat doctor', () => {
     ]);
   });
 
-  it('says that the clock is behind the database', async () => {
+  it('says that the clock is behind the database [slow]', async () => {
     await makeDatabase();
     await utimes(path('a.db'), 4e9, 4e9);
     expect(of((await judged()).findings, 'clock')[0]).to.include({ level: 'warning' });

@@ -65,7 +65,19 @@ describe("a host in the plugin's node_modules [slow]", function () {
   function serve(plugin: string): ChildProcess {
     output = '';
     const script = join('node_modules', 'homeostat', 'bin', 'homeostat.js');
-    const args = [script, 'serve', '--auth', 'open', '--port', '0', '--database', 'memory:', '--plugin', '.'];
+    const args = [
+      ...process.execArgv,
+      script,
+      'serve',
+      '--auth',
+      'open',
+      '--port',
+      '0',
+      '--database',
+      'memory:',
+      '--plugin',
+      '.',
+    ];
     const child = spawn(process.execPath, args, { cwd: plugin, stdio: ['ignore', 'pipe', 'pipe'] });
     running.push(child);
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));

@@ -348,7 +348,7 @@ describe('the static files of a plugin', () => {
     await guarded.stop();
   });
 
-  it('exist while the plugin is Started, and a download ends with it', async () => {
+  it('exist while the plugin is Started, and a download ends with it [slow]', async () => {
     const own = await makePlugin('short', plainPlugin, { 'resources/static/a.txt': 'a' });
     // More than the buffers between the file and a client that does not read.
     await writeFile(join(own, 'resources/static/large.bin'), Buffer.alloc(32 * 1024 * 1024));

@@ -129,7 +129,7 @@ describe('the reload of a plugin', () => {
     expect((await reload('p')).status).to.include({ phase: 'Started', observedVersion: '3.0.0' });
   });
 
-  it('names the place of failing code, at the first load and at a reload', async () => {
+  it('names the place of failing code, at the first load and at a reload [slow]', async () => {
     const folder = await startPlugin({ 'dist/greeting.js': `${greeting('')}\nthrow new Error('none today');` });
     const failures = [(await object('p')).status?.message];
     for (const code of [`${greeting('')}throw new Error('nor now');`, '\n\nexport const = 7;', 'export {};']) {

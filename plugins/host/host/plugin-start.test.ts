@@ -138,7 +138,7 @@ describe('the start of a plugin', () => {
       expect(total, 'none of them did anything').to.equal(manyObjects);
     });
 
-    it('it is not started, and neither other plugins nor other kinds wait for it [spec 3-not-started]', async () => {
+    it('it is not started, and neither other plugins nor other kinds wait for it [spec 3-not-started] [slow]', async () => {
       await eventually(() => host.statuses().some(({ name, phase }) => name === 'quick' && phase === 'Started'));
       const created = await call('POST', `${group}/goods`, { ...widget('g'), kind: 'Good' });
       expect(created.status).to.equal(201);
@@ -150,7 +150,7 @@ describe('the start of a plugin', () => {
       expect((await call('GET', `${group}/widgets/w-1`)).status).to.equal(200);
     });
 
-    it('its progress is in the log and in its status', async () => {
+    it('its progress is in the log and in its status [slow]', async () => {
       const progress = { apiVersion: 'widgets.example.com/v1', kind: 'Widget', indexed: pageRows };
       await eventually(() => server.indexingProgress(widgetModel()) === pageRows);
       await clock.advance(5_000);
@@ -171,7 +171,7 @@ describe('the start of a plugin', () => {
       expect(await conditionOf('slow', 'IndexesBuilt')).to.include({ status: 'True', reason: 'Built' });
     });
 
-    it('a stop ends it', async () => {
+    it('a stop ends it [slow]', async () => {
       const stopped = host.stop();
       await eventually(() => host.statuses().every(({ phase }) => phase === 'Stopped'));
       scans.release();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { registrySettings } from './registry-settings.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Environment variables that npm gets: what a program needs to run and to reach the network. npm sees no others, and so no secrets. */
 const passedOn: ReadonlySet<string> = new Set(

@@ -51,8 +51,11 @@ interface NpmParts {
   readonly project: string;
 }
 
-/** Resolves with the names of the lock files that count. */
-async function copySource(source: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
+/**
+ * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of the registry. Resolves with the names of the lock
+ * files that count.
+ */
+export async function copySource(source: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
   const found = await stat(source).catch(() => undefined);
   if (found?.isDirectory() === true) return copyFolder(source, folder, npm);
   if (found?.isFile() === true) await unpackArchive(source, folder);
@@ -93,10 +96,16 @@ async function checkLinks(folder: string): Promise<void> {
   }
 }
 
-async function fetchPackage(spec: string, folder: string, { npm, project }: NpmParts): Promise<void> {
+async function fetchPackage(spec: string, folder: string, parts: NpmParts): Promise<void> {
+  const tarball = await packWithNpm(spec, parts);
+  await unpackArchive(tarball, folder);
+  await rm(tarball);
+}
+
+/** Packs a folder, or a package of the registry, and resolves with the path of the `.tgz`, in the folder of npm. No script runs. */
+export async function packWithNpm(spec: string, { npm, project }: NpmParts): Promise<string> {
   await npm.run(['pack', spec, '--ignore-scripts', '--pack-destination', project], { project });
   const tarball = (await readdir(project)).find((name) => name.endsWith('.tgz'));
   if (tarball === undefined) throw new Error(`npm packed nothing for ${spec}`);
-  await unpackArchive(join(project, tarball), folder);
-  await rm(join(project, tarball));
+  return join(project, tarball);
 }

@@ -97,7 +97,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin starts, whichever step takes the time', async () => {
+  it('responds with 503 while its plugin starts, whichever step takes the time [slow]', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {
@@ -122,7 +122,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is reloaded', async () => {
+  it('responds with 503 while its plugin is reloaded [slow]', async () => {
     const starting = newGate();
     const next = definePlugin({
       start: async ({ schemeManager }) => {
@@ -138,7 +138,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is disabled, or Failed', async () => {
+  it('responds with 503 while its plugin is disabled, or Failed [slow]', async () => {
     const kind = pluginKind(server.schemeManager.serviceDomain);
     await server.client.patch(kind, 'widgets', { type: 'merge', patch: { spec: { enabled: false } } });
     await eventually(() => host?.isIdle() === true && host.statuses()[0]?.phase === 'Stopped');
@@ -155,7 +155,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(notYetServed);
   });
 
-  it('is 404 once its plugin is uninstalled, whatever other plugins do', async () => {
+  it('is 404 once its plugin is uninstalled, whatever other plugins do [slow]', async () => {
     await restart();
     const group = 'gadgets.example.com';
     const failed = { ...pluginSource('gadgets', {}), load: () => Promise.reject(new Error('it is broken')) };
@@ -184,7 +184,10 @@ describe('homeostat serve [slow]', () => {
     );
     const port = await freePort();
     const args = ['serve', '--auth', 'open', '--port', String(port), '--database', 'memory:', '--plugin', folder];
-    const child = spawn(process.execPath, [script, ...args], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args], {
+      env: { PATH: process.env['PATH'] },
+      stdio: 'ignore',
+    });
     const exited = new Promise((resolve) => child.once('close', resolve));
     const statuses: number[] = [];
     const ask = async (): Promise<void> => {

@@ -21,8 +21,9 @@ export interface AwaitServedOptions {
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
-/** The interval at which the progress of a large kind is logged. */
+/** The interval at which the progress of a large kind is logged, and the time after which it is logged first. */
 const progressMs = 5000;
+const firstProgressMs = 1000;
 
 /**
  * Waits until all these kinds are indexed and served, however long that takes, and logs how far it is. Rejects with the
@@ -33,7 +34,7 @@ export async function awaitServed(kinds: readonly GroupVersionKind[], options: A
   signal.throwIfAborted();
   const first = progressOf(kinds, server);
   if (first.length > 0) onProgress?.(first);
-  let timer = clock.setTimeout(report, progressMs);
+  let timer = clock.setTimeout(report, firstProgressMs);
   function report(): void {
     const progress = progressOf(kinds, server);
     for (const kind of progress) logger.info({ ...kind }, 'indexing');

@@ -17,6 +17,8 @@ export interface PluginIdentity {
   /** The domain that its models are in, or below. */
   readonly group?: string;
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
+  /** The JSON Schema of its settings, as in the manifest, for forms; absent for a plugin without settings. */
+  readonly settingsSchema?: object;
 }
 
 /** Everything except {@link PluginWishes} comes from the manifest, and is restored when a client changes it. */
@@ -74,6 +76,11 @@ const spec = {
     requires: text,
     group: text,
     dependencies: { type: 'array', items: dependency },
+    settingsSchema: {
+      type: 'object',
+      description: 'The JSON Schema of the settings of the plugin.',
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
   },
 } as const;
 

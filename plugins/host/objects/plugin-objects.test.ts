@@ -111,6 +111,7 @@ describe('plugins as objects', () => {
       'description: All of it',
       'group: full.example.com',
       'dependencies: { other?: ^1.0.0 }',
+      'settings: { type: object, properties: { ink: { type: integer, default: 1 } } }',
     ].join('\n');
     await host.addFolder(await makePlugin('full', 'export default {};', { 'plugin.yaml': manifest }));
     await started();
@@ -124,6 +125,7 @@ describe('plugins as objects', () => {
       requires: '*',
       group: 'full.example.com',
       dependencies: [{ name: 'other', range: '^1.0.0', optional: true }],
+      settingsSchema: { type: 'object', properties: { ink: { type: 'integer', default: 1 } } },
     });
     const stated = { observedGeneration: 1, lastTransitionTime: '2030-01-01T00:00:00Z', message: '' };
     expect(status).to.deep.equal({

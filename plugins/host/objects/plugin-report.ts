@@ -27,7 +27,7 @@ export interface PluginReport {
 
 /** The spec of a plugin's object, except `enabled`. */
 export function identityOf(manifest: PluginManifest): PluginIdentity {
-  const { version, displayName, description, revision, requires, group, dependencies } = manifest;
+  const { version, displayName, description, revision, requires, group, dependencies, settings } = manifest;
   return {
     version,
     revision,
@@ -36,6 +36,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
     ...(description === undefined ? {} : { description }),
     ...(group === undefined ? {} : { group }),
     ...(dependencies.length === 0 ? {} : { dependencies }),
+    ...(settings === undefined ? {} : { settingsSchema: settings }),
   };
 }
 

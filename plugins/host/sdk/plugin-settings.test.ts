@@ -339,7 +339,7 @@ describe('the settings of a plugin', () => {
     }
   });
 
-  it('are of a kind of the service', async () => {
+  it('are of a kind of the service [slow]', async () => {
     await host.start();
     const registration = server.schemeManager.lookup(kind);
     expect(registration?.owner).to.equal(serviceOwner);

@@ -38,7 +38,8 @@ export function createLog(level: LogLevel, format: LogFormat, { environment, fie
   // At the exit, pino's own output waits for ever for a reader that is gone.
   const output = new LineOutput(stdout);
   if (format === 'json') return { logger: pino(options, output), pretty: undefined };
-  const colored = process.stdout.isTTY && (environment['NO_COLOR'] ?? '') === '';
-  const pretty = new PrettyLog({ output, colored, verbose: level === 'debug' });
+  const isTerminal = process.stdout.isTTY;
+  const colored = isTerminal && (environment['NO_COLOR'] ?? '') === '';
+  const pretty = new PrettyLog({ output, colored, isTerminal, verbose: level === 'debug' });
   return { logger: pino(options, pretty), pretty };
 }

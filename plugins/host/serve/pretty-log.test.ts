@@ -14,13 +14,14 @@ const runOnTerminal = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)';
 
 describe('PrettyLog', () => {
   let text: string;
-  const log = (options: { readonly colored?: boolean; readonly verbose?: boolean } = {}): PrettyLog => {
+  const log = (options: Partial<ConstructorParameters<typeof PrettyLog>[0]> = {}): PrettyLog => {
     text = '';
     const output = { write: (line: string) => void (text += line) };
-    return new PrettyLog({ output, colored: false, verbose: false, ...options });
+    return new PrettyLog({ output, colored: false, isTerminal: false, verbose: false, ...options });
   };
   const line = (fields: object): string =>
     JSON.stringify({ level: 'error', time: '2030-01-01T12:34:56.789Z', pid: 1, hostname: 'x', ...fields });
+  const failedMs = Date.UTC(2030, 0, 1, 12, 34, 56, 789);
   const failure = (attempt: number, message = 'nope'): string => {
     const stack = `Error: ${message}\n    at run (file:///my/plugin/dist/index.js:4:6)\n    at host (${host}:1:1)\n    at node:internal/x:1:1`;
     const err = { type: 'Error', message, stack };
@@ -29,6 +30,7 @@ describe('PrettyLog', () => {
       controller: 'greeting',
       key: 'world',
       attempt,
+      nextTime: new Date(failedMs + 2 ** (attempt - 1) * 100).toISOString(),
       err,
       msg: 'reconcile failed; trying again',
     });
@@ -45,11 +47,11 @@ describe('PrettyLog', () => {
     for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
     const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
     expect(text.split('\n')).to.deep.equal([
-      `${said} 1`,
+      `${said} 1, next in 0.1 s`,
       '               at run (file:///my/plugin/dist/index.js:4:6)',
-      `${said} 2`,
-      `${said} 4`,
-      `${said} 8`,
+      `${said} 2, next in 0.2 s`,
+      `${said} 4, next in 0.8 s`,
+      `${said} 8, next in 13 s`,
       '',
     ]);
   });
@@ -62,7 +64,24 @@ describe('PrettyLog', () => {
       [7, 'a'],
     ] as const)
       pretty.write(failure(attempt, message));
-    expect(text.match(/attempt \d\n +at run/g)).to.have.length(3);
+    expect(text.match(/attempt \d, next in [\d.]+ s\n +at run/g)).to.have.length(3);
+  });
+
+  it('shows at a terminal how far the indexes are, in a line that the next one replaces', () => {
+    const pretty = log({ isTerminal: true });
+    const indexing = (indexed: number): string =>
+      line({ level: 'info', plugin: 'p', kind: 'Person', indexed, msg: 'indexing' });
+    pretty.write(indexing(1000));
+    pretty.write(indexing(2000));
+    pretty.ready('banner\n');
+    const clear = '\r\u001B[K';
+    expect(text).to.equal(
+      `indexing Person: 1000 objects so far${clear}indexing Person: 2000 objects so far${clear}banner\n`,
+    );
+    const elsewhere = log();
+    text = '';
+    elsewhere.write(indexing(1000));
+    expect(text).to.equal('');
   });
 
   it('is quiet at the start, except for problems, until the banner', () => {

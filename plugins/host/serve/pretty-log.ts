@@ -20,11 +20,17 @@ const placed = new Set([
   'key',
   'reconcileID',
   'attempt',
+  'nextTime',
 ]);
+
+/** Clears the line of a terminal. */
+const clearLine = '\r\u001B[K';
 
 interface PrettyLogParts {
   readonly output: { write(line: string): void };
   readonly colored: boolean;
+  /** True: while the server starts, a line shows how far the indexes are. */
+  readonly isTerminal: boolean;
   /** True: lines of the level info are shown while the server starts, too. */
   readonly verbose: boolean;
 }
@@ -37,6 +43,7 @@ export class PrettyLog {
   readonly #parts: PrettyLogParts;
   readonly #last = new Map<string, string>();
   #isStarting = true;
+  #showsProgress = false;
 
   constructor(parts: PrettyLogParts) {
     this.#parts = parts;
@@ -46,18 +53,30 @@ export class PrettyLog {
     const line: unknown = JSON.parse(json);
     if (!isJsonObject(line)) return;
     const { level, time } = line;
+    if (this.#isStarting && line['msg'] === 'indexing' && this.#parts.isTerminal) return this.#showIndexing(line);
     if (this.#isStarting && level === 'info' && !this.#parts.verbose) return;
     const text = this.#text(line);
     if (text === undefined) return;
     const clock = this.#colored('2', String(time).slice(11, 19));
     const name = this.#colored(colors[String(level)] ?? '0', String(level).padEnd('error'.length));
-    this.#parts.output.write(`${clock} ${name} ${text}\n`);
+    this.#write(`${clock} ${name} ${text}\n`);
   }
 
   /** Writes the banner. From now on, lines of the level info are shown. */
   ready(banner: string): void {
     this.#isStarting = false;
-    this.#parts.output.write(banner);
+    this.#write(banner);
+  }
+
+  /** Shows the kind and its objects so far in a line that the next one replaces. */
+  #showIndexing({ kind, indexed }: JsonObject): void {
+    this.#write(`indexing ${oneLine(String(kind))}: ${String(indexed)} objects so far`);
+    this.#showsProgress = true;
+  }
+
+  #write(text: string): void {
+    this.#parts.output.write(this.#showsProgress ? `${clearLine}${text}` : text);
+    this.#showsProgress = false;
   }
 
   /** Returns undefined for a repeat that is left out. */
@@ -71,7 +90,7 @@ export class PrettyLog {
     if (typeof attempt !== 'number') return `${said}${fieldsOf(line)}${this.#framesOf(err)}`;
     const isRepeat = this.#isRepeat(subject, said);
     if (isRepeat && !Number.isInteger(Math.log2(attempt))) return undefined;
-    const counted = `${said}, attempt ${attempt}${fieldsOf(line)}`;
+    const counted = `${said}, attempt ${attempt}${nextOf(line)}${fieldsOf(line)}`;
     return isRepeat ? counted : `${counted}${this.#framesOf(err)}`;
   }
 
@@ -105,6 +124,14 @@ function isHosts(frame: string): boolean {
 function subjectOf({ plugin, controller, key }: JsonObject): string {
   const place = [plugin, controller].filter((part) => typeof part === 'string').join('/');
   return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');
+}
+
+/** How long a key that failed waits, from the line on. */
+function nextOf({ time, nextTime }: JsonObject): string {
+  const waitMs = Date.parse(String(nextTime)) - Date.parse(String(time));
+  if (!(waitMs >= 0)) return '';
+  const seconds = waitMs / 1000;
+  return `, next in ${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
 }
 
 function fieldsOf(line: JsonObject): string {

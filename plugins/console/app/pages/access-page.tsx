@@ -30,7 +30,7 @@ export function AccessPage() {
         <MayForm />
         <WhoMay />
         <Card title="Users, accounts, roles and bindings">
-          <ul class="kind-counts">
+          <ul class="kind-counts kind-counts-named">
             {kinds.map((kind) => (
               <li key={keyOf(kind)}>
                 <a class="kind-count" href={kindHref(keyOf(kind))}>

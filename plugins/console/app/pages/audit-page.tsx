@@ -13,7 +13,7 @@ const path = '/apis/api.audit.internal/v1/entries';
 
 /** The parameters of the search that are texts. */
 const fields = [
-  { name: 'user', label: 'User', placeholder: 'anybody' },
+  { name: 'user', label: 'User', placeholder: 'any' },
   { name: 'verb', label: 'Verb', placeholder: 'create, patch, …' },
   { name: 'resource', label: 'Kind', placeholder: 'persons.example.com' },
   { name: 'name', label: 'Name', placeholder: 'any' },
@@ -65,7 +65,14 @@ export function AuditPage() {
     <div class="page">
       <PageHead title="Audit" />
       <SearchForm query={query} onSearch={() => void read()} />
-      {failure === undefined ? null : <Failure failure={failure} onRetry={() => void read()} />}
+      {failure?.status === 404 ? (
+        <Empty title="This server keeps no audit log">
+          Start it with <code>--audit-log &lt;file&gt;</code> to record who does what.
+        </Empty>
+      ) : null}
+      {failure === undefined || failure.status === 404 ? null : (
+        <Failure failure={failure} onRetry={() => void read()} />
+      )}
       {found === undefined && failure === undefined ? <Loading /> : null}
       {found === undefined ? null : <Entries found={found} />}
       {found === undefined || found.isComplete ? null : (
@@ -100,7 +107,7 @@ function SearchForm({ query, onSearch }: { readonly query: URLSearchParams; read
       <label class="filter">
         <span>Time</span>
         <select name="since" defaultValue={query.get('since') ?? ''}>
-          <option value="">whenever</option>
+          <option value="">any time</option>
           {Object.keys(ages).map((age) => (
             <option key={age} value={age}>
               last {age}

@@ -151,6 +151,8 @@ function Kinds() {
 }
 
 function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
+  if (kinds.length === 0 && listedKinds.value.some((kind) => !isBuiltIn(kind)))
+    return <Empty title="You may list no objects of plugins">Ask an administrator for a role.</Empty>;
   return kinds.length === 0 ? (
     <Empty title="No plugin has a kind yet">
       <p>

@@ -6,7 +6,7 @@ import { browserClock } from '../base/time.ts';
 import { toFailure } from '../api/failure.ts';
 import { Badge, Card, Empty, PageHead, Text } from '../parts/basics.tsx';
 import { notify } from '../state/page-state.ts';
-import { contributions, plugins } from '../state/plugins.ts';
+import { contributions, plugins, settingsSchemaOf } from '../state/plugins.ts';
 import { hrefOf, objectHref } from '../state/route.ts';
 import { api, may } from '../state/session.ts';
 import { InstallButton, UninstallButton } from './plugin-archives.tsx';
@@ -24,7 +24,8 @@ export function PluginsPage() {
       <PageHead title="Plugins">
         <InstallButton />
       </PageHead>
-      {all.length === 0 ? (
+      {may('list', resource) ? null : <Empty title="You may not list plugins">Ask an administrator for a role.</Empty>}
+      {all.length === 0 && may('list', resource) ? (
         <Empty title="No plugin is there">
           <p>
             Start the server with <code>--plugin &lt;folder&gt;</code>, or install one.
@@ -55,7 +56,7 @@ function PluginCard({ plugin }: { readonly plugin: ApiObject }) {
         {textOf(spec.group) === '' ? null : <span class="muted">{textOf(spec.group)}</span>}
         {dependencies.map((each) => (
           <span key={textOf(each.name)} class="muted">
-            needs {textOf(each.name)} {textOf(each.version)}
+            {each.optional === true ? 'uses' : 'needs'} {textOf(each.name)} {textOf(each.range)}
           </span>
         ))}
       </p>
@@ -89,9 +90,11 @@ function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly 
   };
   return (
     <div class="line">
-      <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
-        Settings
-      </a>
+      {settingsSchemaOf(name) === undefined ? null : (
+        <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
+          Settings
+        </a>
+      )}
       <button
         type="button"
         class="button"
@@ -144,17 +147,18 @@ function Added({ name }: { readonly name: string }) {
   return (
     <p class="muted">
       Adds to the console:{' '}
-      {added.map((each) =>
-        each.point === 'pages' ? (
-          <a key={each.name} href={hrefOf(['pages', name, each.name])}>
-            {each.title}{' '}
-          </a>
-        ) : (
-          <span key={each.name}>
-            the {each.point.slice(0, -1)} “{each.title}” of {each.kind}{' '}
-          </span>
-        ),
-      )}
+      {added.map((each, index) => (
+        <span key={`${each.point} ${each.name}`}>
+          {index === 0 ? '' : ', '}
+          {each.point === 'pages' ? (
+            <>
+              the page <a href={hrefOf(['pages', name, each.name])}>{each.title}</a>
+            </>
+          ) : (
+            `the ${each.point.slice(0, -1)} “${each.title}” of ${each.kind}`
+          )}
+        </span>
+      ))}
     </p>
   );
 }

@@ -30,7 +30,7 @@ export function WatchPage() {
   return (
     <div class="page">
       <PageHead title="Watch">
-        <label class="filter">
+        <label class="filter filter-wide">
           <span class="visually-hidden">Kind</span>
           <select value={key} onChange={(event) => setQuery({ kind: event.currentTarget.value })}>
             <option value="">Choose a kind</option>
@@ -77,7 +77,9 @@ function Stream({ resource }: { readonly resource: Resource }) {
       <div class="line stream-head">
         <Badge tone={state.kind === 'live' ? 'good' : 'busy'}>{state.kind}</Badge>
         <code>GET {pathOf(resource)}?watch=true</code>
-        <span class="muted">{formatCount(count.current)} events</span>
+        <span class="muted">
+          {formatCount(count.current)} {count.current === 1 ? 'event' : 'events'}
+        </span>
         <button type="button" class="button" onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Continue' : 'Pause'}
         </button>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { isBuiltIn, keyOf } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import { listedKinds } from '../state/kinds.ts';
@@ -8,13 +8,22 @@ import { hrefOf, kindHref, route } from '../state/route.ts';
 import { api, auditEntries, isReachable, logOut, may, userName } from '../state/session.ts';
 import { isHelpOpen, paletteMode } from './shortcuts.ts';
 
+/** The navigation. On a narrow screen its links are behind a button. */
 export function Sidebar() {
+  const [isOpen, setOpen] = useState(false);
+  const path = route.value.segments.join('/');
+  useEffect(() => setOpen(false), [path]);
   return (
-    <nav class="sidebar" aria-label="Main">
-      <a class="brand" href="#/">
-        <Mark />
-        Homeostat
-      </a>
+    <nav class={`sidebar ${isOpen ? 'sidebar-open' : ''}`} aria-label="Main">
+      <div class="sidebar-head">
+        <a class="brand" href="#/">
+          <Mark />
+          Homeostat
+        </a>
+        <button type="button" class="button menu-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Menu
+        </button>
+      </div>
       <button type="button" class="search-button" onClick={() => (paletteMode.value = 'search')}>
         Search <kbd>/</kbd>
       </button>

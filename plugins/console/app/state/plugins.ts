@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { isArray, isObject, textOf } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { Resource } from '../api/resources.ts';
 import { isApiObject, nameOf } from '../base/object.ts';
 import type { ApiObject } from '../base/object.ts';
 import type { Change } from '../api/watch-client.ts';
@@ -26,6 +27,17 @@ export function changePlugins(changes: readonly Change[]): void {
 /** The objects of a list. */
 export function objectsOf(list: unknown): readonly ApiObject[] {
   return isObject(list) && isArray(list.items) ? list.items.filter(isApiObject) : [];
+}
+
+/** The JSON Schema of a plugin's settings; undefined when it has none, or the user may not read plugins. */
+export function settingsSchemaOf(name: string): JsonObject | undefined {
+  const spec = plugins.value.get(name)?.spec;
+  return isObject(spec) && isObject(spec.settingsSchema) ? spec.settingsSchema : undefined;
+}
+
+/** True for the kind of the settings of plugins. */
+export function isSettingsKind({ group, plural }: Resource): boolean {
+  return plural === 'pluginsettings' && group.startsWith('plugin.');
 }
 
 /** What a plugin adds to the console. */

@@ -1,7 +1,7 @@
-import { createTwoFilesPatch } from 'diff';
 import { dump } from 'js-yaml';
 import { styleText } from 'node:util';
 import { printable } from './print.ts';
+import { unifiedDiff } from './unified-diff.ts';
 import { withoutManagedFields, withSortedKeys } from '../server-object.ts';
 import type { ServerObject } from '../server-object.ts';
 
@@ -9,8 +9,7 @@ import type { ServerObject } from '../server-object.ts';
 export function objectDiff(name: string, before: ServerObject | undefined, after: ServerObject | undefined): string {
   const [old, next] = [yamlOf(before), yamlOf(after)];
   if (old === next) return '';
-  const patch = createTwoFilesPatch(`live/${name}`, `next/${name}`, old, next, undefined, undefined, { context: 3 });
-  return patch.slice(patch.indexOf('---'));
+  return `--- live/${name}\n+++ next/${name}\n${unifiedDiff(old, next)}`;
 }
 
 /** Fields that the server sets at each write. */

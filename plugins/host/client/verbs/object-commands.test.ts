@@ -108,7 +108,7 @@ describe('Commands for objects', () => {
 
   /** Starts a command in a process of its own, so that others can run meanwhile. */
   function start(...args: readonly string[]): Started {
-    const child = spawn(process.execPath, [script, ...args, '--server', server.url]);
+    const child = spawn(process.execPath, [...process.execArgv, script, ...args, '--server', server.url]);
     const started: Started = { child, text: '', ended: once(child, 'close').then(([code]) => Number(code)) };
     child.stdout.on('data', (piece) => (started.text += String(piece)));
     child.stderr.on('data', (piece) => (started.text += String(piece)));
@@ -347,7 +347,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('delete waits for finalizers, as long as --timeout says', async () => {
+    it('delete waits for finalizers, as long as --timeout says [slow]', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'metadata: { finalizers: [example.com/hold] }');
       await expectFailure(
         ['delete', 'book', 'emma', '--timeout', '50ms'],
@@ -362,7 +362,7 @@ describe('Commands for objects', () => {
   });
 
   describe('wait', () => {
-    it('waits for a condition of the current generation', async () => {
+    it('waits for a condition of the current generation [slow]', async () => {
       const waiting = start('wait', '--for=condition=Ready', 'book/emma', '--timeout', '20s');
       const ready = (observedGeneration: number): string =>
         JSON.stringify({ status: { conditions: [{ type: 'Ready', status: 'True', observedGeneration }] } });
@@ -374,7 +374,7 @@ describe('Commands for objects', () => {
       expect(waiting.text).to.equal('book.library.example.com/emma condition met\n');
     });
 
-    it('waits for values and for new objects', async () => {
+    it('waits for values and for new objects [slow]', async () => {
       expect(await succeed('wait', '--for=jsonpath={.spec.pages}=474', 'book/emma')).to.include('condition met');
       const created = start('wait', '--for=create', 'book/persuasion', '--timeout', '20s');
       await succeed(

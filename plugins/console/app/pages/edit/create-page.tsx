@@ -5,11 +5,12 @@ import { nameOf, namespaceOf } from '../../base/object.ts';
 import type { FieldCause } from '../../api/failure.ts';
 import { apiVersionOf, keyOf } from '../../api/resources.ts';
 import type { Resource } from '../../api/resources.ts';
-import { Loading, PageHead } from '../../parts/basics.tsx';
+import { Empty, Loading, PageHead } from '../../parts/basics.tsx';
 import { notify } from '../../state/page-state.ts';
 import { go, kindHref, objectHref, route } from '../../state/route.ts';
 import type { KindSchema } from '../../state/schemas.ts';
-import { EditorPanes, useSchema } from './editor-panes.tsx';
+import { may } from '../../state/session.ts';
+import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
@@ -18,11 +19,21 @@ import { useLeaveWarning } from './use-leave-warning.ts';
 /** Creates an object. */
 export function CreatePage({ resource }: { readonly resource: Resource }) {
   const schema = useSchema(resource);
+  if (!may('create', resource))
+    return (
+      <div class="page">
+        <PageHead title={`Create ${resource.kind}`} />
+        <Empty title={`You may not create a ${resource.kind}`}>
+          Ask an administrator for a role with this permission.
+        </Empty>
+      </div>
+    );
   return schema === undefined ? <Loading /> : <CreateForm resource={resource} schema={schema} />;
 }
 
 function CreateForm({ resource, schema }: { readonly resource: Resource; readonly schema: KindSchema }) {
-  const draft = useDraft(skeletonOf(resource, schema));
+  const named = route.value.query.get('name') ?? '';
+  const draft = useDraft(skeletonOf(resource, named, schemaOfObject(schema, resource, named)));
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
@@ -46,7 +57,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
           Review and create
         </button>
       </PageHead>
-      <EditorPanes draft={draft} schema={schema} causes={causes} isNew />
+      <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, writtenName(draft.value))} isNew />
       {isSaving ? (
         <SaveDialog
           {...{ resource, draft, stored: undefined }}
@@ -67,12 +78,16 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   );
 }
 
+/** The name in a draft; empty while it has none. */
+function writtenName({ metadata }: JsonObject): string {
+  return isObject(metadata) ? textOf(metadata.name) : '';
+}
+
 /** An object with the fields that it needs. */
-function skeletonOf(resource: Resource, { root, resolve }: KindSchema): JsonObject {
-  const name = route.value.query.get('name') ?? '';
+function skeletonOf(resource: Resource, name: string, { root, resolve }: KindSchema): JsonObject {
   const namespace = resource.isNamespaced ? { namespace: 'default' } : {};
   const { metadata: _metadata, ...fields } = requiredFields(root, resolve, 0);
-  return { ...fields, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...namespace } };
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...namespace }, ...fields };
 }
 
 function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], depth: number): JsonObject {
@@ -83,7 +98,10 @@ function requiredFields(schema: JsonObject, resolve: KindSchema['resolve'], dept
     if (child.default !== undefined) return [key, child.default];
     if (textOf(child.type) === 'object') return [key, depth > 5 ? {} : requiredFields(child, resolve, depth + 1)];
     if (child.type === 'array') return [key, []];
-    return [key, isArray(child.enum) ? (child.enum[0] ?? '') : ''];
+    if (isArray(child.enum)) return [key, child.enum[0] ?? ''];
+    if (child.type === 'boolean') return [key, false];
+    if (child.type === 'integer' || child.type === 'number') return [key, child.minimum ?? 0];
+    return [key, ''];
   });
   return Object.fromEntries(entries.filter(([key]) => !['apiVersion', 'kind'].includes(key)));
 }

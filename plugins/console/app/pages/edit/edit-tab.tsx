@@ -11,7 +11,7 @@ import { notify } from '../../state/page-state.ts';
 import { may } from '../../state/session.ts';
 import type { Place } from '../../state/place.ts';
 import { editableOf, rebase } from './draft.ts';
-import { EditorPanes, useSchema } from './editor-panes.tsx';
+import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import type { Draft } from './use-draft.ts';
@@ -38,7 +38,7 @@ export function EditTab({ place, object }: Props) {
   const isChanged = !isEqual(draft.value, editableOf(object)) || draft.mistake !== undefined;
   useLeaveWarning(isChanged);
   if (schema === undefined) return <Loading />;
-  if (!may('update', resource, place.name)) return <p>You may read this object, and not change it.</p>;
+  if (!may('update', resource, place.name)) return <p>You may read this object, but not change it.</p>;
   return (
     <div class="stack">
       <div class="line">
@@ -58,7 +58,7 @@ export function EditTab({ place, object }: Props) {
         </span>
       </div>
       <Conflicts conflicts={conflicts} draft={draft} onSettled={settle} />
-      <EditorPanes draft={draft} schema={schema} causes={causes} isNew={false} />
+      <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, place.name)} isNew={false} />
       {isSaving ? (
         <SaveDialog
           {...{ resource, draft, stored: object }}

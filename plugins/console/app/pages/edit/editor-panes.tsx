@@ -9,6 +9,7 @@ import { Card } from '../../parts/basics.tsx';
 import { CodeEditor } from '../../parts/code-editor.tsx';
 import { schemaOf } from '../../state/schemas.ts';
 import type { KindSchema } from '../../state/schemas.ts';
+import { isSettingsKind, settingsSchemaOf } from '../../state/plugins.ts';
 import type { Form } from './field-parts.tsx';
 import { Field } from './schema-form.tsx';
 import type { Draft } from './use-draft.ts';
@@ -29,6 +30,15 @@ export function useSchema(resource: Resource): KindSchema | undefined {
     };
   }, [resource]);
   return schema;
+}
+
+/** The schema of one object of a kind: the settings of a plugin have the schema that the plugin gives them. */
+export function schemaOfObject(schema: KindSchema, resource: Resource, name: string): KindSchema {
+  const settings = isSettingsKind(resource) ? settingsSchemaOf(name) : undefined;
+  if (settings === undefined) return schema;
+  const { root } = schema;
+  const properties = { ...(isObject(root.properties) ? root.properties : {}), spec: settings };
+  return { ...schema, root: { ...root, required: ['spec'], properties } };
 }
 
 interface Props {

@@ -1,4 +1,4 @@
-import { formatPath, textOf } from '../../base/json.ts';
+import { formatPath, isObject, shownAs, textOf } from '../../base/json.ts';
 import type { Json, JsonObject, Path } from '../../base/json.ts';
 import type { FieldCause } from '../../api/failure.ts';
 import type { KindSchema } from '../../state/schemas.ts';
@@ -23,7 +23,14 @@ export interface FieldProps {
 
 export function Description({ schema }: Pick<FieldProps, 'schema'>) {
   const text = textOf(schema.description);
-  return text === '' ? null : <p class="form-hint">{text}</p>;
+  const hasDefault = schema.default !== undefined && !isObject(schema.default);
+  if (text === '' && !hasDefault) return null;
+  return (
+    <p class="form-hint">
+      {text}
+      {hasDefault ? <span class="form-default">Default: {shownAs(schema.default)}</span> : null}
+    </p>
+  );
 }
 
 /** What the server said of this field. */

@@ -97,6 +97,8 @@ function readNumber(text: string): number | string | undefined {
 
 function rangeOf({ minimum, maximum }: JsonObject): string {
   if (minimum === undefined && maximum === undefined) return '';
+  if (maximum === undefined) return `at least ${shownAs(minimum)}`;
+  if (minimum === undefined) return `at most ${shownAs(maximum)}`;
   return `${shownAs(minimum)} to ${shownAs(maximum)}`;
 }
 

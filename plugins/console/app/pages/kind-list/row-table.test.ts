@@ -56,6 +56,52 @@ describe('the rows of a live list', () => {
     expect([names(rows), rows.total]).to.deep.equal(['bcdfg', 6]);
   });
 
+  const valued = (name: string, value: number) => ({
+    rows: [{ cells: [value], object: { metadata: { name, creationTimestamp: '' } } }],
+  });
+  const byValue = compareBy({ field: 'column:Value', isDescending: false }, [
+    { name: 'Value', type: 'integer', description: '', priority: 0 },
+  ]);
+
+  it('that changes move are in order after each batch, also among rows that are new or gone', () => {
+    const rows = new RowTable();
+    rows.setCompare(byValue);
+    for (let step = 0; step < 200; step += 1) {
+      const changes = [0, 1, 2, 3].map((each): Change => {
+        const type = (step + each) % 3 === 0 ? 'ADDED' : (step * each) % 7 === 1 ? 'DELETED' : 'MODIFIED';
+        return { type, object: valued(`n${(step * 7 + each * 5) % 23}`, (step * 31 + each * 17) % 11) };
+      });
+      rows.apply(changes, step);
+      if (step % 50 === 0) rows.sweep(step + 10_000);
+      expect(rows.rows).to.deep.equal([...rows.rows].sort(byValue));
+      expect(new Set(rows.rows.map(({ key }) => key)).size).to.equal(rows.rows.length);
+    }
+    expect(rows.rows).to.have.length.above(10);
+  });
+
+  it('that changes move are compared with few others, however long the list is', () => {
+    const count = 16_384;
+    const rows = new RowTable();
+    rows.replace(Array.from({ length: count }, (_, value) => rowsOf(valued(`n${value}`, value))).flat());
+    let comparisons = 0;
+    rows.setCompare((left, right) => {
+      comparisons += 1;
+      return byValue?.(left, right) ?? 0;
+    });
+    comparisons = 0;
+    const batch = 64;
+    rows.apply(
+      Array.from({ length: batch }, (_, index): Change => {
+        const object = valued(`n${index}`, count - index);
+        return { type: 'MODIFIED', object };
+      }),
+      0,
+    );
+    // For each of them: one to see that it moved, 6 to order the batch, 14 to find its place.
+    expect(comparisons).to.be.at.most(batch * (1 + 6 + 14));
+    expect(rows.rows.at(-1)?.name).to.equal('n0');
+  });
+
   it('are out of date when more change than are remembered', () => {
     const rows = startTable(false);
     const many = (count: number): void =>

@@ -109,6 +109,8 @@ export class RowTable {
   /** What a watch brought of rows that are not loaded, by key; undefined: deleted. All chunks are as old as the first one. */
   readonly #unloaded = new Map<string, Row | undefined>();
   #order: Row[] = [];
+  /** Rows that have to be moved to another place. They are moved together, because each search for their old places reads all rows. */
+  readonly #moved = new Set<Row>();
   #compare: Compare | undefined;
   /** True while the server has more rows: then those beyond the last loaded one are not shown. */
   hasMore = false;
@@ -188,6 +190,7 @@ export class RowTable {
       if (type === 'BOOKMARK') continue;
       for (const row of rowsOf(object, this.#paths)) this.#applyRow(type, row, nowMs);
     }
+    this.#placeMoved();
   }
 
   #applyRow(type: 'ADDED' | 'MODIFIED' | 'DELETED', row: Row, nowMs: number): void {
@@ -205,10 +208,28 @@ export class RowTable {
     }
     const isMoved = this.#compare !== undefined && this.#compare(old, row) !== 0;
     Object.assign(old, row, { mark: old.mark === 'new' ? 'new' : 'changed', markedMs: nowMs });
-    if (isMoved && this.#compare !== undefined) this.#order.sort(this.#compare);
+    if (isMoved) this.#moved.add(old);
+  }
+
+  #placeMoved(): void {
+    const compare = this.#compare;
+    if (this.#moved.size === 0 || compare === undefined) return;
+    const rest = this.#order.filter((row) => !this.#moved.has(row));
+    const moved = [...this.#moved].sort(compare);
+    this.#moved.clear();
+    const parts: (readonly Row[])[] = [];
+    let from = 0;
+    for (const row of moved) {
+      const at = placeOf(rest, row, compare);
+      parts.push(rest.slice(from, at), [row]);
+      from = at;
+    }
+    this.#order = [...parts, rest.slice(from)].flat();
   }
 
   #insert(row: Row): void {
+    // Its place is found in rows that are in order.
+    this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
     // A later part begins after rows that it does not show.

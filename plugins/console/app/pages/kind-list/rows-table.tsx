@@ -40,6 +40,7 @@ export function RowsTable(props: Props) {
     if (end > visible.length - 100) onEnd();
   }, [end, visible.length]);
   const shown = columns.map((column, index) => ({ column, index })).filter(({ column }) => isShown(column, view));
+  const span = shown.length + (resource.isNamespaced ? 2 : 1);
   const select = useSelection(props);
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(visible.length - 1, to));
@@ -68,7 +69,7 @@ export function RowsTable(props: Props) {
       <table aria-rowcount={visible.length + 1}>
         <Head {...props} shown={shown.map(({ column }) => column)} />
         <tbody>
-          <Spacer height={before} />
+          <Spacer height={before} span={span} />
           {visible.slice(start, end).map((row, position) => (
             <RowView
               key={row.key}
@@ -81,7 +82,7 @@ export function RowsTable(props: Props) {
               onSelect={select}
             />
           ))}
-          <Spacer height={after} />
+          <Spacer height={after} span={span} />
         </tbody>
       </table>
     </div>
@@ -117,10 +118,11 @@ function useSelection({ visible, selected, setSelected }: Props): (index: number
   };
 }
 
-function Spacer({ height }: { readonly height: number }) {
+/** Stands for rows that are not rendered. With more columns than the head has, it would make all columns narrow. */
+function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   return height === 0 ? null : (
     <tr aria-hidden="true" class="spacer">
-      <td style={{ height: `${height}px` }} colSpan={99} />
+      <td style={{ height: `${height}px` }} colSpan={span} />
     </tr>
   );
 }

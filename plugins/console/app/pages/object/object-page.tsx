@@ -74,7 +74,7 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
         <span class="muted">
           created <Age time={textOf(object.metadata.creationTimestamp)} /> ago
         </span>
-        {isGone ? <Badge tone="quiet">Deleted</Badge> : <HealthBadge health={healthOf(object)} />}
+        <State object={object} isGone={isGone} />
         {isGone ? null : <PluginActions place={place} object={object} />}
         {isGone || !may('delete', resource, name) ? null : (
           <button type="button" class="button button-danger" onClick={() => setDeleting(true)}>
@@ -88,12 +88,20 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
   );
 }
 
+/** An object that neither has a status nor is deleted says nothing of its health. */
+function State({ object, isGone }: { readonly object: ApiObject; readonly isGone: boolean }) {
+  if (isGone) return <Badge tone="quiet">Deleted</Badge>;
+  const health = healthOf(object);
+  return health === 'ok' && object.status === undefined ? null : <HealthBadge health={health} />;
+}
+
 function Missing({ place: { resource, name } }: { readonly place: Place }) {
   return (
     <div class="page">
       <PageHead title={name} />
       <Empty title={`There is no ${resource.kind} of this name`}>
-        {may('create', resource) ? <a href={createHref(keyOf(resource), name)}>Create it</a> : null}{' '}
+        {may('create', resource) ? <a href={createHref(keyOf(resource), name)}>Create it</a> : null}
+        {may('create', resource) ? ' · ' : ''}
         <a href={kindHref(keyOf(resource))}>See all</a>
       </Empty>
     </div>

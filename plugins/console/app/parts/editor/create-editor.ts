@@ -83,6 +83,19 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
   };
 }
 
+/**
+ * Types over a selection. Left to itself, chromium keeps the look of the replaced text as an inline style, which the policy of the page
+ * blocks and reports.
+ */
+const typeOverSelection = EditorView.domEventHandlers({
+  beforeinput: ({ inputType, data }, view) => {
+    const { state } = view;
+    if (inputType !== 'insertText' || data === null || state.selection.main.empty) return false;
+    if (!state.readOnly) view.dispatch(state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 function extensionsOf({ label, isReadOnly, complete, check }: EditorOptions) {
   const completeAt = (context: CompletionContext): CompletionResult | null => {
     const found = complete(context.state.sliceDoc(0, context.pos));
@@ -113,6 +126,7 @@ function extensionsOf({ label, isReadOnly, complete, check }: EditorOptions) {
     ),
     // Tab stays free for the way out by keyboard.
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap]),
+    typeOverSelection,
     EditorState.readOnly.of(isReadOnly),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': label }),

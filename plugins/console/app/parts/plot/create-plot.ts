@@ -9,6 +9,12 @@ const height = 120;
 /** The least time that the axis covers. */
 const shortestSeconds = 60;
 
+const shownTime = (seconds: number): string =>
+  new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+/** The library itself would show years around a single value. */
+const rangeOf = (first: number, last: number): [number, number] => [Math.min(first, last - shortestSeconds), last];
+
 /** A chart in the colours of the theme at the time. */
 export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
   const style = getComputedStyle(document.documentElement);
@@ -21,9 +27,12 @@ export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
       height,
       legend: { show: false },
       cursor: { show: false },
-      axes: [axis, { ...axis, size: 44 }],
+      axes: [
+        { ...axis, space: 80, values: (_plot, times) => times.map(shownTime) },
+        { ...axis, size: 44 },
+      ],
       scales: {
-        x: { range: (_plot, low, high) => [Math.min(low, high - shortestSeconds), high] },
+        x: { range: ({ data: [times] }, low, high) => rangeOf(times[0] ?? low, times.at(-1) ?? high) },
         y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] },
       },
       series: [{}, ...labels.map((label, index) => ({ label, stroke: colours[index] ?? '', width: 1.5 }))],

@@ -1,0 +1,21 @@
+// Puts a program `node` first on the PATH of a whole run. It runs the node of the tests with the options of V8 that
+// they have (`node-option` in .mocharc.json), which the environment cannot hold. npm, and a program of JavaScript that
+// a test finds on the PATH, take a fifth less CPU time with them. Tests that start process.execPath give it
+// process.execArgv instead.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+let folder;
+
+export function mochaGlobalSetup() {
+  if (process.platform === 'win32' || process.execArgv.length === 0) return;
+  folder = mkdtempSync(join(tmpdir(), 'homeostat-node-'));
+  const command = [process.execPath, ...process.execArgv].map((each) => `'${each}'`).join(' ');
+  writeFileSync(join(folder, 'node'), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+  process.env.PATH = `${folder}${delimiter}${process.env.PATH}`;
+}
+
+export function mochaGlobalTeardown() {
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+}

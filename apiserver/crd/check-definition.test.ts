@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { atOnce } from '../turns/in-turns.ts';
+import { checkDefinitionWrite } from './check-definition-write.ts';
+import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
+
+interface Given {
+  readonly group?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Default none. */
+  readonly subresources?: object;
+}
+
+const metadata = {
+  uid: 'u',
+  version: 1,
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+};
+
+function definitionOf(schema: DefinitionSchema, given: Given = {}): CustomResourceDefinition {
+  const { group = 'shop.example.com', annotations = {}, ...version } = given;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { ...metadata, name: `widgets.${group}`, annotations },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'widgets', kind: 'Widget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema }, ...version }],
+    },
+  };
+}
+
+/** What is wrong, by place; the schema is that of the field `a`. */
+function wrongIn(a: DefinitionSchema): readonly string[] {
+  return wrong(definitionOf({ type: 'object', properties: { a } })).map((each) =>
+    each.replace('spec.versions[0].schema.openAPIV3Schema.properties[a].', ''),
+  );
+}
+
+function wrong(next: CustomResourceDefinition, previous?: CustomResourceDefinition): readonly string[] {
+  return atOnce(checkDefinitionWrite(next, previous)).map(({ field, message }) => `${field}: ${message}`);
+}
+
+const text = { type: 'string' } as const;
+const either = [{ type: 'integer' }, text] as const;
+
+describe('the rules of definitions', () => {
+  describe('refuse keywords that definitions do not have:', () => {
+    const keywords: Readonly<Record<string, unknown>> = {
+      id: 'x',
+      $schema: 'http://json-schema.org/draft-07/schema',
+      $ref: '#/$defs/x',
+      definitions: { x: text },
+      dependencies: { x: ['y'] },
+      patternProperties: { x: text },
+      additionalItems: true,
+    };
+    for (const [keyword, value] of Object.entries(keywords)) {
+      it(`${keyword}, wherever it stands, also beside a default`, () => {
+        const odd = { ...text, [keyword]: value };
+        const rule = `${keyword}: Forbidden: ${keyword} is not supported`;
+        expect(wrongIn({ ...odd, default: 'x' })).to.deep.equal([rule]);
+        expect(wrongIn({ type: 'object', additionalProperties: odd })).to.deep.equal([`additionalProperties.${rule}`]);
+        expect(wrongIn({ type: 'array', items: odd })).to.deep.equal([`items.${rule}`]);
+        expect(wrongIn({ ...text, not: { [keyword]: value } })).to.deep.equal([`not.${rule}`]);
+      });
+    }
+  });
+
+  it('require the items of a list, and their type', () => {
+    expect(wrongIn({ type: 'array' })).to.deep.equal(['items: Required value: must be specified']);
+    expect(wrongIn({ type: 'array', items: {} })).to.deep.equal([
+      'items.type: Required value: must not be empty for specified array items',
+    ]);
+  });
+
+  it('allow types in branches for an integer or a string, in one form only', () => {
+    const isIntOrString = { 'x-kubernetes-int-or-string': true } as const;
+    expect(wrongIn({ ...isIntOrString, anyOf: either })).to.deep.equal([]);
+    expect(wrongIn({ ...isIntOrString, allOf: [{ anyOf: either }, { pattern: '^[0-9]+%?$' }] })).to.deep.equal([]);
+    const rule = 'type: Forbidden: must be empty to be structural';
+    expect(wrongIn({ ...isIntOrString, oneOf: either })).to.deep.equal([`oneOf[0].${rule}`, `oneOf[1].${rule}`]);
+    expect(wrongIn({ ...isIntOrString, anyOf: either.toReversed() })).to.have.length(2);
+    expect(wrongIn({ ...isIntOrString, allOf: [{ pattern: 'a' }, { anyOf: either }] })).to.have.length(2);
+    expect(wrongIn({ ...isIntOrString, not: { anyOf: either } })).to.have.length(2);
+    expect(wrongIn({ ...text, anyOf: [{ ...text, minLength: 1 }] })).to.deep.equal([`anyOf[0].${rule}`]);
+  });
+
+  it('refuse in branches what says what a value is, and nothing that is empty', () => {
+    const branch = {
+      description: '',
+      title: '',
+      nullable: false,
+      'x-kubernetes-validations': [],
+      minLength: 1,
+    } as const;
+    expect(wrongIn({ ...text, anyOf: [branch] })).to.deep.equal([]);
+    expect(
+      wrongIn({
+        ...text,
+        allOf: [{ ...branch, description: 'a', nullable: true, 'x-kubernetes-int-or-string': true }],
+      }),
+    ).to.deep.equal([
+      'allOf[0].description: Forbidden: must be empty to be structural',
+      'allOf[0].nullable: Forbidden: must be false to be structural',
+      'allOf[0].x-kubernetes-int-or-string: Forbidden: must be false to be structural',
+    ]);
+    const named = { type: 'object', properties: { metadata: { type: 'object' } } } as const;
+    expect(wrongIn({ ...named, oneOf: [{ properties: { metadata: { required: ['name'] } } }] })).to.deep.equal([
+      'oneOf[0].properties[metadata]: Forbidden: must not be specified in a nested context',
+    ]);
+  });
+
+  it('refuse an integer or a string that is more', () => {
+    const keyword = 'x-kubernetes-preserve-unknown-fields';
+    expect(wrongIn({ 'x-kubernetes-int-or-string': true, [keyword]: true })).to.deep.equal([
+      `${keyword}: Invalid value: true: must be false if x-kubernetes-int-or-string is true`,
+    ]);
+  });
+
+  it('refuse a root that may be null, and branches at the root beside a status', () => {
+    const root = { type: 'object', properties: { spec: { type: 'object' } } } as const;
+    const place = 'spec.versions[0].schema.openAPIV3Schema';
+    expect(wrong(definitionOf({ ...root, nullable: true }))).to.deep.equal([
+      `${place}.nullable: Forbidden: nullable cannot be true at the root`,
+    ]);
+    const composed = { ...root, oneOf: [{ required: ['spec'] }] };
+    expect(wrong(definitionOf(composed))).to.deep.equal([]);
+    const [refusal = '', ...more] = wrong(definitionOf(composed, { subresources: { status: {} } }));
+    expect([refusal.startsWith(`${place}: Invalid value: "oneOf": only `), more]).to.deep.equal([true, []]);
+    expect(wrong(definitionOf({ ...root, oneOf: [] }, { subresources: { status: {} } }))).to.deep.equal([]);
+  });
+
+  it('require an approval for groups of Kubernetes, and let a stored definition without one be', () => {
+    const schema = { type: 'object' } as const;
+    const inGroup = (approval?: string, group = 'x.k8s.io'): CustomResourceDefinition =>
+      definitionOf(schema, {
+        group,
+        annotations: approval === undefined ? {} : { 'api-approved.kubernetes.io': approval },
+      });
+    const place = 'metadata.annotations[api-approved.kubernetes.io]';
+    expect(wrong(inGroup())[0]).to.match(/^metadata\.annotations\[api-approved\.kubernetes\.io\]: Required value: /);
+    expect(wrong(inGroup('yes'))[0]).to.contain(`${place}: Invalid value: "yes": `);
+    for (const approval of ['unapproved, a test', 'https://github.com/kubernetes/enhancements/pull/1111'])
+      expect(wrong(inGroup(approval))).to.deep.equal([]);
+    expect(wrong(inGroup(undefined, 'x-k8s.io'))).to.deep.equal([]);
+    expect(wrong(inGroup(), inGroup())).to.deep.equal([]);
+    expect(wrong(inGroup(), inGroup('unapproved'))).to.have.length(1);
+  });
+});

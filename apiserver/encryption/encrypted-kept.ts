@@ -1,0 +1,41 @@
+import { keyPrefixOf } from '../store/object-key.ts';
+import type { KeptData, KeptStore, NumberedKind } from '../store/store.ts';
+import type { Encryption } from './encryption.ts';
+
+/**
+ * What is kept about the objects of each kind, encrypted as the objects are. A part that the present configuration would store in
+ * another form has a problem instead of data.
+ */
+export class EncryptedKept implements KeptStore {
+  readonly #stored: KeptStore;
+  readonly #encryption: () => Encryption;
+
+  constructor(stored: KeptStore, encryption: () => Encryption) {
+    this.#stored = stored;
+    this.#encryption = encryption;
+  }
+
+  async read(kind: NumberedKind, from: number): Promise<KeptData | undefined> {
+    const part = await this.#stored.read(kind, from);
+    if (part === undefined) return undefined;
+    const encryption = this.#encryption();
+    const ofKind = encryption.of(kind);
+    if (encryption.isOutdated(ofKind, part.data)) return { ...part, problem: 'it is not encrypted as its objects are' };
+    const { data, problem } = { problem: '', ...encryption.unseal(ofKind, placeOf(kind, part), part.data) };
+    return data === undefined ? { ...part, problem } : { last: part.last, data };
+  }
+
+  async write(kind: NumberedKind, { last, data }: Pick<KeptData, 'last' | 'data'>): Promise<void> {
+    const encryption = this.#encryption();
+    await this.#stored.write(kind, { last, data: encryption.seal(encryption.of(kind), placeOf(kind, { last }), data) });
+  }
+
+  async drop(kind: NumberedKind): Promise<void> {
+    await this.#stored.drop(kind);
+  }
+}
+
+/** No object has such a key. */
+function placeOf(kind: NumberedKind, { last }: Pick<KeptData, 'last'>): string {
+  return `${keyPrefixOf(kind)} kept ${last}`;
+}

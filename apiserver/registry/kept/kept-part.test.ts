@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { array, assert, integer, option, property, record, string, tuple, uniqueArray } from 'fast-check';
+import { createPerson, createPersonCache, entryOf } from '../../index/person.fixture.ts';
+import { StoredEntry } from '../../index/entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import { inBounds } from '../../base/in-bounds.ts';
+import { KeptPart, maxPartEntries, PartPacker, UnreadablePart } from './kept-part.ts';
+
+const text = string({ unit: 'binary', maxLength: 12 });
+const person = record({
+  gap: integer({ min: 1, max: 3 }),
+  name: string({ minLength: 1, maxLength: 6 }),
+  namespace: option(string({ minLength: 1, maxLength: 4 }), { nil: undefined }),
+  owners: array(tuple(text, integer({ min: 0, max: 1 })), { maxLength: 2 }),
+  labels: uniqueArray(string({ minLength: 1, maxLength: 3 }), { maxLength: 3 }),
+  spec: record({ name: text, tags: uniqueArray(text, { maxLength: 4 }), slug: text }, { requiredKeys: [] }),
+});
+
+function packed(entries: readonly Entry[], fingerprint = 'f'): { readonly last: number; readonly data: Uint8Array } {
+  const packer = new PartPacker(fingerprint);
+  for (const entry of entries) packer.add(entry);
+  return packer.pack();
+}
+
+/** What a part says about an entry, with the entry's bytes. */
+function unpacked(part: KeptPart, entry: Entry, cache: KindCache): Entry {
+  const { revision, bytes } = entry;
+  const at = inBounds(part.find(revision));
+  return new StoredEntry(part.objectAt(at), { revision, bytes, values: part.valuesAt(at, cache.indexes) });
+}
+
+describe('KeptPart', () => {
+  it('says about each entry what its object says', () => {
+    assert(
+      property(array(person, { minLength: 1, maxLength: 8 }), (persons) => {
+        const cache = createPersonCache('Namespaced');
+        let revision = 0;
+        const entries = persons.map(({ gap, name, namespace, owners, labels, spec }) => {
+          const metadata = {
+            name,
+            ...(namespace !== undefined && { namespace }),
+            labels: Object.fromEntries(labels.map((label) => [label, 'x'])),
+            ownerReferences: owners.map(([uid, blocks]) => ({
+              apiVersion: 'v1',
+              kind: 'A',
+              name: 'a',
+              uid,
+              ...(blocks === 1 && { blockOwnerDeletion: true }),
+            })),
+          };
+          return entryOf(cache, createPerson(metadata, { ...spec, tags: [...(spec.tags ?? [])] }), (revision += gap));
+        });
+        const { last, data } = packed(entries);
+        const part = new KeptPart(data);
+        expect(last).to.equal(revision);
+        expect(part.size).to.equal(entries.length);
+        expect(part.fingerprint).to.equal('f');
+        for (const entry of entries) expect(unpacked(part, entry, cache)).to.deep.equal(entry);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('has no entry of a revision that was not added', () => {
+    const cache = createPersonCache();
+    const part = new KeptPart(packed([2, 4, 9].map((at) => entryOf(cache, createPerson({ name: `p${at}` }), at))).data);
+    expect([1, 2, 3, 4, 5, 8, 9, 10].map((revision) => part.find(revision))).to.deep.equal([
+      undefined,
+      0,
+      undefined,
+      1,
+      undefined,
+      undefined,
+      2,
+      undefined,
+    ]);
+  });
+
+  it('knows the bytes of an entry, but not their place', () => {
+    const cache = createPersonCache();
+    const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
+    const part = new KeptPart(packed([entry]).data);
+    const bytes = Buffer.from(entry.bytes);
+    expect(part.hasBytes(0, bytes)).to.equal(true);
+    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
+    expect(part.hasBytes(0, bytes)).to.equal(false);
+  });
+
+  it('is unreadable once any of its bytes has changed, or is missing', () => {
+    const cache = createPersonCache();
+    const { data } = packed([1, 2].map((at) => entryOf(cache, createPerson({ name: `p${at}` }, { slug: 'é' }), at)));
+    for (let at = 0; at < data.length; at += 1) {
+      const damaged = Uint8Array.from(data);
+      damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
+      expect(() => new KeptPart(damaged), `byte ${at}`).to.throw(UnreadablePart);
+      expect(() => new KeptPart(data.subarray(0, at)), `${at} bytes`).to.throw(UnreadablePart);
+    }
+    expect(() => new KeptPart(Buffer.concat([data, Buffer.of(0)]))).to.throw(UnreadablePart, 'the wrong length');
+    expect(new KeptPart(data).size).to.equal(2);
+  });
+
+  it('is read from any place in a buffer', () => {
+    const cache = createPersonCache();
+    const { data } = packed([entryOf(cache, createPerson({ name: 'ann' }), 7)]);
+    const moved = Buffer.concat([Buffer.of(1, 2, 3), data]).subarray(3);
+    expect(new KeptPart(moved).find(7)).to.equal(0);
+  });
+
+  it('is full at a number of entries, and before that at a number of values', () => {
+    const cache = createPersonCache();
+    const packer = new PartPacker('f');
+    const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
+    while (!packer.isFull) packer.add(entry);
+    expect(packer.size).to.equal(maxPartEntries);
+    const large = new PartPacker('f');
+    const tags = Array.from({ length: 10_000 }, (_, at) => `tag-${at}`);
+    const many = entryOf(cache, createPerson({ name: 'ann' }, { tags }), 7);
+    while (!large.isFull) large.add(many);
+    expect(large.size).to.be.within(10, 20);
+  });
+});

@@ -1,0 +1,129 @@
+import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import { StoredEntry } from '../../index/entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import type { KeptData, KeptStore, NumberedKind, Row } from '../../store/store.ts';
+import { isInVersion, withRevision } from '../object/object-codec.ts';
+import { KeptPart, UnreadablePart } from './kept-part.ts';
+
+export interface KeptReaderParts {
+  readonly store: KeptStore;
+  readonly kind: NumberedKind;
+  readonly cache: KindCache;
+  readonly fingerprint: string;
+  /** Called when parts cannot be used, once; they are deleted. */
+  readonly onUnusable: (reason: string) => void;
+}
+
+/** Reads what is kept about the objects of a kind, part by part, in the order of revisions. */
+export class KeptReader {
+  readonly #parts: KeptReaderParts;
+  readonly #apiVersion: string;
+  readonly #keyPrefix: string;
+  #part: KeptPart | undefined;
+  #last = 0;
+  #isOver = false;
+  #size = 0;
+  #used = 0;
+
+  constructor(parts: KeptReaderParts) {
+    this.#parts = parts;
+    this.#apiVersion = apiVersionOf(parts.cache.descriptor);
+    this.#keyPrefix = keyPrefixOf(parts.kind);
+  }
+
+  /** Entries in the parts that were read, including those of former states. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Entries that were not computed. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** The last revision that the parts know. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** True when {@link advance} has to be awaited before {@link entryOf} a row with this revision. */
+  isBefore(revision: number): boolean {
+    return !this.#isOver && revision > this.#last;
+  }
+
+  /** Reads the parts up to the one that may have this revision. */
+  async advance(revision: number): Promise<void> {
+    while (this.isBefore(revision)) {
+      const found = await this.#readAfter(this.#last);
+      if (found === undefined) this.#end();
+      else await this.#take(found);
+    }
+  }
+
+  /** Reads the other parts: they have only former states. */
+  async finish(): Promise<void> {
+    await this.advance(Infinity);
+  }
+
+  /**
+   * The entry of a row, whose revision is above that of the row before; undefined when it has to be computed. @throws
+   * BrokenObjectError
+   */
+  entryOf({ key, revision, data, problem }: Row): Entry | undefined {
+    const part = this.#part;
+    const at = part?.find(revision);
+    // The values are those of the object in the present version.
+    if (part === undefined || at === undefined || problem !== undefined || !isInVersion(data, this.#apiVersion))
+      return undefined;
+    const { cache } = this.#parts;
+    const bytes = withRevision(data, revision, cache.slabs.allocate);
+    if (!part.hasBytes(at, bytes)) return undefined;
+    const entry = new StoredEntry(part.objectAt(at), { bytes, revision, values: part.valuesAt(at, cache.indexes) });
+    if (this.#keyPrefix + entry.key !== key) return undefined;
+    this.#used += 1;
+    return entry;
+  }
+
+  /** Without kept values a start takes longer, and nothing else: it does not fail because of them. */
+  async #readAfter(last: number): Promise<KeptData | undefined> {
+    const { store, kind, onUnusable } = this.#parts;
+    try {
+      return await store.read(kind, last + 1);
+    } catch (error) {
+      onUnusable(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  }
+
+  async #take({ last, data, problem }: KeptData): Promise<void> {
+    try {
+      if (problem !== undefined) throw new UnreadablePart(problem);
+      const part = new KeptPart(data);
+      if (part.fingerprint !== this.#parts.fingerprint)
+        throw new UnreadablePart('it is of other indexes, or of another version of the program');
+      this.#part = part;
+      this.#last = last;
+      this.#size += part.size;
+    } catch (error) {
+      if (!(error instanceof UnreadablePart)) throw error;
+      await this.drop(error.message);
+    }
+  }
+
+  /** Deletes all parts, for a reason, and reads no more of them. */
+  async drop(reason: string): Promise<void> {
+    this.#end();
+    this.#last = 0;
+    this.#size = 0;
+    const { store, kind, onUnusable } = this.#parts;
+    onUnusable(reason);
+    await store.drop(kind);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#part = undefined;
+  }
+}

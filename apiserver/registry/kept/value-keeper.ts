@@ -1,0 +1,200 @@
+import type { Clock, Logger } from '@homeostat/controller-runtime/api';
+import { PeriodicTask } from '../../base/periodic-task.ts';
+import { valueList } from '../../index/entry.ts';
+import type { Entry } from '../../index/entry.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import type { KeptStore, NumberedKind } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { sortSteps } from '../../turns/sort-steps.ts';
+import { runInTurns } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { keptFingerprint } from './kept-fingerprint.ts';
+import { maxPartEntries, PartPacker } from './kept-part.ts';
+import { KeptReader } from './kept-reader.ts';
+
+/** A kind that is served. */
+export interface KeptKind {
+  readonly kindNumber: number;
+  readonly cache: KindCache;
+  /** Resolves when no write is running. */
+  quiet(): Promise<void>;
+}
+
+export interface ValueKeeperParts {
+  /** undefined: nothing is kept. */
+  readonly store: KeptStore | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Names the program: values of another one are computed again. */
+  readonly program: string;
+  /** The kinds that are served. */
+  readonly served: () => readonly KeptKind[];
+  /** The revision of the last change that memory has. */
+  readonly revision: () => number;
+  /** The most entries of a part. Default {@link maxPartEntries}. */
+  readonly partEntries?: number;
+}
+
+const intervalMs = 30_000;
+
+/** Changes after which a running server saves: computing the values of so many takes 0.2 s. */
+const fewestChanges = 10_000;
+
+/** The fewest at a stop: computing the values of so many takes 10 ms. */
+const fewestAtStop = 1_000;
+
+/** Entries looked at in one step: a fraction of a millisecond. */
+const seenPerStep = 2_000;
+
+/** What the store has of a kind. */
+interface State {
+  readonly cache: KindCache;
+  readonly kind: NumberedKind;
+  readonly fingerprint: string;
+  readonly reader: KeptReader;
+  /** Undefined while the kind is read. */
+  saved: { readonly last: number; readonly size: number } | undefined;
+}
+
+/**
+ * Keeps the index values of objects in the store, so that the next start reads them and does not parse the objects. Values belong to
+ * a revision, whose data never change. So parts are added, in the background and at a stop, and all is written again once
+ * more than half of the values are those of former states.
+ */
+export class ValueKeeper {
+  readonly #parts: ValueKeeperParts;
+  readonly #periodic: PeriodicTask;
+  readonly #states = new Map<number, State>();
+  readonly #partEntries: number;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(parts: ValueKeeperParts) {
+    this.#parts = parts;
+    this.#partEntries = parts.partEntries ?? maxPartEntries;
+    this.#periodic = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.save(fewestChanges) });
+  }
+
+  start(): void {
+    if (this.#parts.store !== undefined) this.#periodic.start();
+  }
+
+  /** Saves a last time. Call it once no more changes are made. */
+  async stop(): Promise<void> {
+    await this.#periodic.stop();
+    await this.save(fewestAtStop);
+  }
+
+  /**
+   * Begins to read a kind into a cache; undefined when nothing is kept of it, because an index is a function. Its
+   * changes are saved after {@link finish}.
+   */
+  read(cache: KindCache, kindNumber: number): KeptReader | undefined {
+    const { store, program, logger } = this.#parts;
+    const fingerprint = keptFingerprint(cache, program);
+    this.#states.delete(kindNumber);
+    if (store === undefined || fingerprint === undefined) return undefined;
+    const { group, plural, kind } = cache.descriptor;
+    const numbered = { number: kindNumber, group, plural };
+    const onUnusable = (reason: string): void =>
+      logger.info({ kind, group, reason }, 'kept index values cannot be used; they are computed again');
+    const reader = new KeptReader({ store, kind: numbered, cache, fingerprint, onUnusable });
+    this.#states.set(kindNumber, { cache, kind: numbered, fingerprint, reader, saved: undefined });
+    return reader;
+  }
+
+  /** The kind is read: from now on, its changes are saved. */
+  async finish(kindNumber: number): Promise<void> {
+    const state = this.#states.get(kindNumber);
+    if (state === undefined) return;
+    await state.reader.finish();
+    const { last, size } = state.reader;
+    state.saved = { last, size };
+  }
+
+  /** Saves the values of a kind that is no longer served a last time, once its running writes have ended. */
+  close(closed: KeptKind): void {
+    this.#saving = this.#closeAfter(this.#saving, closed);
+  }
+
+  /** Saves the values of kinds with at least so many changes. Logs a failure. */
+  save(fewest: number): Promise<void> {
+    this.#saving = this.#saveAfter(this.#saving, fewest);
+    return this.#saving;
+  }
+
+  async #closeAfter(before: Promise<void>, closed: KeptKind): Promise<void> {
+    await before;
+    await closed.quiet();
+    await this.#saveOf(closed, fewestAtStop);
+    const { cache, kindNumber } = closed;
+    if (this.#states.get(kindNumber)?.cache === cache) this.#states.delete(kindNumber);
+  }
+
+  async #saveAfter(before: Promise<void>, fewest: number): Promise<void> {
+    await before;
+    for (const kind of this.#parts.served()) await this.#saveOf(kind, fewest);
+  }
+
+  async #saveOf({ cache, kindNumber }: KeptKind, fewest: number): Promise<void> {
+    const revision = this.#parts.revision();
+    const state = this.#states.get(kindNumber);
+    // A kind that was read again meanwhile has another cache.
+    if (state?.cache !== cache || state.saved === undefined) return;
+    // Revisions are those of all kinds, so there are at most so many changes.
+    if (revision - state.saved.last < fewest || cache.size < fewest) return;
+    try {
+      await this.#saveKind(state, { revision, fewest });
+    } catch (err) {
+      const { kind, group } = cache.descriptor;
+      this.#parts.logger.warn({ err, kind, group }, 'index values could not be kept; the next start computes them');
+    }
+  }
+
+  async #saveKind(
+    state: State,
+    { revision, fewest }: { readonly revision: number; readonly fewest: number },
+  ): Promise<void> {
+    const { store } = this.#parts;
+    if (store === undefined || state.saved === undefined) return;
+    const { last, size } = state.saved;
+    const changed = await runInTurns(entriesBetween(state.cache, last, revision));
+    if (changed.length < fewest) return;
+    const isSparse = size + changed.length > 2 * state.cache.size + this.#partEntries;
+    if (isSparse) {
+      await store.drop(state.kind);
+      state.saved = { last: 0, size: 0 };
+    }
+    const entries = isSparse ? await runInTurns(entriesBetween(state.cache, 0, revision)) : changed;
+    await this.#write(store, state, entries);
+  }
+
+  async #write(store: KeptStore, state: State, entries: readonly Entry[]): Promise<void> {
+    let packer = new PartPacker(state.fingerprint, this.#partEntries);
+    for (const [at, entry] of entries.entries()) {
+      packer.add(entry);
+      if (!packer.isFull && at < entries.length - 1) continue;
+      const part = packer.pack();
+      await store.write(state.kind, part);
+      state.saved = { last: part.last, size: (state.saved?.size ?? 0) + packer.size };
+      packer = new PartPacker(state.fingerprint, this.#partEntries);
+      await nextTurn('background');
+    }
+  }
+}
+
+/** The entries whose values are worth keeping, of revisions after `from` and up to `upTo`, in the order of revisions. */
+function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<readonly Entry[]> {
+  const found: Entry[] = [];
+  let seen = 0;
+  for (const entry of cache.entries()) {
+    if (entry.revision > from && entry.revision <= upTo && isKept(entry)) found.push(entry);
+    seen += 1;
+    if (seen % seenPerStep === 0) yield;
+  }
+  return yield* sortSteps(found, (a, b) => a.revision - b.revision);
+}
+
+/** Objects that are being deleted are few. An object without any value, even of its name, was one that an index could not read. */
+function isKept({ deletion, values }: Entry): boolean {
+  return deletion === undefined && values.some((value) => valueList(value).length > 0);
+}

@@ -1,0 +1,105 @@
+import { inBounds } from '../../base/in-bounds.ts';
+import { IndexValueError } from '../../index/index-value-error.ts';
+import type { Entry, IndexValue } from '../../index/entry.ts';
+import { valueList } from '../../index/entry.ts';
+import { isBroken } from '../../index/broken-entry.ts';
+import type { KindCache } from '../../index/kind-cache.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import type { ValueKeeper } from '../kept/value-keeper.ts';
+import { decodeObject } from '../object/object-codec.ts';
+import { readKind } from './read-kind.ts';
+import type { ReadParts } from './read-kind.ts';
+import type { KindReader } from './stored-entry.ts';
+
+export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
+  readonly keeper: ValueKeeper;
+  /** Returns a number from 0 to below 1. */
+  readonly random: () => number;
+  /** Called with the indexes whose values were other ones at the second time. */
+  readonly onVarying: (indexes: readonly string[]) => void;
+}
+
+/** Objects whose values are computed again: 10 ms. */
+const sampleSize = 1_000;
+
+/** Bytes of objects after which a sample ends: 100 ms. */
+const sampleBytes = 16 * 1024 * 1024;
+
+/** Objects and bytes parsed in one turn of the event loop. */
+const objectsPerTurn = 200;
+const bytesPerTurn = 512 * 1024;
+
+/**
+ * Reads a kind with the index values that are kept, and compares a random sample with values that are computed now. When they differ,
+ * all are computed. The values of functions are computed again, too: a function that returns others for the same object has
+ * to be repaired.
+ */
+export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
+  const { keeper, kindNumber, onVarying } = parts;
+  const { cache } = kind;
+  const kept = keeper.read(cache, kindNumber);
+  const entries = await readKind(kind, { ...parts, kept });
+  const isComputed = kept === undefined || kept.used === 0;
+  const varying = isComputed && !hasFunction(cache) ? [] : await varyingIndexes(cache, entries, parts.random);
+  if (varying.length > 0) onVarying(varying);
+  if (varying.length === 0 || isComputed) {
+    await keeper.finish(kindNumber);
+    return entries;
+  }
+  await kept.drop(`they differ from computed ones in ${varying.join(', ')}`);
+  const computed = await readKind(kind, parts);
+  await keeper.finish(kindNumber);
+  return computed;
+}
+
+/** True when an index is an author's function, of which only that function knows what it returns. */
+function hasFunction({ indexes }: KindCache): boolean {
+  return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
+}
+
+async function varyingIndexes(
+  cache: KindCache,
+  entries: readonly Entry[],
+  random: () => number,
+): Promise<readonly string[]> {
+  const varying = new Set<string>();
+  let bytes = 0;
+  let turnBytes = 0;
+  await nextTurn('background');
+  for (const [at, entry] of sampleOf(entries, random).entries()) {
+    if (isBroken(entry)) continue;
+    for (const index of differences(cache, entry)) varying.add(index);
+    bytes += entry.size;
+    turnBytes += entry.size;
+    if (bytes >= sampleBytes) break;
+    if (turnBytes < bytesPerTurn && (at + 1) % objectsPerTurn !== 0) continue;
+    turnBytes = 0;
+    await nextTurn('background');
+  }
+  return [...varying];
+}
+
+/** All entries when they are few, otherwise random ones, of which some may come twice. */
+function sampleOf(entries: readonly Entry[], random: () => number): readonly Entry[] {
+  if (entries.length <= sampleSize) return entries;
+  return Array.from({ length: sampleSize }, () => inBounds(entries[Math.floor(random() * entries.length)]));
+}
+
+function differences(cache: KindCache, entry: Entry): readonly string[] {
+  const object = decodeObject(entry.bytes);
+  return cache.indexes
+    .filter((index) => {
+      try {
+        return !isSame(entry.values[index.position], index.compute(object));
+      } catch (error) {
+        if (error instanceof IndexValueError) return true;
+        throw error;
+      }
+    })
+    .map(({ spec }) => spec.name);
+}
+
+function isSame(a: IndexValue | undefined, b: IndexValue): boolean {
+  const [known, computed] = [valueList(a), valueList(b)];
+  return known.length === computed.length && known.every((value, at) => value === computed[at]);
+}

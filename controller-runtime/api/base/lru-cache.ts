@@ -1,0 +1,122 @@
+/** What a cache may hold, and what happens to the entries that it drops. */
+export interface LruCacheOptions<K, V> {
+  /** Default: unbounded. */
+  readonly maxEntries?: number;
+  /** Sum of the sizes of all entries; an entry that is larger is not kept. Default: unbounded. */
+  readonly maxSize?: number;
+  /** In the unit of `maxSize`, such as bytes; called once for each value that is set. Default: 1 for each entry. */
+  readonly sizeOf?: (value: V, key: K) => number;
+  /** Is called with each value that leaves the cache: dropped for space, replaced, deleted or cleared. */
+  readonly onRemove?: (value: V) => void;
+}
+
+interface Node<K, V> {
+  readonly key: K;
+  value: V;
+  size: number;
+  /** The entry that was used before this one, and the one that was used after it. */
+  older: Node<K, V> | undefined;
+  newer: Node<K, V> | undefined;
+}
+
+/**
+ * A map with bounds: when it is full, the entries that have not been used for longest are dropped. All methods but
+ * `clear` take constant time for each entry that they touch; memory is taken for entries that are there, not for
+ * `maxEntries`.
+ */
+export class LruCache<K, V> {
+  readonly #nodes = new Map<K, Node<K, V>>();
+  readonly #maxEntries: number;
+  readonly #maxSize: number;
+  readonly #sizeOf: (value: V, key: K) => number;
+  readonly #onRemove: ((value: V) => void) | undefined;
+  #oldest: Node<K, V> | undefined;
+  #newest: Node<K, V> | undefined;
+  #totalSize = 0;
+
+  constructor({ maxEntries = Infinity, maxSize = Infinity, sizeOf = () => 1, onRemove }: LruCacheOptions<K, V> = {}) {
+    this.#maxEntries = maxEntries;
+    this.#maxSize = maxSize;
+    this.#sizeOf = sizeOf;
+    this.#onRemove = onRemove;
+  }
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  /** Sum of the sizes of all entries. */
+  get totalSize(): number {
+    return this.#totalSize;
+  }
+
+  /** Returns the value, and counts as a use of it. */
+  get(key: K): V | undefined {
+    const node = this.#nodes.get(key);
+    if (node === undefined) return undefined;
+    if (node !== this.#newest) {
+      this.#unlink(node);
+      this.#append(node);
+    }
+    return node.value;
+  }
+
+  /** Returns the value without counting as a use. */
+  peek(key: K): V | undefined {
+    return this.#nodes.get(key)?.value;
+  }
+
+  /** Sets the value as the newest entry, and drops the oldest ones beyond the bounds. */
+  set(key: K, value: V): void {
+    this.delete(key);
+    const size = this.#sizeOf(value, key);
+    if (size > this.#maxSize) {
+      this.#onRemove?.(value);
+      return;
+    }
+    const node = { key, value, size, older: undefined, newer: undefined };
+    this.#nodes.set(key, node);
+    this.#append(node);
+    this.#totalSize += size;
+    while (this.#oldest !== undefined && (this.size > this.#maxEntries || this.#totalSize > this.#maxSize))
+      this.delete(this.#oldest.key);
+  }
+
+  /** Returns whether there was an entry. */
+  delete(key: K): boolean {
+    const node = this.#nodes.get(key);
+    if (node === undefined) return false;
+    this.#nodes.delete(key);
+    this.#unlink(node);
+    this.#totalSize -= node.size;
+    this.#onRemove?.(node.value);
+    return true;
+  }
+
+  clear(): void {
+    for (const key of this.#nodes.keys()) this.delete(key);
+  }
+
+  /** All entries, in the order in which they were set. Entries may be deleted meanwhile. */
+  *entries(): IterableIterator<[key: K, value: V]> {
+    for (const [key, { value }] of this.#nodes) yield [key, value];
+  }
+
+  #append(node: Node<K, V>): void {
+    node.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = node;
+    else this.#newest.newer = node;
+    this.#newest = node;
+  }
+
+  #unlink(node: Node<K, V>): void {
+    const { older, newer } = node;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    node.older = undefined;
+    node.newer = undefined;
+  }
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { unifiedDiff } from './unified-diff.ts';
+
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const numbers = (count: number, prefix = ''): string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
+
+/** Applies the hunks, which fails where a kept or removed line is not the one of the text. */
+function patch(before: readonly string[], diff: string): readonly string[] {
+  const patched = [...before];
+  let [at, shift] = [0, 0];
+  for (const line of diff.split('\n').slice(0, -1)) {
+    const [, start, length] = /^@@ -(\d+),(\d+) \+\d+,\d+ @@$/.exec(line) ?? [];
+    if (start !== undefined) at = Number(start) - (length === '0' ? 0 : 1) + shift;
+    else if (line.startsWith('+')) {
+      patched.splice(at, 0, line.slice(1));
+      [at, shift] = [at + 1, shift + 1];
+    } else {
+      expect(patched[at]).to.equal(line.slice(1));
+      if (line.startsWith('-')) {
+        patched.splice(at, 1);
+        shift -= 1;
+      } else at += 1;
+    }
+  }
+  return patched;
+}
+
+describe('unifiedDiff', () => {
+  it('is empty for equal texts, and has all lines of a new or a deleted one', () => {
+    expect(unifiedDiff('a\n', 'a\n')).to.equal('');
+    expect(unifiedDiff('', 'a\nb\n')).to.equal('@@ -0,0 +1,2 @@\n+a\n+b\n');
+    expect(unifiedDiff('a\nb\n', '')).to.equal('@@ -1,2 +0,0 @@\n-a\n-b\n');
+  });
+
+  it('shows three lines around each change, and one hunk for changes that are near', () => {
+    const before = numbers(30);
+    const after = before.map((line) => (['5', '12', '25'].includes(line) ? `${line}!` : line));
+    const around = [
+      ' 2',
+      ' 3',
+      ' 4',
+      '-5',
+      '+5!',
+      ' 6',
+      ' 7',
+      ' 8',
+      ' 9',
+      ' 10',
+      ' 11',
+      '-12',
+      '+12!',
+      ' 13',
+      ' 14',
+      ' 15',
+    ];
+    const alone = [' 22', ' 23', ' 24', '-25', '+25!', ' 26', ' 27', ' 28'];
+    expect(unifiedDiff(textOf(before), textOf(after)).split('\n')).to.deep.equal([
+      '@@ -2,14 +2,14 @@',
+      ...around,
+      '@@ -22,7 +22,7 @@',
+      ...alone,
+      '',
+    ]);
+  });
+
+  it('leads from one text to the other with the fewest lines', () => {
+    const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 24 });
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const diff = unifiedDiff(textOf(before), textOf(after));
+        expect(patch(before, diff)).to.deep.equal(after);
+        const changed = diff.match(/^[-+]/gm)?.length ?? 0;
+        expect(changed).to.equal(before.length + after.length - 2 * longestCommon(before, after));
+      }),
+    );
+  });
+
+  it('takes little time for texts without a line in common, however long', () => {
+    const [before, after] = [numbers(20_000, 'a'), numbers(20_000, 'b')];
+    const started = process.cpuUsage();
+    const diff = unifiedDiff(textOf(['same', ...before]), textOf(['same', ...after]));
+    expect(process.cpuUsage(started).user).to.be.lessThan(5_000_000);
+    expect(diff.split('\n').slice(0, 3)).to.deep.equal(['@@ -1,20001 +1,20001 @@', ' same', '-a1']);
+  });
+});
+
+/** Length of the longest common subsequence, by the table. */
+function longestCommon(before: readonly string[], after: readonly string[]): number {
+  let row = after.map(() => 0);
+  for (const left of before) {
+    const next: number[] = [];
+    for (const [at, right] of after.entries()) {
+      const diagonal = at === 0 ? 0 : (row[at - 1] ?? 0);
+      next.push(left === right ? diagonal + 1 : Math.max(row[at] ?? 0, next[at - 1] ?? 0));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

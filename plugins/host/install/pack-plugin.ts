@@ -1,0 +1,37 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
+import { readJson } from './install-dependencies.ts';
+import { IsolatedNpm } from './run-npm.ts';
+import type { Environment } from './run-npm.ts';
+import { copySource, packWithNpm } from './stage-plugin.ts';
+
+/**
+ * Packs the built plugin of a folder, or of a package of the registry, and calls back with the path of the `.tgz`, which is deleted
+ * afterwards. It has what npm would publish, and of a folder that npm could not publish everything but hidden files, `data` and
+ * `node_modules`. No script runs. Rejects with what is wrong with the folder or the package.
+ */
+export async function packPlugin<R>(
+  source: string,
+  environment: Environment,
+  use: (archive: string) => Promise<R>,
+): Promise<R> {
+  const work = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-pack-')));
+  const npm = new IsolatedNpm(environment);
+  try {
+    const [folder, project] = [join(work, 'plugin'), join(work, 'npm')];
+    for (const each of [folder, project]) await mkdir(each);
+    await copySource(source, folder, { npm, project });
+    const { manifest } = await openPluginFolder(folder, source);
+    await findMain(folder, manifest);
+    const { name, version } = manifest;
+    // npm packs nothing without a name and a version, and a plugin need not have those of a package.
+    const packageJson = { name, version, ...(await readJson(join(folder, 'package.json'))) };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(packageJson));
+    return await use(await packWithNpm(folder, { npm, project }));
+  } finally {
+    await npm.dispose();
+    await rm(work, { recursive: true, force: true });
+  }
+}
