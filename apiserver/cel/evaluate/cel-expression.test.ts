@@ -144,6 +144,9 @@ const truths: Readonly<Record<string, readonly string[]>> = {
     '[].all(n, n > 0) && ![].exists(n, n > 0)',
     'cel.bind(y, x * 2, y + y) == 28',
     '[1].map(x, [2].map(x, x)) == [[2]]',
+    '[3, 1, 2].sortBy(x, -x) == [3, 2, 1] && ["bb", "a"].sortBy(s, s.size()) == ["a", "bb"] && [].sortBy(x, 1) == []',
+    '[{"n": "b", "v": "1"}, {"n": "a", "v": "1"}].sortBy(e, e["v"]).map(e, e["n"]) == ["b", "a"]',
+    '[[2, 1], [3]].sortBy(l, l.sortBy(x, x)[0])[0] == [2, 1]',
   ],
   'macros of two variables': [
     '[5, 6].all(i, v, v == i + 5) && [5, 6].exists(i, v, i == 1 && v == 6)',
@@ -191,6 +194,10 @@ const truths: Readonly<Record<string, readonly string[]>> = {
     'int(timestamp("1970-01-01T00:01:00Z")) == 60 && timestamp(60) == timestamp("1970-01-01T00:01:00Z")',
   ],
   URLs: [
+    'isURL("mailto:a@b.example?subject=x") && url("mailto:a@b.example").getScheme() == "mailto" && isURL("file:/etc/hosts")',
+    'url("file:/etc/hosts").getEscapedPath() == "/etc/hosts" && url("urn:a:b?c=d").getQuery() == {"c": ["d"]}',
+    'url("https://a.example/p?q=1#f").getQuery() == {"q": ["1"]} && url("/p#f").getEscapedPath() == "/p"',
+    '!isURL("https://a.example#f") && !isURL("#f") && !isURL(":a") && !isURL("1a:b")',
     'isURL("https://a.example:80/p?q=1") && isURL("/path") && !isURL("not a url") && !isURL("")',
     'url("https://user@a.example:8080/x y?k=1&k=2&z=3").getHost() == "a.example:8080"',
     'url("https://a.example:8080/x").getHostname() == "a.example" && url("https://[::1]:80/").getHostname() == "::1"',

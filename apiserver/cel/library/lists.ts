@@ -22,6 +22,7 @@ export function listOverloads(): readonly Overload[] {
       overload(`list(${type})::min() ${type}`, (args, meter) => extreme(listAt(args, 0), 'min', meter)),
       overload(`list(${type})::max() ${type}`, (args, meter) => extreme(listAt(args, 0), 'max', meter)),
       overload(`list(${type})::sort() list(${type})`, (args, meter) => sorted(listAt(args, 0), meter)),
+      overload(`list(A)::@sortByAssociatedKeys(list(${type})) list(A)`, (args, meter) => sortedBy(args, meter)),
     ]),
     overload('list(int)::sum() int', (args) => itemsOf(listAt(args, 0)).reduce<bigint>(addInt, 0n)),
     overload('list(uint)::sum() uint', (args) => sumUint(itemsOf(listAt(args, 0)))),
@@ -95,6 +96,13 @@ function sorted(list: CelList, meter: CostMeter): ArrayList {
   const items = itemsOf(list);
   meter.add(items.length * Math.ceil(Math.log2(items.length + 1)));
   return new ArrayList(items.toSorted(compareValues));
+}
+
+function sortedBy(args: readonly CelValue[], meter: CostMeter): ArrayList {
+  const keys = itemsOf(listAt(args, 1));
+  const pairs = itemsOf(listAt(args, 0)).map((item, at) => ({ item, key: keys[at] ?? null }));
+  meter.add(pairs.length * Math.ceil(Math.log2(pairs.length + 1)));
+  return new ArrayList(pairs.sort((a, b) => compareValues(a.key, b.key)).map(({ item }) => item));
 }
 
 function indexOf([list, item = null]: readonly CelValue[], meter: CostMeter): bigint {
