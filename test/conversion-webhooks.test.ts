@@ -54,6 +54,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     hooks.on('/convert', convertWidgets);
     await server.delete(widgets);
     await server.delete(widgetDefinitionPath);
+    await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
     hooks.reset();
   });
 

@@ -228,7 +228,7 @@ describe('encryption of the database', function () {
     expect((await both.get(`${secrets}/new`)).body.data.value).to.equal(inBase64);
   });
 
-  itOnShared('rotates keys on two servers while both serve', async (url) => {
+  itOnShared('rotates keys on two servers while both serve [slow]', async (url) => {
     const path = async (name: string, ...keys: readonly string[]): Promise<string> =>
       writeEncryptionConfig(file(`${name}.yaml`), keys);
     const startWith = async (encryptionConfigPath: string): Promise<TestServer> =>

@@ -85,13 +85,24 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key.
+   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key. What is kept
+   * about their kinds is in the same form, and is deleted: a kind that is not served would have it for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
+    const dropped = new Set<number>();
     for await (const page of this.stored.scan()) {
       const rows = page.filter(({ key, data }) => this.#opened().isOutdated(this.#ofKey(key), data));
-      if (rows.length > 0) yield await Promise.all(rows.map((row) => this.#numbered(row)));
+      if (rows.length === 0) continue;
+      const numbered = await Promise.all(rows.map((row) => this.#numbered(row)));
+      for (const row of numbered) if (!dropped.has(row.kind)) await this.#dropKept(row, dropped);
+      yield numbered;
     }
+  }
+
+  async #dropKept({ key, kind: number }: OutdatedRow, dropped: Set<number>): Promise<void> {
+    dropped.add(number);
+    const kind = kindOfKey(key);
+    if (kind !== undefined) await this.stored.kept?.drop({ ...kind, number });
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {

@@ -27,6 +27,24 @@ describe('logins that have begun at an issuer', () => {
     expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
   });
 
+  it('are opened by a replica that has not seen the new key yet, once it has', async () => {
+    const sealed = await logins.seal(login);
+    let reached = 0;
+    class LateVault extends MemoryVault {
+      override async reach(): Promise<void> {
+        reached += 1;
+        for (const [name, value] of vault.entries('login/key')) await this.put(name, value);
+      }
+    }
+    const late = new BegunLogins(new LateVault(), clock);
+    expect(await late.open(sealed)).to.deep.equal(login);
+    expect(await late.open(sealed)).to.deep.equal(login);
+    expect(reached).to.equal(1);
+    await clock.advance(maxLoginMs);
+    expect(await new BegunLogins(new LateVault(), clock).open(sealed), 'a key of another time').to.equal(undefined);
+    expect(reached).to.equal(1);
+  });
+
   it('are opened after the key has changed, while they last', async () => {
     const before = await logins.seal(login);
     await clock.advance(maxLoginMs / 2);

@@ -50,7 +50,7 @@ export class BegunLogins {
   /** Resolves with undefined for what this server has not sealed, and for what is too old. */
   async open(sealed: string): Promise<KeptLogin | undefined> {
     try {
-      const key = this.#key(String(decodeProtectedHeader(sealed).kid));
+      const key = await this.#keyOf(String(decodeProtectedHeader(sealed).kid));
       if (key === undefined) return undefined;
       const options = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] };
       const currentDate = new Date(this.#clock.now());
@@ -75,6 +75,20 @@ export class BegunLogins {
       if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
     const kept = [keyNameAt(nowMs - 2 * maxLoginMs), keyNameAt(nowMs), keyNameAt(nowMs + 2 * maxLoginMs)];
     for (const name of this.#vault.entries(keyPrefix).keys()) if (!kept.includes(name)) await this.#vault.delete(name);
+  }
+
+  /**
+   * The key that another replica has just made may not have arrived here. Only the name of a key that could be in use waits for it, so that
+   * invented names cost no read of the database.
+   */
+  async #keyOf(name: string): Promise<Uint8Array | undefined> {
+    const known = this.#key(name);
+    const nowMs = this.#clock.now();
+    // The clock of the other replica may be ahead.
+    const isInUse = [nowMs, nowMs + 2 * maxLoginMs].map(keyNameAt).includes(name);
+    if (known !== undefined || !isInUse) return known;
+    await this.#vault.reach();
+    return this.#key(name);
   }
 
   #key(name: string): Uint8Array | undefined {

@@ -105,7 +105,7 @@ describe('index values that are kept for the next start', () => {
     await startWith({ definition, compute });
   }
 
-  async function startWith({ compute, ...options }: { definition?: string; compute: Compute }): Promise<void> {
+  async function startWithoutKind(): Promise<void> {
     const log =
       (level: string) =>
       (fields: object, message = ''): void =>
@@ -113,13 +113,17 @@ describe('index values that are kept for the next start', () => {
     const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } as Logger;
     const encryptionConfig = join(folder, 'keys.yaml');
     server = await startApiServer({ database: `sqlite:${path()}`, port: 0, encryptionConfig, logger, clock });
+  }
+
+  async function startWith({ compute, ...options }: { definition?: string; compute: Compute }): Promise<void> {
+    await startWithoutKind();
     const counted: Compute = (thing) => {
       calls += 1;
       return compute(thing);
     };
     const model = thingModel({ ...options, compute: counted });
-    server.schemeManager.register(model);
-    await server.whenReady(model);
+    running().schemeManager.register(model);
+    await running().whenReady(model);
   }
 
   async function stop(): Promise<void> {
@@ -215,6 +219,17 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
+  it('are saved when their kind is unregistered, as those of plugins are before a stop', async () => {
+    await start({ definition: 'tag 3' });
+    expect(calls).to.equal(objects);
+    running().schemeManager.unregister(plain, 'service');
+    await stop();
+    expect(await keptBytes()).to.have.length(1);
+    calls = 0;
+    await start({ definition: 'tag 3' });
+    expect(calls).to.equal(sample);
+  });
+
   it('are all computed when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
@@ -297,6 +312,17 @@ describe('index values that are kept for the next start', () => {
     await startWith({ compute: tagOf });
     expect(calls).to.equal(objects + sample);
     expect(logged.filter(({ level }) => level === 'error')).to.deep.equal([]);
+  });
+
+  it('are deleted when the objects of a kind that is not served are encrypted', async () => {
+    await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
+    await startWithoutKind();
+    const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });
+    expect(await response.text()).to.match(/"rewritten":1500,.*"done":true/);
+    await stop();
+    expect(await keptBytes()).to.deep.equal([]);
+    await start();
+    expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
   it('are encrypted as their objects are', async () => {

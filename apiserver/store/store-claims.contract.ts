@@ -110,7 +110,7 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 
-  it('sets thousands of claims, including those that move to another holder', async () => {
+  it('sets thousands of claims, including those that move to another holder [slow]', async () => {
     const count = 5_500;
     const [revision = 0] = await written(store(), create('a', '', []));
     const set = async (claims: KindClaims['claims']): Promise<void> => {

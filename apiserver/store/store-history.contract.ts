@@ -83,7 +83,7 @@ export function describeGroups(store: () => Store): void {
     expect(history.every((revision, at) => at === 0 || revision > (history[at - 1] ?? 0))).to.equal(true);
   });
 
-  it('shows readers a complete prefix at every moment', async () => {
+  it('shows readers a complete prefix at every moment [slow]', async () => {
     const group = new GroupCommit(store(), { maxOperations: 7, onError: (error) => expect.fail(String(error)) });
     const writes = Promise.all(Array.from({ length: 500 }, (_, n) => group.submit(create(`n${n}`, ''))));
     const views: number[][] = [];

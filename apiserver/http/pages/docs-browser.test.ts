@@ -19,7 +19,7 @@ const persons = '/apis/people.example.com/v1alpha1/persons';
 // The first start of a browser on a busy machine is slow.
 const browserTimeoutMs = 60_000;
 
-describe('/docs in a browser', function () {
+describe('/docs in a browser [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: Browser;
   let page: Page;

@@ -22,6 +22,8 @@ export class KeptReader {
   readonly #apiVersion: string;
   readonly #keyPrefix: string;
   #part: KeptPart | undefined;
+  /** The store reads the next part while the present one is used. */
+  #next: Promise<KeptData | undefined> | undefined;
   #last = 0;
   #isOver = false;
   #size = 0;
@@ -56,9 +58,10 @@ export class KeptReader {
   /** Reads the parts up to the one that may have this revision. */
   async advance(revision: number): Promise<void> {
     while (this.isBefore(revision)) {
-      const found = await this.#readAfter(this.#last);
+      const found = await (this.#next ?? this.#readAfter(this.#last));
       if (found === undefined) this.#end();
       else await this.#take(found);
+      this.#next = this.#isOver ? undefined : this.#readAfter(this.#last);
     }
   }
 

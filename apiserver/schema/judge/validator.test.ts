@@ -39,7 +39,7 @@ describe('a validator', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
   });
 
-  it('compiles the patterns of a large schema in many turns, once', async () => {
+  it('compiles the patterns of a large schema in many turns, once [slow]', async () => {
     const validator = validatorOf({
       type: 'object',
       properties: Object.fromEntries(times(100, (at) => [`p${at}`, { type: 'string', pattern: `^x{0,500}${at}$` }])),
