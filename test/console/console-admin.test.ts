@@ -212,6 +212,44 @@ describe('an administrator in the console [slow]', function () {
     await page.getByText('code: must be a number', { exact: false }).waitFor();
   });
 
+  it('finds on the page of access when each token of a service account was used last', async () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const accounts = `${served.url}/api/v1/namespaces/default/serviceaccounts`;
+    const metadata = { name: 'robot', namespace: 'default' };
+    const account = JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+    expect((await fetch(accounts, { method: 'POST', headers, body: account })).status).to.equal(201);
+    const ids: string[] = [];
+    for (const requests of [2, 1]) {
+      const asked = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} });
+      const made = await fetch(`${accounts}/robot/token`, { method: 'POST', headers, body: asked });
+      const issued = ((await made.json()) as { readonly status: { readonly token: string } }).status.token;
+      const claims = Buffer.from(issued.split('.')[1] ?? '', 'base64url').toString();
+      ids.push((JSON.parse(claims) as { readonly jti: string }).jti);
+      const authorization = { authorization: `Bearer ${issued}`, 'user-agent': `sweeper/${requests} <b>` };
+      for (let sent = 0; sent < requests; sent += 1)
+        await fetch(`${served.url}/api/v1/nodes`, { headers: authorization });
+    }
+    await visit(page, '#/access');
+    const card = page.getByRole('region', { name: 'When was a token used last?' });
+    const option = card.locator('option[value="system:serviceaccount:default:robot"]');
+    await option.waitFor({ state: 'attached' });
+    await card.getByLabel('User or service account').fill('system:serviceaccount:default:robot');
+    await card.getByRole('button', { name: 'Find' }).press('Enter');
+    const rows = card.locator('tbody tr');
+    await rows.nth(1).waitFor();
+    expect(await rows.nth(0).textContent()).to.match(new RegExp(`^${ids[1]}.*sweeper/1 <b>1$`));
+    expect(await rows.nth(1).textContent()).to.match(new RegExp(`^${ids[0]}.*sweeper/2 <b>2$`));
+    await expectAccessible(page);
+    await card.getByLabel('User or service account').fill('nobody');
+    await page.keyboard.press('Enter');
+    await card.getByText('No request of this user is in the audit log').waitFor();
+    await card.getByLabel('User or service account').fill('system:serviceaccount:default:robot');
+    await page.keyboard.press('Enter');
+    await card.getByRole('link', { name: 'All requests of this user' }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    expect(await page.getByLabel('User').inputValue()).to.equal('system:serviceaccount:default:robot');
+  });
+
   for (const theme of ['light', 'dark'] as const) {
     it(`has an audit page that axe-core does not object to, in the ${theme} theme`, async () => {
       const shown = await logIn(token, theme);

@@ -154,6 +154,7 @@ function named(names: readonly string[], estimate: Estimate): readonly (readonly
 const estimates: ReadonlyMap<string, Estimate> = new Map([
   ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf'], traversal),
   ...named(['sort'], sorting),
+  ...named(['@sortByAssociatedKeys'], ([, ...keys]) => sorting(keys)),
   ...named(['distinct'], (parts) => newList(square(at(parts, 0).size), 2)),
   ...named(['reverse'], (parts) => newList(at(parts, 0).size, 1)),
   ...named(['flatten'], (parts) =>

@@ -108,6 +108,7 @@ describe('estimates of costs', () => {
       ['self.transformList(i, v, v).all(y, true)', list('number'), 93],
       ['self.reverse().all(y, true)', list('number'), 33],
       ['self.sort().all(y, true)', list('number'), 138],
+      ['self.sortBy(x, x).all(y, true)', list('number'), 226],
       ['self.distinct().all(y, true)', list('number'), 138],
       ['self.slice(1, 3).all(y, true)', list('number'), 21],
       ['self.slice(0, size(self)).all(y, true)', list('number'), 35],

@@ -30,7 +30,7 @@ class CelUrl extends CelObject implements Comparable {
 /** Cost of reading a URL, beyond that of its characters. */
 const parseCost = 10;
 
-/** URLs as Kubernetes reads them: absolute, or an absolute path; the fragment is a part of the path. */
+/** URLs as Kubernetes reads them: absolute, or an absolute path. What is behind the scheme of `mailto:a@b` has no parts. */
 export function urlOverloads(): readonly Overload[] {
   const partsAt = (args: readonly CelValue[]): UrlParts => objectAt(CelUrl, args, 0).parts;
   return [
@@ -53,19 +53,32 @@ export function urlOverloads(): readonly Overload[] {
   ];
 }
 
-const urlForm = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?]*)(\/[^?]*)?(?:\?(.*))?$/s;
+const urlForm = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?]*))?(\/[^?]*)?(?:\?(.*))?$/s;
+const opaqueForm = /^([A-Za-z][A-Za-z0-9+.-]*):[^/?][^?]*(?:\?(.*))?$/s;
 const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
-const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"<>[\]^`{|}\\:]*)(?::\d*)?$/;
+const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
+/** A fragment is read as a part of the path, and dropped once the URL is known to be one. */
 function parseUrl(text: string): UrlParts | undefined {
+  const [before = ''] = text.split('#', 1);
+  return partsOf(text) === undefined ? undefined : partsOf(before);
+}
+
+function partsOf(text: string): UrlParts | undefined {
   // Characters that no request line may have.
   // oxlint-disable-next-line no-control-regex
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
-  const [, scheme = '', authority = '', path = '', query = ''] = urlForm.exec(text) ?? withoutHost(text) ?? [];
+  const [, scheme = '', authority = '', path = '', query = ''] =
+    urlForm.exec(text) ?? opaque(text) ?? withoutHost(text) ?? [];
   if (scheme === '' && path === '') return undefined;
   if (!hostForm.test(authority) || /%(?![0-9A-Fa-f]{2})/.test(`${path}${authority}`)) return undefined;
   const escaped = path.replaceAll(/[^A-Za-z0-9\-_.~!$&'()*+,;=:@/%[\]]/gu, (found) => encodeURIComponent(found));
   return { scheme: scheme.toLowerCase(), host: authority.replace(/^[^@]*@/, ''), path: escaped, query };
+}
+
+function opaque(text: string): readonly string[] | undefined {
+  const match = opaqueForm.exec(text);
+  return match === null ? undefined : ['', match[1] ?? '', '', '', match[2] ?? ''];
 }
 
 function withoutHost(text: string): readonly string[] | undefined {

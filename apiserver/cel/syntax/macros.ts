@@ -9,6 +9,7 @@ export function expandMacro(macro: CallNode): CelNode {
   if (target.kind === 'ident' && target.name === 'cel' && name === 'bind' && args.length === 3)
     return expandBind(macro);
   if ((name === 'optMap' || name === 'optFlatMap') && args.length === 2) return expandOptional(macro);
+  if (name === 'sortBy' && args.length === 2) return expandSortBy(macro);
   const expand = folds.get(`${name}/${args.length}`);
   return expand === undefined ? macro : expand(macro);
 }
@@ -44,6 +45,16 @@ function expandOptional({ target, name, args, at }: CallNode): CelNode {
   };
   const found = name === 'optMap' ? newCall('optional.of', [bound], at) : bound;
   return newCall('_?_:_', [method(target, 'hasValue', at), found, newCall('optional.none', [], at)], at);
+}
+
+/** `l.sortBy(v, e)`: `l.@sortByAssociatedKeys(l.map(v, e))`, in which l is evaluated once. */
+function expandSortBy(macro: CallNode): CelNode {
+  const { target, at } = macro;
+  if (target === undefined) return macro;
+  const variable = '@sortBy';
+  const keys = newFold({ ...macro, target: ident(variable, at) }, { macro: 'map', variables: 1, hasFilter: false });
+  const body: CallNode = { ...method(ident(variable, at), '@sortByAssociatedKeys', at), args: [keys] };
+  return { kind: 'bind', variable, value: target, body, at };
 }
 
 type Expand = (macro: CallNode) => FoldNode | CallNode;

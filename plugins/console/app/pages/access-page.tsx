@@ -12,6 +12,7 @@ import { listedKinds, resources } from '../state/kinds.ts';
 import { objectsOf } from '../state/plugins.ts';
 import { kindHref, objectHref } from '../state/route.ts';
 import { api, may, userName } from '../state/session.ts';
+import { TokenUses } from './token-uses.tsx';
 
 /** The kinds that say who may do what. */
 const plurals = ['users', 'serviceaccounts', 'clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
@@ -29,6 +30,7 @@ export function AccessPage() {
       <div class="stack">
         <MayForm />
         <WhoMay />
+        <TokenUses />
         <Card title="Users, accounts, roles and bindings">
           <ul class="kind-counts kind-counts-named">
             {kinds.map((kind) => (

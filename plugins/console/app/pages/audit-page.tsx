@@ -65,14 +65,7 @@ export function AuditPage() {
     <div class="page">
       <PageHead title="Audit" />
       <SearchForm query={query} onSearch={() => void read()} />
-      {failure?.status === 404 ? (
-        <Empty title="This server keeps no audit log">
-          Start it with <code>--audit-log &lt;file&gt;</code> to record who does what.
-        </Empty>
-      ) : null}
-      {failure === undefined || failure.status === 404 ? null : (
-        <Failure failure={failure} onRetry={() => void read()} />
-      )}
+      {failure === undefined ? null : <AuditFailure failure={failure} onRetry={() => void read()} />}
       {found === undefined && failure === undefined ? <Loading /> : null}
       {found === undefined ? null : <Entries found={found} />}
       {found === undefined || found.isComplete ? null : (
@@ -81,6 +74,16 @@ export function AuditPage() {
         </button>
       )}
     </div>
+  );
+}
+
+/** Says why the audit log could not be read; a server without one returns 404. */
+export function AuditFailure(props: Parameters<typeof Failure>[0]) {
+  if (props.failure.status !== 404) return <Failure {...props} />;
+  return (
+    <Empty title="This server keeps no audit log">
+      Start it with <code>--audit-log &lt;file&gt;</code> to record who does what.
+    </Empty>
   );
 }
 

@@ -10,7 +10,12 @@ const height = 120;
 const shortestSeconds = 60;
 
 const shownTime = (seconds: number): string =>
-  new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  new Date(seconds * 1000).toLocaleTimeString([], {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  });
 
 /** The library itself would show years around a single value. */
 const rangeOf = (first: number, last: number): [number, number] => [Math.min(first, last - shortestSeconds), last];

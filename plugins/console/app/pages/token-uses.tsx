@@ -1,0 +1,155 @@
+import { useEffect, useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
+import { nameOf, namespaceOf } from '../base/object.ts';
+import { toFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
+import { Age, Card, Empty, Text } from '../parts/basics.tsx';
+import { objectsOf } from '../state/plugins.ts';
+import { hrefOf } from '../state/route.ts';
+import { api, auditEntries, may } from '../state/session.ts';
+import { AuditFailure } from './audit-page.tsx';
+
+/** The newest entries of the user that are read, the most that the server returns at once. */
+const readEntries = 500;
+const suggestedAccounts = 200;
+
+interface TokenUse {
+  /** The id of the token; empty for passwords, certificates and tokens without an id. */
+  readonly id: string;
+  readonly time: string;
+  readonly address: string;
+  readonly agent: string;
+  readonly requests: number;
+}
+
+interface Uses {
+  readonly user: string;
+  readonly uses: readonly TokenUse[];
+  /** False when the user may have older entries. */
+  readonly isComplete: boolean;
+}
+
+/** When each token of a user was used last, by the audit log. */
+export function TokenUses() {
+  const [found, setFound] = useState<Uses>();
+  const [failure, setFailure] = useState<ApiFailure>();
+  const accounts = useAccounts();
+  if (!may('list', auditEntries)) return null;
+  const find = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    if (!(event.currentTarget instanceof HTMLFormElement)) return;
+    const user = textOf(new FormData(event.currentTarget).get('user')).trim();
+    try {
+      setFound(await readUses(user));
+      setFailure(undefined);
+    } catch (error) {
+      setFailure(toFailure(error));
+    }
+  };
+  return (
+    <Card title="When was a token used last?">
+      <form class="filters" onSubmit={(event) => void find(event)}>
+        <label class="filter filter-wide">
+          <span>User or service account</span>
+          <input name="user" required list="token-users" placeholder="system:serviceaccount:default:robot" />
+        </label>
+        <datalist id="token-users">
+          {accounts.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+        <button class="button button-primary" type="submit">
+          Find
+        </button>
+      </form>
+      {failure === undefined ? null : <AuditFailure failure={failure} />}
+      {found === undefined || failure !== undefined ? null : <Found found={found} />}
+    </Card>
+  );
+}
+
+/** The names of service accounts, as users. */
+function useAccounts(): readonly string[] {
+  const [accounts, setAccounts] = useState<readonly string[]>([]);
+  const isAllowed = may('list', { group: '', plural: 'serviceaccounts' }) && may('list', auditEntries);
+  useEffect(() => {
+    if (!isAllowed) return;
+    const namesIn = (list: unknown): readonly string[] =>
+      objectsOf(list).map((each) => `system:serviceaccount:${namespaceOf(each)}:${nameOf(each)}`);
+    // Without them, the name has to be typed.
+    void api.get('/api/v1/serviceaccounts', { limit: suggestedAccounts }).then(
+      (list) => setAccounts(namesIn(list)),
+      () => undefined,
+    );
+  }, [isAllowed]);
+  return accounts;
+}
+
+async function readUses(user: string): Promise<Uses> {
+  const body = await api.get('/apis/api.audit.internal/v1/entries', { user, limit: readEntries });
+  const entries = isObject(body) && isArray(body.items) ? body.items.filter(isObject) : [];
+  const uses = new Map<string, TokenUse>();
+  // The newest entry comes first.
+  for (const entry of entries) {
+    // Another user may have acted as this one, with a token of its own.
+    if (!isObject(entry.user) || entry.user.username !== user) continue;
+    const id = credentialOf(entry.user);
+    const known = uses.get(id);
+    const address = isArray(entry.sourceIPs) ? entry.sourceIPs.map(textOf).join(', ') : '';
+    const last = { id, time: textOf(entry.stageTimestamp), address, agent: textOf(entry.userAgent), requests: 0 };
+    uses.set(id, { ...(known ?? last), requests: (known?.requests ?? 0) + 1 });
+  }
+  return { user, uses: [...uses.values()], isComplete: isObject(body) && body.complete === true };
+}
+
+/** The id of the token with which a user was identified, as Kubernetes names it. */
+function credentialOf(user: JsonObject): string {
+  const ids = isObject(user.extra) ? user.extra['authentication.kubernetes.io/credential-id'] : undefined;
+  return isArray(ids) ? textOf(ids[0]).replace(/^JTI=/, '') : '';
+}
+
+function Found({ found: { user, uses, isComplete } }: { readonly found: Uses }) {
+  if (uses.length === 0)
+    return (
+      <Empty title={isComplete ? 'No request of this user is in the audit log' : 'No recent request of this user'}>
+        The log of this server goes back as far as its files, and has only what the audit policy records.
+      </Empty>
+    );
+  return (
+    <>
+      <div class="scroll-x" role="region" aria-label="Tokens" tabIndex={0}>
+        <table class="table">
+          <thead>
+            <tr>
+              {['Token', 'Last use', 'From', 'Program', 'Requests'].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {uses.map(({ id, time, address, agent, requests }) => (
+              <tr key={id}>
+                <td>{id === '' ? <span class="muted">no id</span> : <code>{id}</code>}</td>
+                <td>
+                  <Age time={time} />
+                </td>
+                <td>{address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />}</td>
+                <td class="cell-long">
+                  {agent === '' ? <span class="muted">–</span> : <Text value={agent} length={80} />}
+                </td>
+                <td>{requests}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="muted">
+        From the audit log of this server{isComplete ? '' : `, the newest ${readEntries} entries`}. Passwords,
+        certificates and some tokens have no id. <a href={hrefOf(['audit'], { user })}>All requests of this user</a>
+      </p>
+    </>
+  );
+}
