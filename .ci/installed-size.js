@@ -33,7 +33,7 @@ function add(sums, name, bytes) {
 function measureInstalled(root, packedFiles) {
   const sums = new Map();
   for (const { path, size } of packedFiles) {
-    const [name = 'the console, Swagger UI and all else'] = kinds.find(([, pattern]) => pattern.test(path)) ?? [];
+    const [name = 'console, Swagger UI and all else'] = kinds.find(([, pattern]) => pattern.test(path)) ?? [];
     add(sums, `our ${name}`, size);
   }
   const paths = [...new LockedPackages(root).neededBy('plugins/host', false)];

@@ -1,6 +1,6 @@
 // `node .ci/node-versions.js` tests the lines of Node that the packages support besides the one of the whole run (`npm test`): all
 // suites on the newest LTS, and a part on each of the others: the contract of the SQLite store, which is node:sqlite from Node 22.13 on,
-// and requests to a server. `--quick` runs the part alone, on all lines. It needs the build, and the npm registry, whose packages
+// with workers and without, and requests to a server. `--quick` runs the part alone, on all lines. It needs the build, and the npm registry, whose packages
 // `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -14,6 +14,7 @@ const newestLts = '24.21.0';
 const files = [
   'apiserver/dist/store/sqlite/sqlite-store.test.js',
   'apiserver/dist/store/sqlite/sqlite-backup.test.js',
+  'apiserver/dist/store/owner/owned-store.test.js',
   'test/dist/objects-writes.test.js',
 ];
 

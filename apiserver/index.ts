@@ -19,6 +19,8 @@ export type { AuditOptions } from './audit/audit-trail.ts';
 export { rotatedFiles } from './audit/log-file.ts';
 export type { ApiServerOptions, AuthMode } from './server/api-server-options.ts';
 export { exportDatabase, importDatabase } from './server/database-copy.ts';
+export { openDatabaseOwner } from './store/open/open-owner.ts';
+export type { DatabaseOwner } from './store/open/open-owner.ts';
 export type { ExportDatabaseOptions, ImportDatabaseOptions } from './server/database-copy.ts';
 export { inspectDatabase } from './inspect/inspect-database.ts';
 export type { DatabaseInspection, InspectDatabaseOptions } from './inspect/inspect-database.ts';

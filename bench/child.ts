@@ -58,6 +58,11 @@ export class Child implements AsyncDisposable {
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
+  /** The same without the main thread. */
+  otherThreadsMs(): ReadonlyMap<string, number> {
+    return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
+  }
+
   /** Processor time of its main thread so far. Linux only. @throws Error elsewhere */
   mainCpuMs(): number {
     return this.threadsMs().get(String(this.#process.pid)) ?? Number.NaN;

@@ -36,6 +36,7 @@ import { startUpOnServers } from './cases/start-up-on-servers.ts';
 import { startUp } from './cases/start-up.ts';
 import { watchFanOut } from './cases/watch-fan-out.ts';
 import { webhooks } from './cases/webhooks.ts';
+import { workers } from './cases/workers.ts';
 import { workQueue } from './cases/work-queue.ts';
 import { describeMachine } from './machine.ts';
 import { formatTable } from './result-table.ts';
@@ -64,6 +65,7 @@ const cases: Readonly<Record<string, Case>> = {
   'start-up-on-servers': startUpOnServers,
   etcd,
   engines,
+  workers,
   'work-queue': workQueue,
   authorization,
   webhooks,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeOnShared } from './support/shared-databases.ts';
+import { describeOnDatabaseServers } from './support/shared-databases.ts';
 import type { SharedDatabase } from './support/shared-databases.ts';
 import { TcpProxy } from './support/tcp-proxy.ts';
 import { TestServer } from './support/test-server.ts';
@@ -15,7 +15,7 @@ function person(name: string, slug: string): object {
   };
 }
 
-describeOnShared('an API server on a database server', (create) => {
+describeOnDatabaseServers('an API server on a database server', (create) => {
   let database: SharedDatabase;
   let proxy: TcpProxy;
   let server: TestServer;

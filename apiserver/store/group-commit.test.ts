@@ -277,6 +277,33 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.equal(401);
   });
 
+  it('settles the refused operations of a large batch in the turns of the written ones, and in one turn if there are no others', async () => {
+    const { group, commits } = setUp();
+    for (const written of [0, 20]) {
+      const conflicts: Record<string, Outcome> = {};
+      let settledNow = 0;
+      void group.submit(operation(`/first-${written}`));
+      await settled();
+      const first = commits.length - 1;
+      for (let at = 0; at < 120; at += 1) {
+        const key = `/${written}-${at}`;
+        if (at >= written) conflicts[key] = { conflict: 'generation' };
+        void group.submit(operation(key)).then(() => (settledNow += 1));
+      }
+      await commits[first]?.finish();
+      const finished = commits[first + 1]?.finish(conflicts);
+      const perTurn: number[] = [];
+      for (let turn = 0; turn < 8; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (settledNow > 0) perTurn.push(settledNow);
+        settledNow = 0;
+      }
+      await finished;
+      expect(perTurn).to.deep.equal(written === 0 ? [61] : [16, 45]);
+      await finishFrom(first + 2, { group, commits });
+    }
+  });
+
   it('settles batches in their order, however many turns each takes', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];

@@ -262,9 +262,11 @@ export class GroupCommit {
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);
-    for (let from = 0; from < batch.length; from += maxSettled) {
-      if (from > 0) await nextTurn();
-      settleAll(batch.slice(from, from + maxSettled), outcomes.slice(from, from + maxSettled));
+    let left = maxSettled;
+    for (const [position, entry] of batch.entries()) {
+      if (left === 0) left = await nextTurn().then(() => maxSettled);
+      // Refused operations do not count: most are tried again, and what that needs is read once for all of a turn.
+      if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
     this.#goOn();
@@ -272,7 +274,7 @@ export class GroupCommit {
 
   #answer(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
     this.#apply(batch, outcomes);
-    settleAll(batch, outcomes);
+    for (const [position, entry] of batch.entries()) settleEntry(entry, outcomes[position]);
     this.#goOn();
   }
 
@@ -304,7 +306,7 @@ export class GroupCommit {
       const { before, outcomes } = await this.#write(half);
       await this.#options.follow?.(before);
       this.#apply(half, outcomes);
-      settleAll(half, outcomes);
+      for (const [position, entry] of half.entries()) settleEntry(entry, outcomes[position]);
     } catch (error) {
       await this.#fail(half, error);
     }
@@ -365,12 +367,11 @@ export class GroupCommit {
 const noEntries: readonly Entry[] = [];
 const noRequirements: readonly Requirement[] = [];
 
-function settleAll(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
-  for (const [position, { submission }] of batch.entries()) {
-    const outcome = outcomes[position];
-    if (outcome) submission.settle(outcome);
-    else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
-  }
+/** Returns true for an operation that was written. */
+function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boolean {
+  if (outcome) submission.settle(outcome);
+  else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
+  return outcome !== undefined && 'revision' in outcome;
 }
 
 /** The positions of the operations that were written, by their revisions, which is their own order with most stores. */

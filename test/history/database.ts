@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { MysqlTestDatabase } from '../support/mysql-server.ts';
 import { startEtcd } from '../support/etcd-cluster.ts';
 import type { EtcdCluster } from '../support/etcd-cluster.ts';
+import { OwnedDatabase } from '../support/owned-database.ts';
 import { TestDatabase } from '../support/postgres-server.ts';
 
 /** A fresh database for one run. */
@@ -16,7 +17,7 @@ export interface HistoryDatabase {
   drop(): Promise<void>;
 }
 
-export type Engine = 'sqlite' | 'postgres' | 'mysql' | 'etcd';
+export type Engine = 'sqlite' | 'sqliteWithWorkers' | 'postgres' | 'mysql' | 'etcd';
 
 /** Skips the tests if there is no such server. */
 export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
@@ -24,6 +25,10 @@ export async function createDatabase(engine: Engine, context: Mocha.Context): Pr
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));
     const drop = (): Promise<void> => rm(directory, { recursive: true });
     return { url: `sqlite:${join(directory, 'history.db')}`, server: undefined, drop };
+  }
+  if (engine === 'sqliteWithWorkers') {
+    const owned = await OwnedDatabase.create();
+    return { url: owned.url, server: undefined, drop: () => owned.drop() };
   }
   if (engine === 'etcd') {
     const cluster = await startEtcd(context, { proxied: true });

@@ -32,6 +32,12 @@ const setups = {
     replicas: 1,
     faults: ['kill', 'pause', 'slowWatchers'],
   },
+  threeWorkers: {
+    title: 'three workers on SQLite',
+    engine: 'sqliteWithWorkers',
+    replicas: 3,
+    faults: ['kill', 'pause', 'slowWatchers'],
+  },
   oneOnPostgres: { title: 'one server on PostgreSQL', engine: 'postgres', replicas: 1, faults: databaseFaults },
   threeOnPostgres: { title: 'three replicas on PostgreSQL', engine: 'postgres', replicas: 3, faults: databaseFaults },
   threeOnMysql: { title: 'three replicas on MariaDB', engine: 'mysql', replicas: 3, faults: databaseFaults },
@@ -77,6 +83,7 @@ function checkSetup({ title, engine, replicas, faults }: Setup): void {
 }
 
 checkSetup(setups.oneOnSqlite);
+checkSetup(setups.threeWorkers);
 checkSetup(setups.oneOnPostgres);
 checkSetup(setups.threeOnPostgres);
 checkSetup(setups.threeOnMysql);

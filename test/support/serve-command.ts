@@ -13,10 +13,21 @@ export interface Served {
 }
 
 /** `homeostat serve --auth open` on a free port, in the root of the repository. Resolves when it is ready. */
-export async function serve(...args: readonly string[]): Promise<Served> {
+export function serve(...args: readonly string[]): Promise<Served> {
+  return serveWith({}, ...args);
+}
+
+/** The same with variables besides those of this process. */
+export async function serveWith(
+  environment: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Served> {
   const command = ['plugins/host/bin/homeostat.js', 'serve', '--auth', 'open', '--port', '0', ...args];
   // With the options of V8 that this process has.
-  const child = spawn(process.execPath, [...process.execArgv, ...command], { cwd: root });
+  const child = spawn(process.execPath, [...process.execArgv, ...command], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+  });
   const log: string[] = [];
   const ready = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {

@@ -1,4 +1,5 @@
 import { EtcdTestDatabase } from './etcd-database.ts';
+import { OwnedDatabase } from './owned-database.ts';
 import { TestDatabase } from './postgres-server.ts';
 
 export interface SharedDatabase {
@@ -10,10 +11,21 @@ export interface SharedDatabase {
 export type CreateDatabase = (context: Mocha.Context) => Promise<SharedDatabase>;
 
 /** MySQL differs from PostgreSQL only below the store, whose own suites run on it. */
-const engines: Readonly<Record<string, CreateDatabase>> = {
+const databaseServers: Readonly<Record<string, CreateDatabase>> = {
   PostgreSQL: (context) => TestDatabase.create(context),
   etcd: (context) => EtcdTestDatabase.create(context),
 };
+
+const engines: Readonly<Record<string, CreateDatabase>> = {
+  ...databaseServers,
+  'SQLite with workers': () => OwnedDatabase.create(),
+};
+
+/** Describes a suite once for each engine whose databases are reached over the network. */
+export function describeOnDatabaseServers(title: string, suite: (create: CreateDatabase) => void): void {
+  for (const [engine, create] of Object.entries(databaseServers))
+    describe(`${title}, on ${engine}`, () => suite(create));
+}
 
 /** Describes a suite once for each engine whose databases several servers share. */
 export function describeOnShared(title: string, suite: (create: CreateDatabase) => void): void {

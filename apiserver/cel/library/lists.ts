@@ -44,6 +44,9 @@ function shapes(): readonly Overload[] {
     overload('list(A)::first() optional(A)', (args) => new CelOptional(itemsOf(listAt(args, 0))[0])),
     overload('list(A)::last() optional(A)', (args) => new CelOptional(itemsOf(listAt(args, 0)).at(-1))),
     overload('list(list(A))::flatten() list(A)', (args, meter) => flatten(listAt(args, 0), meter)),
+    overload('list(dyn)::flatten(int) list(dyn)', (args, meter) => flattenTo(listAt(args, 0), intAt(args, 1), meter)),
+    overload('optional.unwrap(list(optional(A))) list(A)', (args, meter) => present(listAt(args, 0), meter)),
+    overload('list(optional(A))::unwrapOpt() list(A)', (args, meter) => present(listAt(args, 0), meter)),
     overload('lists.range(int) list(int)', (args, meter) => {
       const length = intAt(args, 0);
       if (length < 0n || length > maxRange) throw new CelError(`lists.range() takes a number from 0 to ${maxRange}`);
@@ -140,6 +143,23 @@ function distinct(list: CelList, meter: CostMeter): ArrayList {
     if (!found.has(key)) found.set(key, item);
   }
   return new ArrayList([...found.values()]);
+}
+
+/** Returns the values of those optionals that have one. */
+function present(list: CelList, meter: CostMeter): ArrayList {
+  const values = itemsOf(list).flatMap((item) =>
+    item instanceof CelOptional && item.value !== undefined ? [item.value] : [],
+  );
+  return made(values, meter);
+}
+
+/** A list has no more levels than an object, or an expression; further ones change nothing. */
+function flattenTo(list: CelList, depth: bigint, meter: CostMeter): ArrayList {
+  if (depth < 0n) throw new CelError('level must be non-negative');
+  let flat = new ArrayList(itemsOf(list));
+  for (let level = 0n; level < depth && itemsOf(flat).some((item) => item instanceof CelList); level += 1n)
+    flat = flatten(flat, meter);
+  return flat;
 }
 
 function flatten(list: CelList, meter: CostMeter): ArrayList {

@@ -4,6 +4,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 
 import { openStore, parseDatabaseUrl } from './database-url.ts';
+import { openDatabaseOwner } from './open-owner.ts';
 
 describe('database URLs', () => {
   for (const [url, path] of [
@@ -34,6 +35,27 @@ describe('database URLs', () => {
     for (const url of ['postgres://u:secret@db:port/x', 'postgres:u:secret@db', 'oracle://u:secret@db/x']) {
       expect(() => parseDatabaseUrl(url)).to.throw(RangeError, /^(?!.*secret)(not the URL|.*no driver for oracle)/);
     }
+  });
+
+  it('reads the stream to the process that has a SQLite file open, which no tool can have alone', async () => {
+    for (const owner of ['fd:4', '/run/homeostat/socket?x'])
+      expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
+        engine: 'sqlite',
+        path: './a.db',
+        owner,
+      });
+    expect(parseDatabaseUrl('sqlite:a?b.db')).to.deep.equal({ engine: 'sqlite', path: 'a?b.db' });
+    const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
+    const alone = openStore('sqlite:./a.db?owner=fd:4', environment, { exclusive: true });
+    expect(await alone.catch((error: unknown) => error)).to.include({ name: 'StoreError', code: 'locked' });
+    const absent = await openStore('sqlite:./a.db?owner=./no-such-socket', environment);
+    expect(await absent.open().catch((error: unknown) => error)).to.include({ name: 'StoreError', code: 'crashed' });
+    await absent.close();
+  });
+
+  it('opens an owner only for a SQLite file', async () => {
+    for (const url of ['memory:', 'postgres://u@h/d', 'sqlite:a.db?owner=fd:4'])
+      expect(await openDatabaseOwner(url).catch((error: unknown) => error), url).to.be.instanceOf(RangeError);
   });
 
   it('makes the store of a URL, which is then to be opened', async () => {

@@ -1,14 +1,17 @@
+import { connect, Socket } from 'node:net';
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { type EtcdDatabase, parseEtcdUrl } from '../etcd/etcd-url.ts';
 import { type MysqlDatabase, parseMysqlUrl } from '../mysql/mysql-url.ts';
 import { loadDriver } from './load-driver.ts';
 import { parsePostgresUrl } from '../postgres/postgres-url.ts';
+import { StoreError } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
 /** The parts of a database URL. Paths of files are unchanged: the process resolves relative ones. */
 export type DatabaseLocation =
-  | { readonly engine: 'sqlite'; readonly path: string }
+  /** `owner`: the stream to the process that has the file open: the path of a socket, or `fd:<number>` if inherited. Absent: none has. */
+  | { readonly engine: 'sqlite'; readonly path: string; readonly owner?: string }
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
   | { readonly engine: 'etcd'; readonly database: EtcdDatabase }
@@ -35,8 +38,8 @@ const forms =
 
 /**
  * Parses `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
- * `mariadb://…`, `etcd://…`, and `memory:`. Throws a RangeError for anything else; the message never repeats a URL that may contain
- * a password.
+ * `mariadb://…`, `etcd://…`, and `memory:`. `sqlite:<file>?owner=<stream>` is for the workers of
+ * one server. Throws a RangeError for anything else; the message never repeats a URL that may contain a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };
@@ -50,7 +53,8 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (scheme === 'mysql' || scheme === 'mariadb') return { engine: 'mysql', database: parseMysqlUrl(url) };
   if (scheme === 'etcd') return { engine: 'etcd', database: parseEtcdUrl(url) };
   if (scheme !== 'sqlite') throw new RangeError(`there is no driver for ${scheme}: databases; use ${forms}`);
-  return { engine: 'sqlite', path: filePath(url.slice('sqlite:'.length)) };
+  const [, file = '', owner] = /^sqlite:(.*?)(?:\?owner=(.+))?$/is.exec(url) ?? [];
+  return { engine: 'sqlite', path: filePath(file), ...(owner === undefined ? {} : { owner }) };
 }
 
 /** The store for a URL, not yet open. Its driver is loaded only now. */
@@ -73,8 +77,16 @@ export async function openStore(
     const { createEtcdStore } = await loadDriver('etcd', () => import('../etcd/etcd-store.ts'));
     return createEtcdStore({ database: location.database, clock, logger, uuid, ...options });
   }
+  if (location.engine === 'sqlite' && location.owner !== undefined) return openOwned(location.owner, options);
   const { createSqliteStore } = await import('../sqlite/sqlite-store.ts');
   return createSqliteStore(location.engine === 'memory' ? { memory: true } : { path: location.path });
+}
+
+async function openOwned(owner: string, { exclusive = false }: OpenStoreOptions): Promise<Store> {
+  if (exclusive) throw new StoreError('locked', 'another process has the database open');
+  const { createOwnedStore } = await import('../owner/owned-store.ts');
+  const [, descriptor] = /^fd:(\d+)$/.exec(owner) ?? [];
+  return createOwnedStore(() => (descriptor === undefined ? connect(owner) : new Socket({ fd: Number(descriptor) })));
 }
 
 function filePath(rest: string): string {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { SqlDatabase } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect } from './sqlite-connection.ts';
-import { packBatch } from './sqlite-protocol.ts';
+import { packBatch } from '../packed-batch.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { create, key } from '../store-operations.fixture.ts';

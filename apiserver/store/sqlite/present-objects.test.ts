@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { keyHash } from './key-hash.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect } from './sqlite-connection.ts';
-import { packBatch, unpackOutcomes } from './sqlite-protocol.ts';
+import { packBatch, unpackOutcomes } from '../packed-batch.ts';
 import type { Operation, Outcome } from '../store.ts';
 
 const secret = [1, 2] as const;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { betterSqlite3, nodeSqlite, openDatabase, storeErrorFrom } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect } from './sqlite-connection.ts';
-import { packBatch, unpackOutcomes } from './sqlite-protocol.ts';
+import { packBatch, unpackOutcomes } from '../packed-batch.ts';
 import type { Operation } from '../store.ts';
 
 function create(name: string, size = 10): Operation {

@@ -2,18 +2,13 @@ import { conflictCodes, operationCodes, operationNames } from '../operation-code
 import { allSteps } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
+import { batchStride, type PackedBatch, type PackedOutcomes, type UniqueConflict } from '../packed-batch.ts';
+import { unpackItems } from '../packed-items.ts';
 import type { HashSecret } from './key-hash.ts';
 import { type ObjectKey, PresentObjects } from './present-objects.ts';
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
-import {
-  batchStride,
-  type ClaimsOfKind,
-  type PackedBatch,
-  type PackedOutcomes,
-  type UniqueConflict,
-  unpackClaims,
-} from './sqlite-protocol.ts';
+import type { ClaimsOfKind } from './sqlite-protocol.ts';
 import * as tables from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import type { Claim, ClaimsOutcome, Operation, StoredClaim, StoredClaims, StoredIndexes } from '../store.ts';
@@ -101,7 +96,7 @@ export class SqliteCommitter {
         this.#setIndexes(kind, wanted.indexes);
         return { refused: 'behind' };
       }
-      const { set, drop } = allSteps(claimDifference(this.#claimsOf(kind), unpackClaims(wanted.claims)));
+      const { set, drop } = allSteps(claimDifference(this.#claimsOf(kind), allSteps(unpackItems(wanted.claims))));
       const { indexes, generation } = this.#indexesOf(kind);
       if (set.length + drop.length === 0 && indexes === wanted.indexes.join()) return { generation };
       for (const { index, value, key } of drop) dropClaim.run(kind, index, value, key);

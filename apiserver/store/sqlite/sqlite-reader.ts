@@ -1,6 +1,6 @@
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
-import { maxPageRows, packPage, type PackedPage, type StoredRow } from './sqlite-protocol.ts';
+import { maxPageRows, packPage, type PackedPage, type StoredRow } from '../packed-page.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 

@@ -2,15 +2,16 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
+import { packBatch, unpackOutcomes } from '../packed-batch.ts';
+import { packItems } from '../packed-items.ts';
 import {
+  lastRevisionOf,
   maxPageRows,
   type PackedPage,
-  packBatch,
-  packClaims,
+  type PagedStore,
   unpackChanges,
-  unpackOutcomes,
   unpackRows,
-} from './sqlite-protocol.ts';
+} from '../packed-page.ts';
 import type {
   Change,
   ClaimsOutcome,
@@ -20,7 +21,6 @@ import type {
   OpenedStore,
   Operation,
   Row,
-  Store,
   StoredClaims,
   StoredIndexes,
 } from '../store.ts';
@@ -60,7 +60,7 @@ function channelInPlace(): Channel {
  * SQLite in a worker thread, so that an fsync never blocks the main one; in memory, in this thread. The store has its
  * file alone: a second store, of this or another process, is refused. Failures are {@link StoreError}s.
  */
-class SqliteStore implements Store {
+class SqliteStore implements PagedStore {
   readonly isShared = false;
   /** Absent for a database in memory. */
   readonly backUp?: () => Promise<string>;
@@ -119,14 +119,21 @@ class SqliteStore implements Store {
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {
-    const found: Change[] = [];
-    while (found.length < limit) {
-      const from = found.at(-1)?.revision ?? after;
-      const page = await this.#opened().call('changes', { after: from, limit: limit - found.length });
-      found.push(...unpackChanges(page));
+    return (await this.changePages(after, limit)).flatMap(unpackChanges);
+  }
+
+  /** The same, packed. */
+  async changePages(after: number, limit: number): Promise<readonly PackedPage[]> {
+    const pages: PackedPage[] = [];
+    let from = after;
+    for (let left = limit; left > 0;) {
+      const page = await this.#opened().call('changes', { after: from, limit: left });
+      pages.push(page);
       if (page.isLast) break;
+      left -= page.keys.length;
+      from = lastRevisionOf(page) ?? from;
     }
-    return found;
+    return pages;
   }
 
   // This store is the only writer of its database, so everything stored is what it has acknowledged.
@@ -168,7 +175,7 @@ class SqliteStore implements Store {
 
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
     this.#opened();
-    const claims = await runInTurns(packClaims(wanted.claims));
+    const claims = await runInTurns(packItems(wanted.claims));
     const transfer = claims.map(({ buffer }) => buffer);
     return this.#opened().call('setClaims', { kind, wanted: { ...wanted, claims } }, transfer);
   }

@@ -21,6 +21,10 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 ]);
 /** Each has all objects in memory, and applies every write. */
 const maxProcesses = 64;
+/** More share the cores without doing more. */
+const maxWorkersPerCore = 4;
+/** The cores that the process with the database and its thread keep busy. */
+const coresOfOwner = 2;
 const maxDurationMs = 365 * 24 * 3_600_000;
 
 export interface ConfigSources {
@@ -126,6 +130,22 @@ export class ConfigValues {
     const count = /^\d{1,3}$/.test(String(value)) ? Number(value) : 0;
     if (count >= 1 && count <= maxProcesses) return { ...found, count };
     return this.refuse(found, `must be auto or a whole number from 1 to ${maxProcesses}, not ${JSON.stringify(value)}`);
+  }
+
+  /** A number of workers; `auto` leaves two cores to the process that has the database. */
+  workers(): (Given & { readonly count: number }) | undefined {
+    const found = this.#find('workers');
+    if (found === undefined) return undefined;
+    const { value } = found;
+    const cores = availableParallelism();
+    if (value === 'auto') return { ...found, count: Math.min(maxProcesses, Math.max(1, cores - coresOfOwner)) };
+    const most = Math.min(maxProcesses, maxWorkersPerCore * cores);
+    const count = /^\d{1,3}$/.test(String(value)) ? Number(value) : 0;
+    if (count >= 1 && count <= most) return { ...found, count };
+    return this.refuse(
+      found,
+      `must be auto or a whole number from 1 to ${most}, at most ${maxWorkersPerCore} for each core, not ${JSON.stringify(value)}`,
+    );
   }
 
   /** `90s`, `30m` or `24h`: from a second to a year. */

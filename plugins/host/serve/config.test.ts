@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { chmodSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import type { ServeConfig } from './config.ts';
@@ -19,6 +20,7 @@ describe('the configuration of serve', () => {
       host: '127.0.0.1',
       port: 8700,
       processes: 1,
+      hasWorkers: false,
       plugins: [],
       hostNames: [],
       serviceDomain: 'homeostat.internal',
@@ -44,11 +46,31 @@ describe('the configuration of serve', () => {
       );
     for (const alone of ['sqlite:./x.db', 'memory:'])
       expect(() => read({ database: alone, processes: '2' }), alone).to.throw(
-        '--processes: SQLite is open in one process at a time, because no other one would see its changes: choose PostgreSQL',
+        '--processes: SQLite is open in one process at a time, because no other one would see its changes: use --workers instead',
       );
     expect(() => read({ database, processes: '2', 'audit-log': 'audit.log' })).to.throw(
       'one process writes an audit log',
     );
+  });
+
+  it('serves SQLite with several workers, and says why not elsewhere', () => {
+    const most = Math.min(64, 4 * availableParallelism());
+    expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
+    expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });
+    expect(read({}, { HOMEOSTAT_WORKERS: 'auto' }).processes).to.equal(
+      Math.min(64, Math.max(1, availableParallelism() - 2)),
+    );
+    for (const wrong of ['0', '-1', 'x', '1.5', '', String(most + 1), '1000'])
+      expect(() => read({ workers: wrong }), wrong).to.throw(
+        `--workers: must be auto or a whole number from 1 to ${most}, at most 4 for each core, not "${wrong}"`,
+      );
+    const refusals: readonly (readonly [flags: object, message: string])[] = [
+      [{ database: 'postgres://localhost/h' }, '--workers: is for SQLite: with this --database, use --processes'],
+      [{ database: 'memory:' }, '--workers: workers need a database in a file: choose --database sqlite:<file>'],
+      [{ processes: '2' }, '--workers: is for SQLite, and --processes is for other databases: leave one of them out'],
+      [{ 'audit-log': 'audit.log' }, '--workers: one process writes an audit log: leave out --audit-log'],
+    ];
+    for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
   it('keeps the administrator beside the database, and lets everybody in by default only where that is safe', () => {

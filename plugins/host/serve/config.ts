@@ -50,6 +50,8 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly audit?: AuditOptions;
   /** The number of processes that serve behind the port. */
   readonly processes: number;
+  /** True: these are workers on a SQLite database, which the process that starts them has open. */
+  readonly hasWorkers: boolean;
   /** Absent: true if the database may be shared. */
   readonly leaderElection?: boolean;
   /** Absent: true. */
@@ -91,7 +93,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     ...readOptional(values),
     ...credentials,
     ...transport,
-    processes: readProcesses(values, database.value),
+    ...readProcesses(values, database.value),
     database: database.value,
     databaseOrigin: database.origin,
     host: host.value,
@@ -114,21 +116,40 @@ export function readConfig(sources: ConfigSources): ServeConfig {
   return config;
 }
 
-/** The databases of one process are refused, and so is a log that one process writes. */
-function readProcesses(values: ConfigValues, database: string): number {
+type ProcessNumbers = Pick<ServeConfig, 'processes' | 'hasWorkers'>;
+
+/** Processes open a database each; workers share that of one process. Neither share an audit log. */
+function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   const processes = values.processes();
-  if (processes === undefined || processes.count === 1) return 1;
+  const workers = values.workers();
+  if (processes !== undefined && workers !== undefined)
+    values.refuse(workers, 'is for SQLite, and --processes is for other databases: leave one of them out');
+  if (workers !== undefined && workers.count > 1) return readWorkers(values, { database, workers });
+  if (processes === undefined || processes.count === 1) return { processes: 1, hasWorkers: false };
   if (/^(?:sqlite|memory):/i.test(database))
     values.refuse(
       processes,
-      'SQLite is open in one process at a time, because no other one would see its changes: choose PostgreSQL, MySQL or etcd with --database, or leave it out',
+      'SQLite is open in one process at a time, because no other one would see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
     );
   if (values.text('audit-log') !== undefined)
     values.refuse(
       processes,
       'one process writes an audit log: leave it out, or start servers behind a proxy instead, each with an --audit-log of its own',
     );
-  return processes.count;
+  return { processes: processes.count, hasWorkers: false };
+}
+
+function readWorkers(
+  values: ConfigValues,
+  { database, workers }: { readonly database: string; readonly workers: Given & { readonly count: number } },
+): ProcessNumbers {
+  if (/^memory:/i.test(database))
+    values.refuse(workers, 'workers need a database in a file: choose --database sqlite:<file>, or leave it out');
+  else if (!/^sqlite:/i.test(database))
+    values.refuse(workers, 'is for SQLite: with this --database, use --processes instead');
+  if (values.text('audit-log') !== undefined)
+    values.refuse(workers, 'one process writes an audit log: leave out --audit-log, or use one worker');
+  return { processes: workers.count, hasWorkers: true };
 }
 
 /** Plain HTTP is for loopback addresses, unless a person insists. */

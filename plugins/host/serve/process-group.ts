@@ -44,7 +44,7 @@ interface Gathering {
 }
 
 /**
- * The processes of `homeostat serve --processes`. The first starts alone, because it makes what all of them read: tables, keys,
+ * The processes of `homeostat serve --processes` or `--workers`. The first starts alone, because it makes what all of them read: tables, keys,
  * certificates. One that ends is replaced; if none has ever listened, the group ends with its exit code.
  */
 export class ProcessGroup {
@@ -72,6 +72,12 @@ export class ProcessGroup {
       if (signal.aborted) return resolve(0);
       this.#start(1);
     });
+  }
+
+  /** Stops all processes in order; the exit code is then 1. */
+  fail(): void {
+    this.#exitCode = 1;
+    this.#stop();
   }
 
   /** Ends all processes at once. */
@@ -103,8 +109,7 @@ export class ProcessGroup {
       case 'ready':
         return this.#onReady(from);
       case 'fail':
-        this.#exitCode = 1;
-        return this.#stop();
+        return this.fail();
       case 'gather':
         return this.#gather(from, message.id);
       case 'metrics': {

@@ -14,5 +14,8 @@ export type FromServing =
   | { readonly type: 'gather'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
 
+/** The descriptor of the stream through which a worker reaches the database of the process that started it. */
+export const ownerDescriptor = 4;
+
 /** The variable in which a process that serves gets its number. */
 export const processVariable = 'HOMEOSTAT_PROCESS_NUMBER';

@@ -44,6 +44,7 @@ export type ServeOptionName =
   | 'max-unknown-connections-per-address'
   | 'leader-elect'
   | 'processes'
+  | 'workers'
   | 'report-runs'
   | 'log-level'
   | 'log-format'
@@ -234,6 +235,12 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '<number>',
     description:
       'serve with this many processes behind one port, on PostgreSQL, MySQL or etcd; auto: as many as the machine has cores (default: 1)',
+  },
+  workers: {
+    kind: 'whole number or auto',
+    value: '<number>',
+    description:
+      'serve SQLite with this many worker processes behind one port; auto: two fewer than the machine has cores, but at least one (default: 1)',
   },
   'report-runs': {
     kind: 'switch',

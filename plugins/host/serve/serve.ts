@@ -17,8 +17,7 @@ import { serverReporter } from '../lifecycle/server-reporter.ts';
 import { createLog } from './create-logger.ts';
 import { bannerOf } from './banner.ts';
 import type { PrettyLog } from './pretty-log.ts';
-import { startCure } from './start-cure.ts';
-import { errorText } from '../text/error-text.ts';
+import { reportFailedStart } from './start-cure.ts';
 import { hintsFor } from './hints.ts';
 import type { HintOptions } from './hints.ts';
 import { reachableName } from '../text/kubeconfig-text.ts';
@@ -30,6 +29,7 @@ import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { servingProcess } from './serving-process.ts';
 import type { ServingProcess } from './serving-process.ts';
 import { servePluginArchives } from './plugin-archives.ts';
+import { ownerDescriptor } from './process-messages.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
@@ -59,7 +59,11 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
     const member = servingProcess(systemClock);
     if (config.processes === 1 || member !== undefined) return await serve(config, { exit, development, member });
     if (development !== undefined)
-      throw new ConfigError('--processes: a plugin is developed in one process: leave it out, or use homeostat serve');
+      throw new ConfigError(
+        config.hasWorkers
+          ? '--workers: a plugin is developed in one process: leave it out, or use homeostat serve'
+          : '--processes: a plugin is developed in one process: leave it out, or use homeostat serve',
+      );
     const { serveProcesses } = await import('./serve-processes.ts');
     return await serveProcesses(config, exit);
   } catch (error) {
@@ -92,7 +96,7 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
   member?.onStop(() => shutdown.stop());
   try {
     await development?.compileFirst(shutdown.signal);
-    const shared = member && { processes: config.processes, gatherMetrics: member.gather };
+    const shared = member && { ...databaseOf(config), processes: config.processes, gatherMetrics: member.gather };
     const server = await startServer(config, { logger, ...shared, ...pluginHostOptions(() => host) });
     member?.measures(() => server.metrics.text());
     const { leaderElection, pluginsDir } = config;
@@ -126,14 +130,16 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
     return shutdown.exitCode;
   } catch (err) {
     if (err instanceof ConfigError) throw err;
-    // At a terminal, people would read it twice.
-    if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
-    const cure = startCure(err);
-    stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);
+    reportFailedStart(err, { logger, pretty });
     return 1;
   } finally {
     shutdown.dispose();
   }
+}
+
+/** The database of one of several processes. */
+function databaseOf({ database, hasWorkers }: ServeConfig): Pick<ApiServerOptions, 'database'> {
+  return hasWorkers ? { database: `${database}?owner=fd:${ownerDescriptor}` } : {};
 }
 
 async function startServer(

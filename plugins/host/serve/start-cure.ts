@@ -1,4 +1,6 @@
-import { hasCode } from '../text/error-text.ts';
+import { errorText, hasCode } from '../text/error-text.ts';
+import { stderr } from '../text/line-output.ts';
+import type { ServeLog } from './create-logger.ts';
 
 /** Returns what an operator can do about an error of a start; undefined if its message says it. */
 export function startCure(error: unknown): string | undefined {
@@ -11,4 +13,12 @@ export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'newer')) return 'install the newest version of homeostat';
   if (hasCode(error, 'io')) return 'start the database, and check host, port and path of --database';
   return undefined;
+}
+
+/** Reports why the server could not start: in the log, unless a person reads it at a terminal, and on stderr with the cure. */
+export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
+  // At a terminal, people would read it twice.
+  if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
+  const cure = startCure(err);
+  stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);
 }

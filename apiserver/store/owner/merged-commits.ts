@@ -1,0 +1,121 @@
+import { requiredTokenOf, tokensOf } from '../operation-tokens.ts';
+import { storeErrorCodeOf } from '../store-error.ts';
+import type { Committed, Operation, Store } from '../store.ts';
+
+/** A transaction of several batches ends at these; a larger batch has one of its own. */
+const maxOperations = 2_000;
+const maxBytes = 8 * 1024 * 1024;
+
+interface Waiting {
+  readonly batch: readonly Operation[];
+  readonly resolve: (committed: Committed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface MergedCommitsParts {
+  readonly store: Pick<Store, 'commit'>;
+  /** Called with the last revision of a commit before the next one begins; batches are answered when it has resolved. Never rejects. */
+  readonly onCommitted: (revision: number) => Promise<void>;
+}
+
+/**
+ * Commits the batches of several writers. Those that arrive during a commit share the next one, and its sync to the disk. Each is
+ * atomic, and gets the outcomes and the revision before as if it had been committed alone, in the order of arrival.
+ */
+export class MergedCommits {
+  readonly #parts: MergedCommitsParts;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+  #answered: Promise<void> = Promise.resolve();
+
+  constructor(parts: MergedCommitsParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves as {@link Store.commit}. */
+  commit(batch: readonly Operation[]): Promise<Committed> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ batch, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#isWriting || this.#waiting.length === 0) return;
+    this.#isWriting = true;
+    const taken = this.#waiting.slice(0, mergeable(this.#waiting));
+    this.#waiting = this.#waiting.slice(taken.length);
+    void this.#write(taken).finally(() => {
+      this.#isWriting = false;
+      this.#next();
+    });
+  }
+
+  async #write(taken: readonly Waiting[]): Promise<void> {
+    try {
+      const committed = await this.#parts.store.commit(taken.flatMap(({ batch }) => batch));
+      const parts = split(taken, committed);
+      const last = committed.outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
+      const published = last === 0 ? Promise.resolve() : this.#parts.onCommitted(last);
+      // The next commit runs while this one is answered.
+      this.#answered = this.#answerInTurn(published, () => {
+        for (const [at, { resolve }] of taken.entries()) resolve(parts[at] ?? committed);
+      });
+    } catch (error) {
+      await this.#fail(taken, error);
+    }
+  }
+
+  async #answerInTurn(published: Promise<void>, answer: () => void): Promise<void> {
+    await this.#answered;
+    await published;
+    answer();
+  }
+
+  /** Nothing was written. One refused operation fails all batches, so each is tried alone. */
+  async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
+    if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {
+      for (const each of taken) await this.#write([each]);
+      return;
+    }
+    for (const { reject } of taken) reject(error);
+  }
+}
+
+/** The number of batches, from the first, that fit into one transaction, and of which none touches what another one touches. */
+function mergeable(waiting: readonly Pick<Waiting, 'batch'>[]): number {
+  if (waiting.length === 1) return 1;
+  const touched = new Set<string>();
+  const required = new Set<string>();
+  let operations = 0;
+  let bytes = 0;
+  for (const [at, { batch }] of waiting.entries()) {
+    operations += batch.length;
+    for (const { data } of batch) bytes += data?.byteLength ?? 0;
+    if (at > 0 && (operations > maxOperations || bytes > maxBytes)) return at;
+    const tokens = new Set(batch.flatMap(tokensOf));
+    const needs = new Set(batch.flatMap(({ requires = [] }) => requires.map(requiredTokenOf)));
+    if (at > 0 && (meets(tokens, touched) || meets(tokens, required) || meets(needs, touched))) return at;
+    for (const token of tokens) touched.add(token);
+    for (const need of needs) required.add(need);
+  }
+  return waiting.length;
+}
+
+function meets(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  for (const each of some) if (others.has(each)) return true;
+  return false;
+}
+
+/** The result of each batch of a commit. */
+function split(taken: readonly Pick<Waiting, 'batch'>[], { before, outcomes }: Committed): readonly Committed[] {
+  let from = 0;
+  let revision = before;
+  return taken.map(({ batch }) => {
+    const own = outcomes.slice(from, from + batch.length);
+    const part = { before: revision, outcomes: own };
+    from += batch.length;
+    for (const outcome of own) if ('revision' in outcome) revision = outcome.revision;
+    return part;
+  });
+}

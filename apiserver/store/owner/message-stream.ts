@@ -1,0 +1,111 @@
+import type { Duplex } from 'node:stream';
+import { deserialize, serialize } from 'node:v8';
+
+/** Bytes before each message: the number of its bytes. */
+const headBytes = 4;
+
+export interface MessageStreamParts {
+  readonly onMessage: (message: unknown) => void;
+  /** Called once when the stream has closed, with the reason if it failed. */
+  readonly onClose: (error: Error | undefined) => void;
+}
+
+/** Returns a message as {@link MessageStream} sends it, for several streams. Throws DataCloneError for functions and the like. */
+export function frameOf(message: unknown): readonly [Buffer, Buffer] {
+  const body = serialize(message);
+  const head = Buffer.allocUnsafe(headBytes);
+  head.writeUInt32LE(body.length);
+  return [head, body];
+}
+
+/**
+ * Messages by structured clone over a stream of bytes between two processes of one machine, which trust each other. Those of a turn are
+ * written together.
+ */
+export class MessageStream {
+  readonly #stream: Duplex;
+  readonly #parts: MessageStreamParts;
+  readonly #closed: Promise<void>;
+  #received: Buffer[] = [];
+  #receivedBytes = 0;
+  /** The bytes that have to be there before reading goes on. */
+  #wantedBytes = headBytes;
+  #error: Error | undefined;
+  #isCorked = false;
+
+  constructor(stream: Duplex, parts: MessageStreamParts) {
+    this.#stream = stream;
+    this.#parts = parts;
+    stream.on('data', (chunk: Buffer) => this.#receive(chunk));
+    // The other process has ended, or has closed its side.
+    stream.on('end', () => stream.destroy());
+    stream.on('error', (error) => (this.#error ??= error));
+    this.#closed = new Promise((resolve) => {
+      stream.once('close', () => {
+        resolve();
+        parts.onClose(this.#error);
+      });
+    });
+  }
+
+  /** Bytes that the other process has not taken yet, as far as this one knows. */
+  get waitingBytes(): number {
+    return this.#stream.writableLength;
+  }
+
+  send(message: unknown): void {
+    this.sendFrame(frameOf(message));
+  }
+
+  /** A message to a stream that has ended is dropped. */
+  sendFrame([head, body]: readonly [Buffer, Buffer]): void {
+    if (!this.#stream.writable) return;
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      this.#stream.cork();
+      process.nextTick(() => {
+        this.#isCorked = false;
+        this.#stream.uncork();
+      });
+    }
+    this.#stream.write(head);
+    this.#stream.write(body);
+  }
+
+  /** Sends what was written, and closes. Resolves when the stream is closed. */
+  close(): Promise<void> {
+    this.#stream.end();
+    // The other side closes when it has read the end.
+    return this.#closed;
+  }
+
+  /** Closes at once. */
+  destroy(): void {
+    this.#stream.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received.push(chunk);
+    this.#receivedBytes += chunk.length;
+    // A large message comes in many chunks, which are joined once.
+    if (this.#receivedBytes >= this.#wantedBytes) this.#read();
+  }
+
+  #read(): void {
+    const [first] = this.#received;
+    const bytes = this.#received.length === 1 && first !== undefined ? first : Buffer.concat(this.#received);
+    let offset = 0;
+    this.#wantedBytes = headBytes;
+    while (bytes.length - offset >= headBytes) {
+      const end = offset + headBytes + bytes.readUInt32LE(offset);
+      if (end > bytes.length) {
+        this.#wantedBytes = end - offset;
+        break;
+      }
+      this.#parts.onMessage(deserialize(bytes.subarray(offset + headBytes, end)));
+      offset = end;
+    }
+    this.#received = offset < bytes.length ? [bytes.subarray(offset)] : [];
+    this.#receivedBytes = bytes.length - offset;
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSqliteStore } from '../sqlite/sqlite-store.ts';
+import type { PagedStore } from '../packed-page.ts';
+import type { Store } from '../store.ts';
+import { createOwnedStore } from './owned-store.ts';
+import { StoreOwner } from './store-owner.ts';
+
+/** The owner of a database, and stores that reach it over a socket. */
+export class TestOwner {
+  readonly owner: StoreOwner;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-'));
+  readonly #path = join(this.#folder, 'socket');
+  readonly #server: Server;
+  #closing: Promise<void> | undefined;
+
+  private constructor(store: PagedStore) {
+    this.owner = new StoreOwner(store);
+    this.#server = createServer((socket) => this.owner.connect(socket));
+  }
+
+  /** On an empty database in memory, or on the given store, which is not open yet. */
+  static async start(store: PagedStore = createSqliteStore({ memory: true })): Promise<TestOwner> {
+    const started = new TestOwner(store);
+    await started.owner.open();
+    await new Promise<void>((resolve) => started.#server.listen(started.#path, resolve));
+    return started;
+  }
+
+  /** A store that is not open yet. */
+  store(): Store {
+    return createOwnedStore(() => connect(this.#path));
+  }
+
+  /** An open store. */
+  async open(): Promise<Store> {
+    const store = this.store();
+    await store.open();
+    return store;
+  }
+
+  /** Closes the owner and its database. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.owner.close();
+    await closed;
+    rmSync(this.#folder, { recursive: true });
+  }
+}

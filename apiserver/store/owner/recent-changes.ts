@@ -1,0 +1,52 @@
+import { unpackChanges } from '../packed-page.ts';
+import type { Change } from '../store.ts';
+import type { CommittedChanges } from './owner-messages.ts';
+
+/** A caller that is further behind reads from the database. */
+const maxBytes = 8 * 1024 * 1024;
+
+/** The latest changes, as the owner of the database sent them: parts of history, in its order. */
+export class RecentChanges {
+  #parts: CommittedChanges[] = [];
+  #bytes = 0;
+
+  add(committed: CommittedChanges): void {
+    this.#parts.push(committed);
+    this.#bytes += bytesOf(committed);
+    while (this.#bytes > maxBytes) this.#dropFirst();
+  }
+
+  clear(): void {
+    this.#parts = [];
+    this.#bytes = 0;
+  }
+
+  /**
+   * The first `limit` changes after a revision, in revision order; undefined when not all of them are known. Those up to the revision
+   * are forgotten.
+   */
+  after(revision: number, limit: number): readonly Change[] | undefined {
+    while ((this.#parts[0]?.upTo ?? Infinity) <= revision) this.#dropFirst();
+    const found: Change[] = [];
+    let reached = revision;
+    for (const { after, upTo, pages } of this.#parts) {
+      // What is between was not sent.
+      if (after > reached) return undefined;
+      reached = upTo;
+      for (const change of pages.flatMap(unpackChanges)) {
+        if (change.revision > revision) found.push(change);
+        if (found.length === limit) return found;
+      }
+    }
+    return undefined;
+  }
+
+  #dropFirst(): void {
+    const first = this.#parts.shift();
+    if (first !== undefined) this.#bytes -= bytesOf(first);
+  }
+}
+
+function bytesOf({ pages }: CommittedChanges): number {
+  return pages.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+}

@@ -1,0 +1,195 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { createSqliteStore } from '../sqlite/sqlite-store.ts';
+import { create, key, kind, readable, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
+import { StoreError } from '../store-error.ts';
+import type { Store } from '../store.ts';
+import { ChangeBroadcast } from './change-broadcast.ts';
+import { TestOwner } from './owner.test-support.ts';
+
+/** SQLite in memory that counts, and fails on demand. */
+function watchedStore() {
+  const store = createSqliteStore({ memory: true });
+  const watched = { reads: 0, openScans: 0, failure: undefined as Error | undefined };
+  const { commit, changePages, scan } = store;
+  const replaced = {
+    commit: async (...call: Parameters<typeof commit>) => {
+      if (watched.failure !== undefined) throw watched.failure;
+      return commit.apply(store, call);
+    },
+    changePages: (...call: Parameters<typeof changePages>) => {
+      watched.reads += 1;
+      return changePages.apply(store, call);
+    },
+    async *scan(...call: Parameters<typeof scan>) {
+      watched.openScans += 1;
+      try {
+        yield* scan.apply(store, call);
+      } finally {
+        watched.openScans -= 1;
+      }
+    },
+  };
+  return { store: Object.assign(store, replaced), watched };
+}
+
+describe('the owner of a database', () => {
+  let owner: TestOwner;
+  let watched: ReturnType<typeof watchedStore>['watched'];
+  let stores: Store[];
+
+  beforeEach(async () => {
+    const parts = watchedStore();
+    watched = parts.watched;
+    owner = await TestOwner.start(parts.store);
+    stores = [await owner.open(), await owner.open(), await owner.open()];
+    watched.reads = 0;
+  });
+
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await owner.close();
+  });
+
+  const three = (): [Store, Store, Store] => stores as [Store, Store, Store];
+
+  it('reads the changes of a commit once for all stores', async () => {
+    const [a, b, c] = three();
+    const heard: number[] = [];
+    b.subscribe((revision) => heard.push(revision));
+    await written(a, create('1', 'x'), create('2', 'y'));
+    await written(c, create('3', 'z'));
+    await eventually(() => heard.includes(3));
+    expect(watched.reads).to.equal(2);
+    const changes = await b.changes(0, 3);
+    expect(changes.map((change) => change.key)).to.deep.equal([key('1'), key('2'), key('3')]);
+    expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
+    expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
+    expect(watched.reads, 'read again').to.equal(2);
+    // What it has passed is read from the database.
+    await b.changes(2, 1);
+    expect((await b.changes(0, 3)).map(readable)).to.deep.equal(changes.map(readable));
+    expect(watched.reads).to.equal(3);
+  });
+
+  it('returns as many changes as there are up to the limit, its own and those of other stores', async () => {
+    const [a, b] = three();
+    for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
+    for (const after of [0, 1, 2, 3]) {
+      const found = (await b.changes(after, 10)).map(({ revision }) => revision);
+      expect(found, `after ${after}`).to.deep.equal([1, 2, 3, 4].slice(after));
+    }
+    expect(await b.changes(4, 10)).to.deep.equal([]);
+  });
+
+  it('shows a store everything that was acknowledged before the call', async () => {
+    const [a, b] = three();
+    for (let round = 1; round <= 50; round += 1) {
+      await written(a, create(`${round}`, ''));
+      expect(await b.currentRevision()).to.equal(round);
+    }
+  });
+
+  it('tells a store that opens late how far history is compacted', async () => {
+    const [a] = three();
+    await written(a, create('1', ''), create('2', ''), create('3', ''));
+    await a.compact(2, 10);
+    const late = owner.store();
+    expect(await late.open()).to.include({ revision: 3, compactRevision: 2 });
+    await late.close();
+    expect(await rejectionOf(a.changes(1, 10))).to.include({ name: 'CompactedError', compactRevision: 2 });
+  });
+
+  it('ends the scans of a store that is gone, and writes what it had sent', async () => {
+    const [a, b] = three();
+    await written(a, create('1', ''));
+    const scan = a.scan()[Symbol.asyncIterator]();
+    await scan.next();
+    expect(watched.openScans).to.equal(1);
+    const commit = rejectionOf(a.commit([create('2', '')]));
+    await a.close();
+    expect(await commit).to.equal(undefined);
+    await eventually(() => watched.openScans === 0);
+    expect(await scanned(b)).to.have.lengthOf(2);
+  });
+
+  it('makes all calls fail as crashed when it ends, and those that follow', async () => {
+    const [a, b] = three();
+    const waiting = [a.commit([create('1', '')]), b.currentRevision()].map(rejectionOf);
+    await owner.close();
+    const errors = [...(await Promise.all(waiting)), await rejectionOf(a.names('x')), await rejectionOf(scanned(b))];
+    for (const error of errors) expect(error).to.include({ name: 'StoreError', code: 'crashed' });
+  });
+
+  it('reports when the database cannot be used any more, and passes the error on', async () => {
+    const [a] = three();
+    watched.failure = new StoreError('full', 'the disk is full');
+    expect(await rejectionOf(a.commit([create('1', '')]))).to.deep.include({
+      code: 'full',
+      message: 'the disk is full',
+    });
+    watched.failure = new StoreError('crashed', 'the thread has ended');
+    expect(await rejectionOf(a.commit([create('1', '')]))).to.include({ code: 'crashed' });
+    expect(await owner.owner.failed).to.equal(watched.failure);
+  });
+
+  it('refuses an operation that is none, and serves the next ones', async () => {
+    const [a] = three();
+    const broken = { op: 'rename', key: key('1'), kind } as never;
+    expect(await rejectionOf(a.commit([broken]))).to.include({ code: 'refused' });
+    await written(a, create('1', ''));
+  });
+
+  it('sends no more changes to a process that takes none, and goes on with the others', async () => {
+    const sent = { slow: 0, fast: 0 };
+    const receivers = new Set([
+      { waitingBytes: 17 * 1024 * 1024, sendFrame: () => (sent.slow += 1) },
+      { waitingBytes: 0, sendFrame: () => (sent.fast += 1) },
+    ]);
+    const broadcast = new ChangeBroadcast({ changePages: async () => [] }, receivers);
+    await broadcast.publish(1);
+    expect(sent).to.deep.equal({ slow: 0, fast: 1 });
+  });
+
+  it('sends later changes when some could not be read', async () => {
+    const sent: number[] = [];
+    const receivers = new Set([1, 2].map((number) => ({ waitingBytes: 0, sendFrame: () => void sent.push(number) })));
+    let isBroken = true;
+    const changePages = async (): Promise<[]> => {
+      if (isBroken) throw new StoreError('io', 'cannot read');
+      return [];
+    };
+    const broadcast = new ChangeBroadcast({ changePages }, receivers);
+    await broadcast.publish(1);
+    isBroken = false;
+    await broadcast.publish(2);
+    expect(sent).to.deep.equal([1, 2]);
+  });
+});
+
+describe('a backup by a store of an owner', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('is a copy of the file, which is deleted when the store is gone', async () => {
+    const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
+    const store = await owner.open();
+    await written(store, create('1', ''));
+    const path = (await store.backUp?.()) ?? '';
+    expect(existsSync(path)).to.equal(true);
+    await store.close();
+    await eventually(() => !existsSync(path));
+    await owner.close();
+  });
+
+  it('is not offered by a database in memory', async () => {
+    const owner = await TestOwner.start();
+    const store = await owner.open();
+    expect(store.backUp).to.equal(undefined);
+    await store.close();
+    await owner.close();
+  });
+});

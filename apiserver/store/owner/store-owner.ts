@@ -1,0 +1,105 @@
+import type { Duplex } from 'node:stream';
+import type { PagedStore } from '../packed-page.ts';
+import { StoreError } from '../store-error.ts';
+import { CompactedError } from '../store.ts';
+import type { OpenedStore } from '../store.ts';
+import { ChangeBroadcast } from './change-broadcast.ts';
+import { MergedCommits } from './merged-commits.ts';
+import { MessageStream } from './message-stream.ts';
+import { OwnerConnection } from './owner-connection.ts';
+
+/**
+ * Has a database open, and serves it to other processes of this machine, each with an {@link OwnedStore} at the other end of a
+ * stream. For an engine whose database one process has alone.
+ */
+export class StoreOwner {
+  readonly #store: PagedStore;
+  readonly #commits: MergedCommits;
+  readonly #broadcast: ChangeBroadcast;
+  readonly #streams = new Set<MessageStream>();
+  readonly #connections = new Set<OwnerConnection>();
+  #opened: OpenedStore | undefined;
+  #closing: Promise<void> | undefined;
+  /** Resolves with the error after which the database cannot be used until the process is started again. Otherwise it stays pending. */
+  readonly failed: Promise<Error>;
+  #fail: (error: Error) => void = () => undefined;
+
+  /** `store` is not open yet. */
+  constructor(store: PagedStore) {
+    this.#store = store;
+    this.#broadcast = new ChangeBroadcast(store, this.#streams);
+    this.#commits = new MergedCommits({
+      store,
+      onCommitted: (revision) => this.#broadcast.publish(revision),
+    });
+    this.failed = new Promise((resolve) => (this.#fail = resolve));
+  }
+
+  /** Opens the database. Rejects as the store does. */
+  async open(): Promise<OpenedStore> {
+    return this.#setOpened(await this.#store.open());
+  }
+
+  /** Serves the process at the other end, until the stream closes or the owner does. */
+  connect(stream: Duplex): void {
+    const messages: MessageStream = new MessageStream(stream, {
+      onMessage: (message) => connection.onMessage(message),
+      onClose: () => {
+        this.#streams.delete(messages);
+        this.#connections.delete(connection);
+        void connection.close();
+      },
+    });
+    const connection: OwnerConnection = new OwnerConnection({
+      store: this.#store,
+      opened: () => this.#present(),
+      commit: (batch) => this.#commits.commit(batch),
+      startHistory: (revision) => this.#startHistory(revision),
+      send: (reply) => messages.send(reply),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#streams.add(messages);
+    this.#connections.add(connection);
+  }
+
+  /** Ends all streams and closes the database. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const connections = [...this.#connections];
+    for (const messages of this.#streams) messages.destroy();
+    await Promise.all(connections.map((connection) => connection.close()));
+    await this.#store.close();
+  }
+
+  /** The state for a process that begins now: history may have been compacted since the database was opened. */
+  async #present(): Promise<OpenedStore> {
+    if (this.#opened === undefined) throw new StoreError('closed', 'the store is not open');
+    const { epoch, compactRevision } = this.#opened;
+    const revision = await this.#store.currentRevision();
+    return { epoch, revision, compactRevision: await this.#compactRevision(compactRevision) };
+  }
+
+  async #compactRevision(known: number): Promise<number> {
+    try {
+      await this.#store.changes(known, 1);
+      return known;
+    } catch (error) {
+      if (error instanceof CompactedError) return error.compactRevision;
+      throw error;
+    }
+  }
+
+  async #startHistory(revision: number): Promise<OpenedStore> {
+    return this.#setOpened(await this.#store.startHistory(revision));
+  }
+
+  #setOpened(opened: OpenedStore): OpenedStore {
+    this.#opened = opened;
+    this.#broadcast.startAfter(opened.revision);
+    return opened;
+  }
+}

@@ -1,0 +1,117 @@
+import { conflictCodes, operationNames, outcomeOfCode } from './operation-codes.ts';
+import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './store.ts';
+
+/** `numbers`: op, kind, expect (NaN: none), length of the data (-1: none), generation (-1: none) for each operation. */
+export interface PackedBatch {
+  readonly keys: readonly string[];
+  readonly numbers: Float64Array;
+  readonly bytes: ArrayBuffer;
+  /** By position; absent when no operation has any. */
+  readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
+  /** The same, by claim: the positions of the operations that require it. */
+  readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
+}
+
+/** `codes`: the revision, or a number below zero for a conflict. */
+export interface PackedOutcomes {
+  readonly before: number;
+  readonly codes: Float64Array;
+  readonly unique: readonly UniqueConflict[];
+}
+
+export interface UniqueConflict {
+  readonly position: number;
+  readonly holder: string;
+  readonly claim: Claim;
+}
+
+export const batchStride = 5;
+
+export function packBatch(batch: readonly Operation[]): PackedBatch {
+  const keys: string[] = [];
+  const numbers = new Float64Array(batch.length * batchStride);
+  const unique: [number, NonNullable<Operation['unique']>][] = [];
+  const required = new Map<RequiredClaim, number[]>();
+  let total = 0;
+  for (const { data } of batch) total += data?.byteLength ?? 0;
+  // Never an empty buffer: node:sqlite of Node 22 takes a view of one for NULL.
+  const bytes = new Uint8Array(Math.max(total, 1));
+  let offset = 0;
+  for (const [position, operation] of batch.entries()) {
+    const { data } = operation;
+    keys.push(operation.key);
+    const at = position * batchStride;
+    numbers[at] = operationNames.indexOf(operation.op);
+    numbers[at + 1] = operation.kind;
+    numbers[at + 2] = operation.expect ?? NaN;
+    numbers[at + 3] = data?.byteLength ?? -1;
+    numbers[at + 4] = operation.generation ?? -1;
+    if (data) bytes.set(data, offset);
+    offset += data?.byteLength ?? 0;
+    if (operation.unique) unique.push([position, operation.unique]);
+    for (const claim of operation.requires ?? []) addPosition(required, claim, position);
+  }
+  return {
+    keys,
+    numbers,
+    bytes: bytes.buffer,
+    ...(unique.length > 0 ? { unique } : {}),
+    ...(required.size > 0 ? { required: [...required] } : {}),
+  };
+}
+
+function addPosition(required: Map<RequiredClaim, number[]>, claim: RequiredClaim, position: number): void {
+  const positions = required.get(claim);
+  if (positions === undefined) required.set(claim, [position]);
+  else positions.push(position);
+}
+
+export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {
+  const outcomes = Array.from(codes, outcomeOfCode);
+  for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };
+  return outcomes;
+}
+
+/** Operations whose data are views into the batch's buffer. Throws TypeError for an operation that is none. */
+export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: PackedBatch): Operation[] {
+  const requiredAt: RequiredClaim[][] = [];
+  for (const [claim, positions] of required) {
+    for (const position of positions) (requiredAt[position] ??= []).push(claim);
+  }
+  const claims = unique && new Map(unique);
+  let offset = 0;
+  return keys.map((key, position) => {
+    const at = position * batchStride;
+    const code = numbers[at] ?? -1;
+    const kind = numbers[at + 1] ?? 0;
+    const expect = numbers[at + 2] ?? NaN;
+    const length = numbers[at + 3] ?? -1;
+    const generation = numbers[at + 4] ?? -1;
+    const op = operationNames[code];
+    if (op === undefined) throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
+    const data = length < 0 ? undefined : new Uint8Array(bytes, offset, length);
+    offset += Math.max(length, 0);
+    const claimed = claims?.get(position);
+    const requires = requiredAt[position];
+    return {
+      op,
+      key,
+      kind,
+      ...(Number.isNaN(expect) ? {} : { expect }),
+      ...(data === undefined ? {} : { data }),
+      ...(claimed === undefined ? {} : { unique: claimed }),
+      ...(generation < 0 ? {} : { generation }),
+      ...(requires === undefined ? {} : { requires }),
+    };
+  });
+}
+
+export function packOutcomes({ before, outcomes }: Committed): PackedOutcomes {
+  const codes = new Float64Array(outcomes.length);
+  const unique: UniqueConflict[] = [];
+  for (const [position, outcome] of outcomes.entries()) {
+    codes[position] = 'revision' in outcome ? outcome.revision : conflictCodes[outcome.conflict];
+    if ('holder' in outcome) unique.push({ position, holder: outcome.holder, claim: outcome.claim });
+  }
+  return { before, codes, unique };
+}

@@ -1,0 +1,98 @@
+import { operationNames } from './operation-codes.ts';
+import type { Change, Row, Store } from './store.ts';
+
+/** `numbers`: revision, op, kind, length of the data, length and revision of the row before (-1: none) for each row. */
+export interface PackedPage {
+  readonly keys: readonly string[];
+  readonly numbers: Float64Array;
+  readonly bytes: ArrayBuffer;
+  /** True when no page follows. */
+  readonly isLast: boolean;
+}
+
+/** A store that can return changes without making an object of each. */
+export interface PagedStore extends Store {
+  /** Resolves as {@link Store.changes}, in pages. */
+  changePages(after: number, limit: number): Promise<readonly PackedPage[]>;
+}
+
+/** The most rows of a page, which may end before because of its bytes. */
+export const maxPageRows = 1000;
+
+const pageStride = 6;
+
+/** A row to pack; in a scan it has no op, kind or previous. */
+export interface StoredRow {
+  readonly key: string;
+  readonly revision: number;
+  readonly data: Uint8Array;
+  readonly op?: number;
+  readonly kind?: number;
+  readonly previous?: Uint8Array | null;
+  readonly previousRevision?: number | null;
+}
+
+export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPage {
+  const keys: string[] = [];
+  const numbers = new Float64Array(rows.length * pageStride);
+  let total = 0;
+  for (const row of rows) total += row.data.byteLength + (row.previous?.byteLength ?? 0);
+  const bytes = new Uint8Array(total);
+  let offset = 0;
+  for (const [position, row] of rows.entries()) {
+    keys.push(row.key);
+    const length = row.data.byteLength;
+    numbers.set(
+      [row.revision, row.op ?? 0, row.kind ?? 0, length, row.previous?.byteLength ?? -1, row.previousRevision ?? -1],
+      position * pageStride,
+    );
+    bytes.set(row.data, offset);
+    if (row.previous) bytes.set(row.previous, offset + length);
+    offset += length + (row.previous?.byteLength ?? 0);
+  }
+  return { keys, numbers, bytes: bytes.buffer, isLast };
+}
+
+/** Rows that are views into the page's buffer. */
+export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
+  const rows: Row[] = [];
+  let offset = 0;
+  for (const [position, key] of keys.entries()) {
+    const at = position * pageStride;
+    const length = numbers[at + 3] ?? 0;
+    rows.push({ key, revision: numbers[at] ?? 0, data: new Uint8Array(bytes, offset, length) });
+    offset += length;
+  }
+  return rows;
+}
+
+/** Changes that are views into the page's buffer. */
+export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
+  const changes: Change[] = [];
+  let offset = 0;
+  let at = 0;
+  // Numbers are read one by one: an iterator over a part of them costs as much as all the rest.
+  for (const key of keys) {
+    const revision = numbers[at] ?? 0;
+    const op = operationNames[numbers[at + 1] ?? 0] ?? 'update';
+    const kind = numbers[at + 2] ?? 0;
+    const length = numbers[at + 3] ?? 0;
+    const previousLength = numbers[at + 4] ?? -1;
+    const data = new Uint8Array(bytes, offset, length);
+    offset += length;
+    if (previousLength < 0) {
+      changes.push({ revision, op, key, kind, data });
+    } else {
+      const previous = { revision: numbers[at + 5] ?? 0, data: new Uint8Array(bytes, offset, previousLength) };
+      changes.push({ revision, op, key, kind, data, previous });
+      offset += previousLength;
+    }
+    at += pageStride;
+  }
+  return changes;
+}
+
+/** Returns the revision of the last row. */
+export function lastRevisionOf({ keys, numbers }: PackedPage): number | undefined {
+  return numbers[(keys.length - 1) * pageStride];
+}
