@@ -361,8 +361,7 @@ describe('the parts of a replica together', () => {
       looks += 1;
       return uniqueIndexes(kind);
     };
-    // As many as the store settles in one turn.
-    const writes = Array.from({ length: 16 }, (_, at) => a.server.client.create(Note, note(`n-${at}`)));
+    const writes = Array.from({ length: 30 }, (_, at) => a.server.client.create(Note, note(`n-${at}`)));
     const outcomes = await Promise.allSettled(writes);
     expect(outcomes.map(({ status }) => status)).to.not.include('fulfilled');
     expect(looks).to.equal(1);

@@ -195,6 +195,15 @@ const patches: readonly LargeRequest[] = [
       )(object),
   },
   {
+    name: 'JSON patch: copies of small objects that double each time',
+    before: (object) => [large(object)],
+    request: (object) =>
+      patch(jsonPatch, [
+        { op: 'add', path: '/spec/any/x', value: [{ a: {} }] },
+        ...repeat(30, () => ({ op: 'copy', from: '/spec/any/x', path: '/spec/any/x/-' })),
+      ])(object),
+  },
+  {
     name: 'JSON patch: tests of a large value',
     before: (object) => [large(object)],
     request: (object) =>
