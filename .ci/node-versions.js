@@ -1,6 +1,6 @@
-// `node .ci/node-versions.js` tests the lines of Node that the packages support besides the one of the whole run (`npm test`): all
-// suites on the newest LTS, and a part on each of the others: the contract of the SQLite store, which is node:sqlite from Node 22.13 on,
-// with workers and without, and requests to a server. `--quick` runs the part alone, on all lines. It needs the build, and the npm registry, whose packages
+// `node .ci/node-versions.js` tests the lines of Node that the packages support besides the one of the whole run (`npm test`) with a part
+// of the suites: the contract of the SQLite store, which is node:sqlite from Node 22.13 on, with workers and without, and requests to a
+// server. With `--all`, the newest LTS runs all suites. It needs the build, and the npm registry, whose packages
 // `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 
 /** The oldest that package.json allows, and the newest of each later line. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
-/** All suites run on this one, and on the node of the PATH, which is of the oldest line in CI. */
+/** All suites run on this one with `--all`, and on the node of the PATH, which is of the oldest line in CI, with `npm test`. */
 const newestLts = '24.21.0';
 const files = [
   'apiserver/dist/store/sqlite/sqlite-store.test.js',
@@ -58,12 +58,12 @@ const partOfSuites = [
 ];
 const partTimeoutMs = 300_000;
 
-/** The options are those of `.mocharc.json`, and nothing may be skipped, as with the `npm test` of `.ci/run`. */
+/** The options are those of `.mocharc.cjs`, and nothing may be skipped, as with the `npm test` of `.ci/run`. */
 const allSuites = ['--forbid-pending'];
 const allTimeoutMs = 3_600_000;
 
 function runTests(version) {
-  const isWhole = version === newestLts && !process.argv.includes('--quick');
+  const isWhole = version === newestLts && process.argv.includes('--all');
   const program = download(version);
   const args = [join(root, 'node_modules/mocha/bin/mocha.js'), ...(isWhole ? allSuites : partOfSuites)];
   const startMs = performance.now();

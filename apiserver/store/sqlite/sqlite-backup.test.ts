@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import { expect } from 'chai';
 
+import { backUpDatabase } from './sqlite-backup.ts';
+import { openDatabase, type SqlDatabase } from './sqlite-binding.ts';
 import { sqliteSchema } from './sqlite-schema.ts';
 import { createSqliteStore, type SqliteStore } from './sqlite-store.ts';
 import { bytes, create, key, kind, rejectionOf, scanned, text, written } from '../store-operations.fixture.ts';
@@ -102,6 +104,22 @@ describe('a backup of SQLite', () => {
     store = createSqliteStore({ path });
     await store.open();
     expect(existsSync(`${path}-backup`)).to.equal(false);
+  });
+
+  it('is made in one step when that of Node fails', async () => {
+    const source = await openDatabase(join(directory, 'source.db'));
+    const copyPath = join(directory, 'copy.db');
+    try {
+      source.exec('CREATE TABLE meta (name TEXT PRIMARY KEY, value); CREATE TABLE t (x); INSERT INTO t VALUES (42)');
+      const plain = { prepare: source.prepare.bind(source), exec: source.exec.bind(source) };
+      await backUpDatabase(plain as SqlDatabase, copyPath, () => Promise.reject(new Error('not an error')));
+    } finally {
+      source.close();
+    }
+    const copy = await openDatabase(copyPath);
+    expect(copy.prepare('SELECT x FROM t').get()).to.deep.include({ x: 42 });
+    copy.close();
+    expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
   it('is not made of a database in memory', () => {

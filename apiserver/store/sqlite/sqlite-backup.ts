@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync, truncateSync } from 'node:fs';
 
 import { openDatabase, rowOf, type SqlDatabase } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
@@ -19,12 +19,17 @@ interface NodeSqlite {
 
 /**
  * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind.
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`: the backup of
+ * node:sqlite. Default: that of this Node, if it has one.
  */
-export async function backUpDatabase(database: SqlDatabase, path: string): Promise<void> {
+export async function backUpDatabase(
+  database: SqlDatabase,
+  path: string,
+  byNode: NodeSqlite['backup'] = nodeSqlite()?.backup,
+): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600));
   try {
-    await copyDatabase(database, path);
+    await copyDatabase(database, path, byNode);
     await markBackup(path);
   } catch (error) {
     rmSync(path, { force: true });
@@ -33,15 +38,30 @@ export async function backUpDatabase(database: SqlDatabase, path: string): Promi
 }
 
 /** Writes of the same connection go on meanwhile, and the copy gets them too. */
-async function copyDatabase(database: SqlDatabase, path: string): Promise<void> {
+async function copyDatabase(database: SqlDatabase, path: string, byNode: NodeSqlite['backup']): Promise<void> {
   if (database.backup !== undefined) {
     await database.backup(path, { progress: () => pagesPerStep });
     return;
   }
-  const sqlite: NodeSqlite | undefined = process.getBuiltinModule('node:sqlite');
-  if (sqlite?.backup !== undefined) await sqlite.backup(database, path, { rate: pagesPerStep });
-  // Node before 22.16 copies in one step, for which writes wait.
-  else database.prepare('VACUUM INTO ?').run(path);
+  if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep })))) return;
+  // In one step, for which writes wait. SQLite writes only into an empty file.
+  truncateSync(path);
+  database.prepare('VACUUM INTO ?').run(path);
+}
+
+/** Node before 22.16 has no backup. */
+function nodeSqlite(): NodeSqlite | undefined {
+  return process.getBuiltinModule('node:sqlite');
+}
+
+/** False when it fails: that of Node 22 rarely does ("not an error") when a write begins meanwhile. */
+async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await copy();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Makes the copy a single file, without a log beside it. */
