@@ -1,6 +1,6 @@
 // `node .ci/node-versions.js` tests the lines of Node that the packages support besides the one of the whole run (`npm test`) with a part
-// of the suites: the contract of the SQLite store, which is node:sqlite from Node 22.13 on, with workers and without, and requests to a
-// server. With `--all`, the newest LTS runs all suites. It needs the build, and the npm registry, whose packages
+// of the suites: the contract of the SQLite store, which is node:sqlite from Node 22.13 on, with workers and without, requests to a
+// server, and the limit of its memory. With `--all`, the newest LTS runs all suites. It needs the build, and the npm registry, whose packages
 // `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ const files = [
   'apiserver/dist/store/sqlite/sqlite-backup.test.js',
   'apiserver/dist/store/owner/owned-store.test.js',
   'test/dist/objects-writes.test.js',
+  'test/dist/full-memory.test.js',
 ];
 
 const root = resolve(import.meta.dirname, '..');

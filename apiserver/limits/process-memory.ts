@@ -19,8 +19,11 @@ export interface MemoryMeter {
   collect(): void;
 }
 
-/** V8's default for `--max-semi-space-size`, in MiB. */
-const defaultSemiSpace = 16;
+/** V8's default for `--max-semi-space-size`, in MiB, by the line of Node. */
+const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
+
+/** That of other lines. With a value that is too large, the limit is only lower; with one too small, V8 ends the process before it. */
+const largestSemiSpace = 64;
 
 /** The meter of this process, which shares the memory that the system grants with others: `processes` in all. */
 export function processMemory(processes: number): MemoryMeter {
@@ -39,7 +42,8 @@ export function processMemory(processes: number): MemoryMeter {
 function youngBytes(options: readonly string[]): number {
   const flag = /^--max[-_]semi[-_]space[-_]size=(\d+)$/;
   const sizes = options.flatMap((option) => flag.exec(option)?.[1] ?? []);
-  return 3 * Number(sizes.at(-1) ?? defaultSemiSpace) * 1024 * 1024;
+  const [line = ''] = process.versions.node.split('.');
+  return 3 * Number(sizes.at(-1) ?? semiSpaces[line] ?? largestSemiSpace) * 1024 * 1024;
 }
 
 function oldBytes(): number {
