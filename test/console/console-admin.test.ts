@@ -59,7 +59,14 @@ describe('an administrator in the console [slow]', function () {
     const sha256 = createHash('sha256').update(reader).digest('hex');
     writeFileSync(join(folder, 'tokens.yaml'), `tokens:\n  - user: rita\n    sha256: ${sha256}\n`, { mode: 0o600 });
     const access = ['--auth', 'required', '--token', token, '--token-file', join(folder, 'tokens.yaml')];
-    const files = ['--plugins-dir', join(folder, 'plugins'), '--audit-log', join(folder, 'audit.log')];
+    const files = [
+      '--plugin',
+      'examples/11-console-panel',
+      '--plugins-dir',
+      join(folder, 'plugins'),
+      '--audit-log',
+      join(folder, 'audit.log'),
+    ];
     served = await serve(...access, ...files, '--database', `sqlite:${folder}/console.db`);
     page = await logIn(token);
   });
@@ -103,6 +110,11 @@ describe('an administrator in the console [slow]', function () {
     await page.keyboard.press('Escape');
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('Stamps <b>letters</b>').waitFor();
+    await card.getByRole('button', { name: 'Uninstall…' }).waitFor();
+    // One that the server was started with is not in the folder.
+    const task = page.getByRole('region', { name: 'task', exact: true });
+    await task.getByRole('button', { name: 'Reload' }).waitFor();
+    expect(await task.getByRole('button', { name: 'Uninstall…' }).count()).to.equal(0);
   });
 
   const settingsPath = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings/stamps';
@@ -240,6 +252,7 @@ describe('an administrator in the console [slow]', function () {
     expect(await rows.nth(0).textContent()).to.match(new RegExp(`^${ids[1]}.*sweeper/1 <b>1$`));
     expect(await rows.nth(1).textContent()).to.match(new RegExp(`^${ids[0]}.*sweeper/2 <b>2$`));
     await expectAccessible(page);
+    await takePicture(page, 'tokens');
     await card.getByLabel('User or service account').fill('nobody');
     await page.keyboard.press('Enter');
     await card.getByText('No request of this user is in the audit log').waitFor();
@@ -248,6 +261,61 @@ describe('an administrator in the console [slow]', function () {
     await card.getByRole('link', { name: 'All requests of this user' }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     expect(await page.getByLabel('User').inputValue()).to.equal('system:serviceaccount:default:robot');
+  });
+
+  it('sees on the page of a user what the user may do, and by which bindings', async () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const send = async (path: string, body: object): Promise<void> => {
+      const response = await fetch(`${served.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(response.status, await response.text()).to.equal(201);
+    };
+    const group = 'rbac.authorization.k8s.io';
+    const apiVersion = `${group}/v1`;
+    const metadata = { name: 'mona' };
+    await send('/apis/iam.homeostat.internal/v1alpha1/users', {
+      apiVersion: 'iam.homeostat.internal/v1alpha1',
+      kind: 'User',
+      metadata,
+      spec: { groups: ['painters'] },
+    });
+    const rules = [{ apiGroups: ['tasks.example.com'], resources: ['tasks'], verbs: ['get', 'patch'] }];
+    const role = { name: 'painter', namespace: 'default' };
+    await send(`/apis/${group}/v1/namespaces/default/roles`, { apiVersion, kind: 'Role', metadata: role, rules });
+    for (const [at, kind, roleRef, subject] of [
+      [
+        'clusterrolebindings',
+        'ClusterRoleBinding',
+        { kind: 'ClusterRole', name: 'view' },
+        { kind: 'User', name: 'mona' },
+      ],
+      [
+        'namespaces/default/rolebindings',
+        'RoleBinding',
+        { kind: 'Role', name: 'painter' },
+        { kind: 'Group', name: 'painters' },
+      ],
+    ] as const)
+      await send(`/apis/${group}/v1/${at}`, {
+        apiVersion,
+        kind,
+        metadata: { name: `mona-${roleRef.name}` },
+        roleRef: { apiGroup: group, ...roleRef },
+        subjects: [{ apiGroup: group, ...subject }],
+      });
+    await visit(page, '#/objects/users.iam.homeostat.internal/-/mona');
+    const card = page.getByRole('region', { name: 'Access' });
+    await card.getByText('get, patch: tasks in tasks.example.com').waitFor();
+    const rows = await card.getByRole('listitem').allTextContents();
+    expect(rows.find((each) => each.includes('mona-view'))).to.match(
+      /^the role view everywhere, by the binding mona-view/,
+    );
+    expect(rows.find((each) => each.includes('painter'))).to.match(
+      /^the role painter in the namespace default, by the binding mona-painter.*as one of painters/,
+    );
+    await expectAccessible(page);
+    await takePicture(page, 'user');
+    await card.getByRole('link', { name: 'mona-painter' }).press('Enter');
+    await page.getByRole('heading', { name: 'mona-painter', level: 1 }).waitFor();
   });
 
   for (const theme of ['light', 'dark'] as const) {

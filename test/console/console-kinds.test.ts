@@ -25,6 +25,7 @@ describe('namespaced kinds in the console', function () {
 
   it('creates an object in a namespace, and finds it by the namespace', async () => {
     await visit(page, '#/create/configmaps');
+    expect(await page.getByLabel('namespace required', { exact: true }).inputValue()).to.equal('default');
     await page.getByLabel('name required', { exact: true }).fill('colours');
     await page.getByRole('button', { name: 'Review and create' }).click();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
@@ -36,5 +37,17 @@ describe('namespaced kinds in the console', function () {
     await page.getByLabel('Namespace', { exact: true }).fill('other');
     await page.keyboard.press('Enter');
     await page.getByText('Nothing matches the filters').waitFor();
+  });
+
+  it('offers to clear a text that no row has', async () => {
+    await visit(page, '#/kinds/namespaces?q=nowhere');
+    await page.getByText(/^0 of \d+ objects?$/).waitFor();
+    await page.getByRole('button', { name: 'Clear the filters' }).press('Enter');
+    await page.getByRole('link', { name: 'default', exact: true }).waitFor();
+  });
+
+  it('says of a label that it has a value, and not that it is required', async () => {
+    await visit(page, '#/objects/namespaces/-/default?tab=edit');
+    await page.getByLabel('kubernetes.io/metadata.name', { exact: true }).waitFor();
   });
 });

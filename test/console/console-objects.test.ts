@@ -182,6 +182,7 @@ describe('objects in the console [slow]', function () {
     await blocked.getByText('tickets.example.com/keeper').waitFor();
     await blocked.getByText('the <b>printer</b> is on fire').waitFor();
     await blocked.getByText('tries again').waitFor();
+    expect(await page.getByRole('button', { name: 'Delete…' }).count()).to.equal(0);
   });
 
   it('shows hostile content as text: markup, bidi marks, a text of 1 MB and 10,000 labels', async () => {
@@ -327,4 +328,20 @@ describe('objects in the console [slow]', function () {
       await shown.context().close();
     });
   }
+
+  it('are counted on the overview, also those that fail and are not shown', async () => {
+    faults.isBroken = true;
+    for (let number = 0; number < 13; number += 1)
+      await server.client.create(Ticket, { metadata: { name: `late-${number}` }, spec: { title: 'breaks' } });
+    await visit(page, '#/');
+    await page.getByRole('link', { name: /^\d+ more that fail$/ }).waitFor();
+    await page.getByRole('region', { name: 'Rates' }).getByText('errors/s').waitFor();
+  });
+
+  it('have controllers; another name is explained', async () => {
+    await visit(page, '#/controllers/nowhere.nobody');
+    await page.getByText('There is no controller of this name').waitFor();
+    await page.getByRole('link', { name: 'See all controllers' }).press('Enter');
+    await page.getByRole('columnheader', { name: 'wait p99' }).waitFor();
+  });
 });

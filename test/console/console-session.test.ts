@@ -130,6 +130,42 @@ describe('a session of the console [slow]', function () {
     await expectAccessible(page);
   });
 
+  it('has the rights of the namespace that a page is about, and says how to come to it', async () => {
+    for (const namespace of ['ours', 'theirs'])
+      await ask('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'delete'] }];
+    const at = '/apis/rbac.authorization.k8s.io/v1/namespaces/ours';
+    const metadata = { name: 'ada', namespace: 'ours' };
+    await ask('POST', `${at}/roles`, { apiVersion: rbac, kind: 'Role', metadata, rules });
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'ada' };
+    await ask('POST', `${at}/rolebindings`, { apiVersion: rbac, kind: 'RoleBinding', metadata, roleRef, subjects });
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'colours' } };
+    await ask('POST', '/api/v1/namespaces/ours/configmaps', map);
+    await visit(page, '#/kinds/configmaps');
+    await page.getByText('If your permission is for one namespace').waitFor();
+    await page.getByLabel('Namespace', { exact: true }).fill('ours');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'colours', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete…' }).waitFor();
+    await visit(page, '#/kinds/configmaps?ns=theirs');
+    await page.getByText('You may not do this').waitFor();
+  });
+
+  it('shows no card and no table of what the user may not read, and says so', async () => {
+    await visit(page, '#/');
+    await page.getByRole('region', { name: 'Objects that need attention' }).waitFor();
+    for (const name of ['Warnings', 'Plugins', 'Rates'])
+      expect(await page.getByRole('region', { name, exact: true }).count(), name).to.equal(0);
+    await visit(page, '#/controllers');
+    await page.getByText('You may not read the controllers').waitFor();
+    await visit(page, '#/access');
+    await page.getByRole('heading', { name: 'May a user do this?' }).waitFor();
+    expect(await page.getByRole('main').getByRole('heading', { level: 2 }).allTextContents()).to.deep.equal([
+      'May a user do this?',
+    ]);
+  });
+
   it('heals without a reload when the server was restarted under the open page', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByText('live', { exact: true }).waitFor();

@@ -48,9 +48,12 @@ describe('plugin archives over HTTP', () => {
 
   it('are installed and started, replaced, and uninstalled', async () => {
     serve();
-    expect(await ask('GET', path)).to.deep.equal({ status: 200, body: { problem: null } });
+    expect(await ask('GET', path)).to.deep.equal({ status: 200, body: { problem: null, installed: [] } });
     const files = pluginFiles();
     expect(await upload(files)).to.deep.equal({ status: 201, body: { name: 'demo', version: '1.0.0' } });
+    expect(await ask('GET', path))
+      .to.have.nested.property('body.installed')
+      .that.deep.equals(['demo']);
     await eventually(() => phaseOf('demo') === 'Started');
     const next = { ...files, 'plugin.yaml': 'name: demo\nversion: 2.0.0\n' };
     expect(await upload(next)).to.deep.equal({

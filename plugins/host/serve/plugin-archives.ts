@@ -61,8 +61,9 @@ class PluginArchives {
   routes(): RouterFunction {
     const permission = { group: this.#kind.group, resource: 'plugins/archive' } as const;
     return route(groupVersion)
-      .GET('/archives', () => ServerResponse.ok().json({ problem: this.#problem() ?? null }), {
-        summary: 'Says why no plugin can be installed by requests; null when it is possible',
+      .GET('/archives', async () => ServerResponse.ok().json(await this.#state()), {
+        summary:
+          'Names the plugins that requests can uninstall, and says why none can be installed by requests, or null',
       })
       .POST('/archives', async (request) => this.#alone(async (folder) => this.#install(request, folder)), {
         summary: 'Installs the plugin of an archive (.tgz), or replaces it',
@@ -75,6 +76,15 @@ class PluginArchives {
         deadlineMs,
       })
       .build();
+  }
+
+  async #state(): Promise<{ readonly problem: string | null; readonly installed: readonly string[] }> {
+    const { pluginsDir } = this.#options;
+    const problem = this.#problem() ?? null;
+    return {
+      problem,
+      installed: problem !== null || pluginsDir === undefined ? [] : await installedPlugins(pluginsDir),
+    };
   }
 
   #problem(): string | undefined {

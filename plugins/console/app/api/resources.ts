@@ -55,7 +55,11 @@ function resourceOf(each: JsonObject, group: string, version: string): Resource 
 }
 
 /** The path of a kind, of its objects in a namespace, or of one object. */
-export function pathOf({ group, version, plural }: Resource, namespace = '', name = ''): string {
+export function pathOf(
+  { group, version, plural }: Pick<Resource, 'group' | 'version' | 'plural'>,
+  namespace = '',
+  name = '',
+): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${root}${scope}/${plural}${name === '' ? '' : `/${encodeURIComponent(name)}`}`;

@@ -1,5 +1,5 @@
 import { isArray, isObject } from '../base/json.ts';
-import type { Json } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import { textsIn } from '../base/object.ts';
 
 export interface Rule {
@@ -21,12 +21,17 @@ export interface Request {
 export function rulesOf(review: unknown): readonly Rule[] {
   const status: Json | undefined = isObject(review) ? review.status : undefined;
   const rules = isObject(status) && isArray(status.resourceRules) ? status.resourceRules.filter(isObject) : [];
-  return rules.map(({ verbs, apiGroups, resources, resourceNames }) => ({
+  return rules.map(ruleOf);
+}
+
+/** A rule of a role, or of a review. */
+export function ruleOf({ verbs, apiGroups, resources, resourceNames }: JsonObject): Rule {
+  return {
     verbs: textsIn(verbs),
     apiGroups: textsIn(apiGroups),
     resources: textsIn(resources),
     resourceNames: textsIn(resourceNames),
-  }));
+  };
 }
 
 /** True if one of the rules allows the request; RBAC only adds permissions. */

@@ -47,6 +47,13 @@ export function formatAge(timeMs: number, nowMs: number): string {
   return seconds < 0 ? `in ${text}` : text;
 }
 
+/** The same as a part of a sentence: `3m ago`, `in 2h`, `just now`. */
+export function formatMoment(timeMs: number, nowMs: number): string {
+  const age = formatAge(timeMs, nowMs);
+  if (age === 'now') return 'just now';
+  return age.startsWith('in ') ? age : `${age} ago`;
+}
+
 /** `120 ms`, `1.5 s`, `3 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1) return `${ms.toFixed(2)} ms`;

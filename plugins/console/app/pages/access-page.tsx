@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
-import { isArray, isObject, textOf } from '../base/json.ts';
-import type { Json } from '../base/json.ts';
+import { isObject, textOf } from '../base/json.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import { keyOf } from '../api/resources.ts';
-import { nameOf, namespaceOf } from '../base/object.ts';
-import type { ApiObject } from '../base/object.ts';
+import type { Resource } from '../api/resources.ts';
 import { formatCount } from '../base/shown-text.ts';
 import { Badge, Card, Failure, PageHead } from '../parts/basics.tsx';
 import { listedKinds, resources } from '../state/kinds.ts';
-import { objectsOf } from '../state/plugins.ts';
-import { kindHref, objectHref } from '../state/route.ts';
+import { GrantText } from '../parts/grant-text.tsx';
+import { covers, mayReadGrants, readGrants, subjectOf } from '../state/grants.ts';
+import type { Grant } from '../state/grants.ts';
+import { kindHref } from '../state/route.ts';
 import { api, may, userName } from '../state/session.ts';
 import { TokenUses } from './token-uses.tsx';
 
@@ -29,22 +29,28 @@ export function AccessPage() {
       </PageHead>
       <div class="stack">
         <MayForm />
-        <WhoMay />
+        {mayReadGrants() ? <WhoMay /> : null}
         <TokenUses />
-        <Card title="Users, accounts, roles and bindings">
-          <ul class="kind-counts kind-counts-named">
-            {kinds.map((kind) => (
-              <li key={keyOf(kind)}>
-                <a class="kind-count" href={kindHref(keyOf(kind))}>
-                  <strong>{kind.kind}</strong>
-                  <span>{kind.group || 'core'}</span>
-                </a>
-              </li>
-            ))}
-          </ul>
-        </Card>
+        {kinds.length === 0 ? null : <AccessKinds kinds={kinds} />}
       </div>
     </div>
+  );
+}
+
+function AccessKinds({ kinds }: { readonly kinds: readonly Resource[] }) {
+  return (
+    <Card title="Users, accounts, roles and bindings">
+      <ul class="kind-counts kind-counts-named">
+        {kinds.map((kind) => (
+          <li key={keyOf(kind)}>
+            <a class="kind-count" href={kindHref(keyOf(kind))}>
+              <strong>{kind.kind}</strong>
+              <span>{kind.group || 'core'}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }
 
@@ -119,7 +125,7 @@ function Choice({
   readonly options: readonly string[];
 }) {
   return (
-    <label class="filter">
+    <label class={name === 'kind' ? 'filter filter-wide' : 'filter'}>
       <span>{label}</span>
       <select name={name}>
         {options.map((each) => (
@@ -159,12 +165,6 @@ async function review(fields: FormData): Promise<Answer> {
   return { question, isAllowed: status.allowed === true, reason: textOf(status.reason) };
 }
 
-interface Grant {
-  readonly subject: string;
-  readonly binding: ApiObject;
-  readonly role: string;
-}
-
 /** Finds who may do something, by the bindings and their roles. */
 function WhoMay() {
   const [grants, setGrants] = useState<readonly Grant[]>();
@@ -174,7 +174,8 @@ function WhoMay() {
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const fields = new FormData(event.currentTarget);
     try {
-      setGrants(await findGrants(text(fields, 'verb'), text(fields, 'kind')));
+      const [verb, key] = [text(fields, 'verb'), text(fields, 'kind')];
+      setGrants((await readGrants()).filter(({ rules }) => rules.some((rule) => covers(rule, verb, key))));
       setFailure(undefined);
     } catch (error) {
       setFailure(toFailure(error));
@@ -204,62 +205,13 @@ function Grants({ grants }: { readonly grants: readonly Grant[] }) {
           : `${formatCount(grants.length)} subjects, and the group system:masters:`}
       </p>
       <ul class="rows-list">
-        {grants.map(({ subject, binding, role }) => (
-          <li key={`${subject} ${namespaceOf(binding)}/${nameOf(binding)}`}>
-            <strong>{subject}</strong>
-            <span class="grow muted">
-              by the role {role}
-              {namespaceOf(binding) === '' ? '' : ` in the namespace ${namespaceOf(binding)}`}
-            </span>
-            <a href={objectHref(bindingKey(binding), namespaceOf(binding), nameOf(binding))}>{nameOf(binding)}</a>
+        {grants.map((grant) => (
+          <li key={`${subjectOf(grant)} ${grant.namespace}/${grant.binding}`}>
+            <strong>{subjectOf(grant)}</strong>
+            <GrantText grant={grant} />
           </li>
         ))}
       </ul>
     </>
   );
-}
-
-const rbac = 'rbac.authorization.k8s.io';
-const bindingKey = (binding: ApiObject): string =>
-  `${namespaceOf(binding) === '' ? 'clusterrolebindings' : 'rolebindings'}.${rbac}`;
-
-async function findGrants(verb: string, key: string): Promise<readonly Grant[]> {
-  const [plural = '', ...group] = key.split('.');
-  const read = async (name: string): Promise<readonly ApiObject[]> =>
-    objectsOf(await api.get(`/apis/${rbac}/v1/${name}`));
-  const [roles, clusterRoles, bindings, clusterBindings] = await Promise.all(
-    ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'].map(read),
-  );
-  const allows = (role: ApiObject): boolean =>
-    listOf(role.rules).some((rule) => covers(rule, verb, [group.join('.'), plural]));
-  const allowing = new Set([...(roles ?? []), ...(clusterRoles ?? [])].filter(allows).map(roleName));
-  return [...(bindings ?? []), ...(clusterBindings ?? [])].flatMap((binding) => {
-    const ref = isObject(binding.roleRef) ? binding.roleRef : {};
-    const namespace = ref.kind === 'Role' ? namespaceOf(binding) : '';
-    if (!allowing.has(`${namespace}/${textOf(ref.name)}`)) return [];
-    const subjects = listOf(binding.subjects);
-    return subjects.map(({ kind, name }) => ({
-      subject: `${textOf(kind)} ${textOf(name)}`,
-      binding,
-      role: textOf(ref.name),
-    }));
-  });
-}
-
-const roleName = (role: ApiObject): string => `${namespaceOf(role)}/${nameOf(role)}`;
-
-function listOf(value: Json | undefined) {
-  return isArray(value) ? value.filter(isObject) : [];
-}
-
-function covers(
-  rule: { readonly [key: string]: Json | undefined },
-  verb: string,
-  [group, plural]: readonly [string, string],
-): boolean {
-  const has = (field: string, wanted: string): boolean => {
-    const list = rule[field];
-    return isArray(list) && (list.includes('*') || list.includes(wanted));
-  };
-  return has('verbs', verb) && has('apiGroups', group) && has('resources', plural);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../base/json.ts';
 import { browserClock } from '../base/time.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
-import { Age, Badge, Empty, Failure, Loading, PageHead, Text } from '../parts/basics.tsx';
+import { Age, Badge, Empty, Failure, Loading, PageHead, Table, Text } from '../parts/basics.tsx';
 import { findKind } from '../state/kinds.ts';
 import { objectHref, route, setQuery } from '../state/route.ts';
 import { api } from '../state/session.ts';
@@ -133,24 +133,11 @@ function Entries({ found: { items, isComplete } }: { readonly found: Found }) {
       </Empty>
     );
   return (
-    <div class="scroll-x" role="region" aria-label="Entries" tabIndex={0}>
-      <table class="table">
-        <thead>
-          <tr>
-            {['Time', 'User', 'Verb', 'Object', 'Result', 'From'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((entry) => (
-            <Entry key={idOf(entry)} entry={entry} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Entries" titles={['Time', 'User', 'Verb', 'Object', 'Result', 'From']}>
+      {items.map((entry) => (
+        <Entry key={idOf(entry)} entry={entry} />
+      ))}
+    </Table>
   );
 }
 
@@ -159,7 +146,6 @@ function Entry({ entry }: { readonly entry: JsonObject }) {
   const as = isObject(entry.impersonatedUser) ? textOf(entry.impersonatedUser.username) : '';
   const status = isObject(entry.responseStatus) ? entry.responseStatus : {};
   const code = typeof status.code === 'number' ? status.code : undefined;
-  const from = isArray(entry.sourceIPs) ? entry.sourceIPs.map(textOf).join(', ') : '';
   return (
     <tr>
       <td>
@@ -182,10 +168,19 @@ function Entry({ entry }: { readonly entry: JsonObject }) {
         )}
       </td>
       <td class="cell-short">
-        {from === '' ? <span class="muted">the server</span> : <Text value={from} length={60} />}
+        <From address={addressOf(entry)} />
       </td>
     </tr>
   );
+}
+
+/** The addresses that a request came from; empty for one of the server's own. */
+export function addressOf({ sourceIPs }: JsonObject): string {
+  return isArray(sourceIPs) ? sourceIPs.map(textOf).join(', ') : '';
+}
+
+export function From({ address }: { readonly address: string }) {
+  return address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />;
 }
 
 /** The object, with a link to it; of other requests the path. */

@@ -5,7 +5,7 @@ import { formatDuration } from '../base/time.ts';
 import { keyOf } from '../api/resources.ts';
 import { Age, Badge, Card, Empty, Failure, PageHead, Text } from '../parts/basics.tsx';
 import { Chart, useSamples } from '../parts/chart.tsx';
-import { failingOf, titleOf, useControllers } from '../state/controllers.ts';
+import { failingOf, mayFollowControllers, titleOf, useControllers } from '../state/controllers.ts';
 import type { ControllerInfo, ControllerKey } from '../state/controllers.ts';
 import { kindOfObject } from '../state/kinds.ts';
 import { hrefOf, objectHref, route } from '../state/route.ts';
@@ -18,16 +18,31 @@ export function ControllersPage() {
   const [, name] = route.value.segments;
   const chosen = list?.find((each) => each.name === name);
   if (chosen !== undefined) return <ControllerPage controller={chosen} />;
+  if (list !== undefined && name !== undefined) return <NoController name={name} />;
   return (
     <div class="page">
       <PageHead title="Controllers" />
       {state.kind === 'refused' ? <Failure failure={state.failure} /> : null}
+      {mayFollowControllers() ? null : (
+        <Empty title="You may not read the controllers">Ask an administrator for a role with this permission.</Empty>
+      )}
       {list?.length === 0 ? (
         <Empty title="No controller runs">
           A plugin brings controllers with its kinds. They appear here when they start.
         </Empty>
       ) : null}
       {list === undefined || list.length === 0 ? null : <Table list={list} />}
+    </div>
+  );
+}
+
+function NoController({ name }: { readonly name: string }) {
+  return (
+    <div class="page">
+      <PageHead title={name} />
+      <Empty title="There is no controller of this name">
+        Perhaps its plugin is not running. <a href="#/controllers">See all controllers</a>
+      </Empty>
     </div>
   );
 }
@@ -48,8 +63,9 @@ function Table({ list }: { readonly list: readonly ControllerInfo[] }) {
               </th>
             ))}
             <th class="number">runs/s</th>
-            <th class="number">p50</th>
-            <th class="number">p99</th>
+            <th class="number">run p50</th>
+            <th class="number">run p99</th>
+            <th class="number">wait p99</th>
           </tr>
         </thead>
         <tbody>
@@ -67,6 +83,7 @@ function ControllerRow({ controller }: { readonly controller: ControllerInfo }) 
   const queue = isObject(status.queue) ? status.queue : {};
   const rates = isObject(status.rates) ? status.rates : {};
   const times = isObject(status.durationMs) ? status.durationMs : undefined;
+  const waits = isObject(status.waitMs) ? status.waitMs : undefined;
   return (
     <tr>
       <td>
@@ -83,6 +100,7 @@ function ControllerRow({ controller }: { readonly controller: ControllerInfo }) 
       <td class="number">{numberOf(rates.runs).toFixed(1)}</td>
       <td class="number">{times === undefined ? '–' : formatDuration(numberOf(times.p50))}</td>
       <td class="number">{times === undefined ? '–' : formatDuration(numberOf(times.p99))}</td>
+      <td class="number">{waits === undefined ? '–' : formatDuration(numberOf(waits.p99))}</td>
     </tr>
   );
 }
@@ -125,7 +143,7 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
               ))}
             </p>
             <p class="muted">
-              Reported <Age time={textOf(status.reportTime)} /> ago
+              Reported <Age time={textOf(status.reportTime)} isSentence />
             </p>
           </Card>
         </div>
@@ -160,13 +178,16 @@ function Keys({ controller, keys }: { readonly controller: ControllerInfo; reado
           <li key={entry.key}>
             <Badge tone={toneOf(entry)}>{entry.state}</Badge>
             <a href={hrefOfKey(controller, entry.key)}>{entry.key}</a>
-            <span class="grow problem">
-              <Text value={entry.lastError} length={200} />
-            </span>
+            <span class="grow" />
             {entry.attempts > 0 ? <span class="muted">{entry.attempts} attempts</span> : null}
             {entry.nextTime === '' ? null : (
               <span class="muted">
-                <Age time={entry.nextTime} />
+                next run <Age time={entry.nextTime} isSentence />
+              </span>
+            )}
+            {entry.lastError === '' ? null : (
+              <span class="below problem">
+                <Text value={entry.lastError} length={200} />
               </span>
             )}
           </li>

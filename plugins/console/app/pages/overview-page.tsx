@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { isArray, isObject, textOf } from '../base/json.ts';
-import type { JsonObject } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import { healthOf, isApiObject, nameOf, namespaceOf, uidOf } from '../base/object.ts';
 import type { ApiObject, Health } from '../base/object.ts';
 import { formatCount, shortText } from '../base/shown-text.ts';
+import { formatDuration } from '../base/time.ts';
 import { isBuiltIn, keyOf, pathOf } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import type { Change } from '../api/watch-client.ts';
@@ -12,23 +13,26 @@ import { useFollow } from '../state/follow-kind.ts';
 import { kindOfObject, listedKinds } from '../state/kinds.ts';
 import { objectsOf, plugins } from '../state/plugins.ts';
 import { hrefOf, kindHref, objectHref } from '../state/route.ts';
-import { useControllers } from '../state/controllers.ts';
+import { failingOf, useControllers } from '../state/controllers.ts';
+import type { ControllerInfo } from '../state/controllers.ts';
 import { hrefOfKey } from './controllers-page.tsx';
 import { api, may } from '../state/session.ts';
 import { phaseOf, PhaseBadge } from './plugin-phase.tsx';
 
 /** What is wrong, each with a link to its cause. */
 export function OverviewPage() {
+  const { list = [] } = useControllers();
   return (
     <div class="page">
       <PageHead title="Overview" />
       <div class="columns">
         <div class="stack">
-          <FailingControllers />
+          <FailingControllers list={list} />
           <Kinds />
           <Warnings />
         </div>
         <div class="stack">
+          <Rates list={list} />
           <Plugins />
         </div>
       </div>
@@ -36,12 +40,65 @@ export function OverviewPage() {
   );
 }
 
+interface Reported {
+  readonly list: readonly ControllerInfo[];
+}
+
+/** Entries of a card; more are on the page that it links to. */
+const shownEntries = 12;
+
+/** How many entries a card leaves out. */
+function More({ count, href, children }: { readonly count: number; readonly href: string; readonly children: string }) {
+  return count <= 0 ? null : (
+    <p>
+      <a href={href}>
+        {formatCount(count)} more {children}
+      </a>
+    </p>
+  );
+}
+
+/** What all controllers do, and how long their runs wait. */
+function Rates({ list }: Reported) {
+  if (list.length === 0) return null;
+  const sum = (part: string, field: string): number =>
+    list.reduce((total, { status }) => total + numberIn(status[part], field), 0);
+  const slowest = [...list].sort((a, b) => waitOf(b) - waitOf(a))[0];
+  return (
+    <Card title="Rates" aside={<a href="#/controllers">All controllers</a>}>
+      <p class="rates">
+        <span>{sum('rates', 'runs').toFixed(1)} runs/s</span>
+        <span>{sum('rates', 'errors').toFixed(1)} errors/s</span>
+        <span>{formatCount(sum('queue', 'ready'))} waiting</span>
+        <span>{formatCount(sum('queue', 'processing'))} running</span>
+      </p>
+      {slowest === undefined || waitOf(slowest) < lagMs ? null : (
+        <p class="problem">
+          Runs of <a href={hrefOf(['controllers', slowest.name])}>{slowest.fullName}</a> wait up to{' '}
+          {formatDuration(waitOf(slowest))} (p99).
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** A wait in the queue that is worth a look. */
+const lagMs = 1000;
+
+const waitOf = ({ status }: ControllerInfo): number => numberIn(status.waitMs, 'p99');
+
+function numberIn(value: Json | undefined, field: string): number {
+  const found = isObject(value) ? value[field] : undefined;
+  return typeof found === 'number' ? found : 0;
+}
+
 /** The keys that fail, over all controllers: each leads to its runs. */
-function FailingControllers() {
-  const { list = [] } = useControllers();
+function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
   );
+  // A report has not all keys of a controller of which many fail.
+  const count = list.reduce((sum, each) => sum + failingOf(each), 0);
   const broken = list.filter(({ status }) => textOf(status.problem) !== '');
   if (failing.length + broken.length === 0) return null;
   return (
@@ -54,22 +111,25 @@ function FailingControllers() {
             <span class="grow problem">{textOf(status.problem)}</span>
           </li>
         ))}
-        {failing.slice(0, 12).map(({ controller, entry }) => (
+        {failing.slice(0, shownEntries).map(({ controller, entry }) => (
           <li key={`${controller.name} ${entry.key}`}>
             <Badge tone="bad">{entry.attempts} attempts</Badge>
             <a href={hrefOfKey(controller, entry.key)}>{entry.key}</a>
-            <span class="muted">{controller.fullName}</span>
-            <span class="grow problem">
-              <Text value={entry.lastError} length={140} />
-            </span>
+            <span class="grow muted">{controller.fullName}</span>
             {entry.failingSince === '' ? null : (
               <span class="muted">
-                since <Age time={entry.failingSince} />
+                for <Age time={entry.failingSince} />
               </span>
             )}
+            <span class="below problem">
+              <Text value={entry.lastError} length={140} />
+            </span>
           </li>
         ))}
       </ul>
+      <More count={Math.max(count, failing.length) - shownEntries} href="#/controllers">
+        that fail
+      </More>
     </Card>
   );
 }
@@ -127,7 +187,7 @@ function Kinds() {
     >
       {kinds === undefined || troubled.length > 0 ? null : <AllWell kinds={kinds} />}
       <ul class="rows-list">
-        {troubled.slice(0, 12).map(({ resource, object, health }) => (
+        {troubled.slice(0, shownEntries).map(({ resource, object, health }) => (
           <li key={uidOf(object)}>
             <HealthBadge health={health} />
             <a href={objectHref(keyOf(resource), namespaceOf(object), nameOf(object))}>{nameOf(object)}</a>
@@ -138,6 +198,9 @@ function Kinds() {
           </li>
         ))}
       </ul>
+      {troubled.length > shownEntries ? (
+        <p class="muted">{formatCount(troubled.length - shownEntries)} more: open a kind to see all of its objects.</p>
+      ) : null}
       <div class="kind-counts">
         {(kinds ?? []).map(({ resource, total }) => (
           <a key={keyOf(resource)} class="kind-count" href={kindHref(keyOf(resource))}>
@@ -152,7 +215,12 @@ function Kinds() {
 
 function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
   if (kinds.length === 0 && listedKinds.value.some((kind) => !isBuiltIn(kind)))
-    return <Empty title="You may list no objects of plugins">Ask an administrator for a role.</Empty>;
+    return (
+      <Empty title="You may list no kind in all namespaces">
+        If your permission is for one namespace, press <kbd>:</kbd>, open a kind, and filter it by that namespace. Else
+        ask an administrator for a role.
+      </Empty>
+    );
   return kinds.length === 0 ? (
     <Empty title="No plugin has a kind yet">
       <p>
@@ -183,6 +251,7 @@ function Warnings() {
   const [events, setEvents] = useState<ReadonlyMap<string, ApiObject>>(new Map());
   const isAllowed = may('watch', { group: 'events.k8s.io', plural: 'events' });
   useFollow(`warnings ${isAllowed}`, isAllowed ? followWarnings(setEvents) : undefined);
+  if (!isAllowed) return null;
   const latest = [...events.values()].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
   return (
     <Card title="Warnings" aside={<a href={kindHref('events.events.k8s.io')}>All events</a>}>
@@ -254,6 +323,7 @@ function Warning({ event }: { readonly event: ApiObject }) {
 }
 
 function Plugins() {
+  if (!may('list', { group: 'plugin.homeostat.internal', plural: 'plugins' })) return null;
   const all = [...plugins.value.values()].sort(
     (a, b) => Number(phaseOf(b) === 'Failed') - Number(phaseOf(a) === 'Failed'),
   );

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isObject, textOf } from '../base/json.ts';
+import { textsIn } from '../base/object.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import { Failure } from '../parts/basics.tsx';
@@ -12,32 +13,45 @@ import { PhaseBadge } from './plugin-phase.tsx';
 const archive = { group: 'plugin.homeostat.internal', plural: 'plugins/archive' };
 const path = '/apis/api.plugins.internal/v1/archives';
 
-/** Why the server installs nothing for requests; undefined when it does, or until that is known. */
-function useProblem(isAsked: boolean): string | undefined {
-  const [problem, setProblem] = useState<string>();
+/** What the server says about its folder of plugins. */
+export interface Archives {
+  /** Why the server installs nothing for requests; empty when it does, or until that is known. */
+  readonly problem: string;
+  /** Names of the plugins that requests can uninstall. */
+  readonly installed: readonly string[];
+}
+
+/** Reads the names again when plugins come and go. */
+export function useArchives(): Archives {
+  const [archives, setArchives] = useState<Archives>({ problem: '', installed: [] });
+  const isAsked = may('create', archive) || may('delete', archive);
+  const names = [...plugins.value.keys()].join();
   useEffect(() => {
     if (!isAsked) return;
-    api
-      .get(path)
-      .then((body) => setProblem(isObject(body) ? textOf(body.problem) || undefined : undefined))
-      .catch((error: unknown) => setProblem(toFailure(error).message));
-  }, [isAsked]);
-  return problem;
+    const read = async (): Promise<Archives> => {
+      const body = await api.get(path);
+      return isObject(body)
+        ? { problem: textOf(body.problem), installed: textsIn(body.installed) }
+        : { problem: '', installed: [] };
+    };
+    void read().then(setArchives, (error: unknown) =>
+      setArchives({ problem: toFailure(error).message, installed: [] }),
+    );
+  }, [isAsked, names]);
+  return archives;
 }
 
 /** Installs the plugin of an archive that the person chooses. */
-export function InstallButton() {
-  const isAllowed = may('create', archive);
+export function InstallButton({ archives: { problem } }: { readonly archives: Archives }) {
   const [isOpen, setOpen] = useState(false);
-  const problem = useProblem(isAllowed);
-  if (!isAllowed) return null;
+  if (!may('create', archive)) return null;
   return (
     <>
       <button
         type="button"
         class="button button-primary"
-        disabled={problem !== undefined}
-        title={problem}
+        disabled={problem !== ''}
+        title={problem || undefined}
         onClick={() => setOpen(true)}
       >
         Install…
@@ -114,9 +128,7 @@ export function UninstallButton({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
-  const isAllowed = may('delete', archive, name);
-  const problem = useProblem(isAllowed);
-  if (!isAllowed || problem !== undefined) return null;
+  if (!may('delete', archive, name)) return null;
   const uninstall = async (): Promise<void> => {
     setBusy(true);
     try {

@@ -9,7 +9,7 @@ import { notify } from '../state/page-state.ts';
 import { contributions, plugins, settingsSchemaOf } from '../state/plugins.ts';
 import { hrefOf, objectHref } from '../state/route.ts';
 import { api, may } from '../state/session.ts';
-import { InstallButton, UninstallButton } from './plugin-archives.tsx';
+import { InstallButton, UninstallButton, useArchives } from './plugin-archives.tsx';
 import { PhaseBadge } from './plugin-phase.tsx';
 
 const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
@@ -18,11 +18,12 @@ const settingsKey = 'pluginsettings.plugin.homeostat.internal';
 
 /** Phases, errors and switches of all plugins. */
 export function PluginsPage() {
+  const archives = useArchives();
   const all = [...plugins.value.values()].sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
   return (
     <div class="page">
       <PageHead title="Plugins">
-        <InstallButton />
+        <InstallButton archives={archives} />
       </PageHead>
       {may('list', resource) ? null : <Empty title="You may not list plugins">Ask an administrator for a role.</Empty>}
       {all.length === 0 && may('list', resource) ? (
@@ -34,20 +35,26 @@ export function PluginsPage() {
       ) : null}
       <div class="stack">
         {all.map((plugin) => (
-          <PluginCard key={nameOf(plugin)} plugin={plugin} />
+          <PluginCard key={nameOf(plugin)} plugin={plugin} isInstalled={archives.installed.includes(nameOf(plugin))} />
         ))}
       </div>
     </div>
   );
 }
 
-function PluginCard({ plugin }: { readonly plugin: ApiObject }) {
+interface PluginProps {
+  readonly plugin: ApiObject;
+  /** It is in the folder of plugins that requests change. */
+  readonly isInstalled: boolean;
+}
+
+function PluginCard({ plugin, isInstalled }: PluginProps) {
   const spec = isObject(plugin.spec) ? plugin.spec : {};
   const status = isObject(plugin.status) ? plugin.status : {};
   const title = textOf(spec.displayName) || nameOf(plugin);
   const dependencies = isArray(spec.dependencies) ? spec.dependencies.filter(isObject) : [];
   return (
-    <Card title={title} aside={<Switches plugin={plugin} isEnabled={spec.enabled !== false} />}>
+    <Card title={title} aside={<Switches {...{ plugin, isInstalled }} isEnabled={spec.enabled !== false} />}>
       <p class="line">
         <PhaseBadge plugin={plugin} />
         <code>
@@ -72,7 +79,7 @@ function PluginCard({ plugin }: { readonly plugin: ApiObject }) {
   );
 }
 
-function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly isEnabled: boolean }) {
+function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly isEnabled: boolean }) {
   const [isBusy, setBusy] = useState(false);
   const name = nameOf(plugin);
   const isConsole = name === 'console';
@@ -112,7 +119,7 @@ function Switches({ plugin, isEnabled }: { readonly plugin: ApiObject; readonly 
       >
         {isEnabled ? 'Disable' : 'Enable'}
       </button>
-      {isConsole ? null : <UninstallButton name={name} />}
+      {isInstalled ? <UninstallButton name={name} /> : null}
     </div>
   );
 }

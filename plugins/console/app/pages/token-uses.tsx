@@ -4,11 +4,11 @@ import type { JsonObject } from '../base/json.ts';
 import { nameOf, namespaceOf } from '../base/object.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
-import { Age, Card, Empty, Text } from '../parts/basics.tsx';
+import { Age, Card, Empty, Table, Text } from '../parts/basics.tsx';
 import { objectsOf } from '../state/plugins.ts';
 import { hrefOf } from '../state/route.ts';
 import { api, auditEntries, may } from '../state/session.ts';
-import { AuditFailure } from './audit-page.tsx';
+import { addressOf, AuditFailure, From } from './audit-page.tsx';
 
 /** The newest entries of the user that are read, the most that the server returns at once. */
 const readEntries = 500;
@@ -96,7 +96,7 @@ async function readUses(user: string): Promise<Uses> {
     if (!isObject(entry.user) || entry.user.username !== user) continue;
     const id = credentialOf(entry.user);
     const known = uses.get(id);
-    const address = isArray(entry.sourceIPs) ? entry.sourceIPs.map(textOf).join(', ') : '';
+    const address = addressOf(entry);
     const last = { id, time: textOf(entry.stageTimestamp), address, agent: textOf(entry.userAgent), requests: 0 };
     uses.set(id, { ...(known ?? last), requests: (known?.requests ?? 0) + 1 });
   }
@@ -118,34 +118,23 @@ function Found({ found: { user, uses, isComplete } }: { readonly found: Uses }) 
     );
   return (
     <>
-      <div class="scroll-x" role="region" aria-label="Tokens" tabIndex={0}>
-        <table class="table">
-          <thead>
-            <tr>
-              {['Token', 'Last use', 'From', 'Program', 'Requests'].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {uses.map(({ id, time, address, agent, requests }) => (
-              <tr key={id}>
-                <td>{id === '' ? <span class="muted">no id</span> : <code>{id}</code>}</td>
-                <td>
-                  <Age time={time} />
-                </td>
-                <td>{address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />}</td>
-                <td class="cell-long">
-                  {agent === '' ? <span class="muted">–</span> : <Text value={agent} length={80} />}
-                </td>
-                <td>{requests}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Tokens" titles={['Token', 'Last use', 'From', 'Program', 'Requests']}>
+        {uses.map(({ id, time, address, agent, requests }) => (
+          <tr key={id}>
+            <td>{id === '' ? <span class="muted">no id</span> : <code>{id}</code>}</td>
+            <td>
+              <Age time={time} />
+            </td>
+            <td>
+              <From address={address} />
+            </td>
+            <td class="cell-long">
+              {agent === '' ? <span class="muted">–</span> : <Text value={agent} length={80} />}
+            </td>
+            <td>{requests}</td>
+          </tr>
+        ))}
+      </Table>
       <p class="muted">
         From the audit log of this server{isComplete ? '' : `, the newest ${readEntries} entries`}. Passwords,
         certificates and some tokens have no id. <a href={hrefOf(['audit'], { user })}>All requests of this user</a>

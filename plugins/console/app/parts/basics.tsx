@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Health } from '../base/object.ts';
 import { formatCount, shortText, visibleText } from '../base/shown-text.ts';
-import { formatAge } from '../base/time.ts';
+import { formatAge, formatMoment } from '../base/time.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import { now } from '../state/page-state.ts';
 
@@ -29,13 +29,13 @@ export function HealthBadge({ health }: { readonly health: Health }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-/** How long ago something was; the exact time is its title. */
-export function Age({ time }: { readonly time: string }) {
+/** How long ago something was; the exact time is its title. In a sentence, it says that it was before. */
+export function Age({ time, isSentence = false }: { readonly time: string; readonly isSentence?: boolean }) {
   const ms = Date.parse(time);
   if (Number.isNaN(ms)) return <span>{time}</span>;
   return (
     <time dateTime={time} title={`${new Date(ms).toLocaleString()} (${time})`}>
-      {formatAge(ms, now.value)}
+      {isSentence ? formatMoment(ms, now.value) : formatAge(ms, now.value)}
     </time>
   );
 }
@@ -125,6 +125,30 @@ export function Loading() {
   return (
     <div class="loading" role="status">
       <span class="visually-hidden">Loading</span>
+    </div>
+  );
+}
+
+/** A table with a line of titles, which scrolls by itself on a narrow screen. */
+export function Table({
+  label,
+  titles,
+  children,
+}: Children & { readonly label: string; readonly titles: readonly string[] }) {
+  return (
+    <div class="scroll-x" role="region" aria-label={label} tabIndex={0}>
+      <table class="table">
+        <thead>
+          <tr>
+            {titles.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
     </div>
   );
 }

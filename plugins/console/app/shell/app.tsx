@@ -2,11 +2,11 @@ import { useEffect } from 'preact/hooks';
 import { nameOf } from '../base/object.ts';
 import { textOf, isObject } from '../base/json.ts';
 import { kindsFailure, loadKinds, resources } from '../state/kinds.ts';
-import { route } from '../state/route.ts';
+import { pageNamespace, route } from '../state/route.ts';
 import { changePlugins, loadContributions, plugins, setPlugins } from '../state/plugins.ts';
 import { forgetSchemas } from '../state/schemas.ts';
 import { useFollow } from '../state/follow-kind.ts';
-import { isReachable, isSessionOver, may, sessionNumber } from '../state/session.ts';
+import { isReachable, isSessionOver, loadSession, may, sessionNumber } from '../state/session.ts';
 import { browserClock } from '../base/time.ts';
 import { Failure, Loading } from '../parts/basics.tsx';
 import { Page } from '../pages/page.tsx';
@@ -22,6 +22,7 @@ const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 /** The whole page: navigation, the present page, and what may lie above it. */
 export function App() {
   useShortcuts();
+  useSession();
   usePlugins();
   useHealing();
   useFocusOnNavigation();
@@ -62,6 +63,11 @@ function ConnectionBar() {
       The connection to the server is lost. Trying again… What you typed is kept.
     </div>
   );
+}
+
+/** Knows what the user may do, which differs by namespace. */
+function useSession(): void {
+  useEffect(() => void loadSession(), [pageNamespace.value]);
 }
 
 /** Follows the plugins: with their phases, kinds and contributions come and go. */

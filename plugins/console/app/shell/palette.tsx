@@ -10,7 +10,7 @@ import { visibleText } from '../base/shown-text.ts';
 import { listedKinds } from '../state/kinds.ts';
 import { objectsOf } from '../state/plugins.ts';
 import { go, kindHref, objectHref } from '../state/route.ts';
-import { api, may } from '../state/session.ts';
+import { api, auditEntries, may } from '../state/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { isHelpOpen, paletteMode, shortcuts } from './shortcuts.ts';
 
@@ -26,6 +26,7 @@ const pages: readonly Hit[] = [
   { href: '#/controllers', title: 'Controllers', detail: 'Page' },
   { href: '#/watch', title: 'Watch', detail: 'Page' },
   { href: '#/access', title: 'Access', detail: 'Page' },
+  { href: '#/audit', title: 'Audit', detail: 'Page' },
 ];
 
 export function Palette() {
@@ -97,7 +98,8 @@ function hitsOf(text: string, mode: 'search' | 'jump'): readonly Hit[] {
     .sort((a, b) => Number(isExact(b, wanted)) - Number(isExact(a, wanted)))
     .map((kind) => ({ href: kindHref(keyOf(kind)), title: kind.kind, detail: kind.group || 'core' }));
   if (mode === 'jump') return kinds;
-  return [...pages.filter(({ title }) => title.toLowerCase().includes(wanted)), ...kinds];
+  const open = pages.filter(({ href }) => href !== '#/audit' || may('list', auditEntries));
+  return [...open.filter(({ title }) => title.toLowerCase().includes(wanted)), ...kinds];
 }
 
 function namesOf({ kind, plural, shortNames }: Resource): readonly string[] {

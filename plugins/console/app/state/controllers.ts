@@ -44,12 +44,14 @@ export interface Controllers {
   readonly state: WatchState;
 }
 
+export const mayFollowControllers = (): boolean => may('watch', { group: controllerGroup, plural: 'controllers' });
+
 /** All controllers with their queues, live. */
 export function useControllers(): Controllers {
   const [objects, setObjects] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });
   const isServed = resources.value?.some(({ group, plural }) => group === controllerGroup && plural === 'controllers');
-  const isAllowed = isServed === true && may('watch', { group: controllerGroup, plural: 'controllers' });
+  const isAllowed = isServed === true && mayFollowControllers();
   const options: Parameters<typeof useFollow>[1] = {
     path,
     onList: (list) => setObjects(new Map(objectsOf(list).map((each) => [nameOf(each), each]))),

@@ -29,6 +29,14 @@ function decode(segment: string): string {
 
 export const route = computed(() => parseRoute(hash.value));
 
+/** The namespace that the page is about; empty for a page about none. */
+export const pageNamespace = computed(() => {
+  const { segments, query } = route.value;
+  const [page, , namespace = ''] = segments;
+  if (page === 'objects') return namespace === '-' ? '' : namespace;
+  return page === 'kinds' ? (query.get('ns') ?? '') : '';
+});
+
 /** The fragment of a route; empty values of the query are left out. */
 export function hrefOf(segments: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const params = new URLSearchParams();

@@ -5,6 +5,7 @@ import { toFailure } from '../api/failure.ts';
 import { rulesOf, mayDo } from '../api/rights.ts';
 import type { Rule } from '../api/rights.ts';
 import type { Resource } from '../api/resources.ts';
+import { pageNamespace } from './route.ts';
 
 /** False while requests get no response. */
 export const isReachable = signal(true);
@@ -14,7 +15,7 @@ export const isSessionOver = signal(false);
 export const sessionNumber = signal(0);
 /** The user's name; empty until it is known. */
 export const userName = signal('');
-/** What the user may do; undefined until it is known, and then everything is offered. */
+/** What the user may do in the namespace of the page; undefined until it is known, and then everything is offered. */
 const rules = signal<readonly Rule[] | undefined>(undefined);
 
 /** The console is served one level below the server's root, behind whatever prefix a proxy adds. */
@@ -33,8 +34,9 @@ const reviews = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 
 /** Reads who the user is and what they may do. Errors leave the last answer in place. */
 export async function loadSession(): Promise<void> {
+  const namespace = pageNamespace.value;
   try {
-    const spec = { namespace: 'default' };
+    const spec = { namespace: namespace || 'default' };
     const [self, review] = await Promise.all([
       api.call('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
         method: 'POST',
@@ -48,7 +50,8 @@ export async function loadSession(): Promise<void> {
     const status = isObject(self.body) ? self.body.status : undefined;
     const info = isObject(status) ? status.userInfo : undefined;
     userName.value = isObject(info) ? textOf(info.username) : '';
-    rules.value = rulesOf(review.body);
+    // Another page may be open by now, which has asked for its own.
+    if (namespace === pageNamespace.value) rules.value = rulesOf(review.body);
   } catch {
     // The connection's state shows what is wrong.
   }

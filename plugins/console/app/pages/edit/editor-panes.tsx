@@ -105,7 +105,24 @@ const metadataSchema: JsonObject = {
 };
 
 const nameSchema: JsonObject = { type: 'string', description: 'Unique within the kind.' };
+const nameInNamespaceSchema: JsonObject = { type: 'string', description: 'Unique within the kind and the namespace.' };
+const namespaceSchema: JsonObject = { type: 'string' };
 const hidden = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+/** The name of a new object, and its namespace, if its kind has them: then the draft begins with one. */
+function NameFields({ form }: { readonly form: Form }) {
+  const { metadata } = form.value;
+  const [isNamespaced] = useState(isObject(metadata) && metadata.namespace !== undefined);
+  const schema = isNamespaced ? nameInNamespaceSchema : nameSchema;
+  return (
+    <>
+      {isNamespaced ? (
+        <Field form={form} schema={namespaceSchema} path={['metadata', 'namespace']} label="namespace" isRequired />
+      ) : null}
+      <Field form={form} schema={schema} path={['metadata', 'name']} label="name" isRequired />
+    </>
+  );
+}
 
 /** The fields that people write: the name of a new object, labels, and what the kind has. */
 function FormFields({ form, isNew }: { readonly form: Form; readonly isNew: boolean }) {
@@ -114,7 +131,7 @@ function FormFields({ form, isNew }: { readonly form: Form; readonly isNew: bool
   const required = Array.isArray(root.required) ? root.required : [];
   return (
     <div class="form-fields">
-      {isNew ? <Field form={form} schema={nameSchema} path={['metadata', 'name']} label="name" isRequired /> : null}
+      {isNew ? <NameFields form={form} /> : null}
       {properties
         .filter(([key]) => !hidden.has(key))
         .map(([key, child]) => (

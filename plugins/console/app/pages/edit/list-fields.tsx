@@ -62,7 +62,7 @@ export function MapField({ form, schema, path, label, field: Item }: Props) {
       <Problems form={form} path={path} />
       {keys.slice(0, shownItems).map((key) => (
         <div key={key} class="form-item">
-          <Item form={form} schema={valueSchema} path={[...path, key]} label={key} isRequired />
+          <Item form={form} schema={valueSchema} path={[...path, key]} label={key} isRequired={false} />
           <button
             type="button"
             class="icon-button"

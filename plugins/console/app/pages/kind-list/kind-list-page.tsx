@@ -75,10 +75,12 @@ function Status({ rows, visible, view }: StatusProps) {
   const isFiltered = view.text.trim() !== '';
   return (
     <div class="list-status">
-      {isFiltered ? <span>{formatCount(visible)} shown of </span> : null}
-      <span>
-        {formatCount(table.total)} {table.total === 1 ? 'object' : 'objects'}
-      </span>
+      {state.kind === 'refused' ? null : (
+        <span>
+          {isFiltered ? `${formatCount(visible)} of ` : ''}
+          {formatCount(table.total)} {table.total === 1 ? 'object' : 'objects'}
+        </span>
+      )}
       {isRelisted ? (
         <span title="The server had forgotten the changes since the connection was lost.">
           <Badge tone="quiet">read again</Badge>
@@ -101,9 +103,18 @@ interface BodyProps {
 
 function Body({ resource, rows, visible, view, selected, setSelected }: BodyProps) {
   const { state, table, failure } = rows;
-  if (state.kind === 'refused') return <Failure failure={state.failure} onRetry={rows.restart} />;
+  if (state.kind === 'refused')
+    return (
+      <>
+        <Failure failure={state.failure} onRetry={rows.restart} />
+        {state.failure.status === 403 && resource.isNamespaced && view.namespace === '' ? (
+          <p class="hint">If your permission is for one namespace, write its name into the filter above.</p>
+        ) : null}
+      </>
+    );
   if (rows.columns.length === 0) return <Loading />;
-  if (table.isRead && table.rows.length === 0 && rows.offset === 0) return <Nothing resource={resource} view={view} />;
+  const isEmpty = table.isRead && (table.isComplete ? visible : table.rows).length === 0;
+  if (isEmpty && rows.offset === 0) return <Nothing resource={resource} view={view} />;
   return (
     <>
       {failure === undefined ? null : <Failure failure={failure} onRetry={rows.restart} />}
@@ -141,7 +152,7 @@ function Parts({ rows }: { readonly rows: Rows }) {
 }
 
 function Nothing({ resource, view }: { readonly resource: Resource; readonly view: ListView }) {
-  const isFiltered = view.labels !== '' || view.fields !== '' || view.namespace !== '';
+  const isFiltered = [view.labels, view.fields, view.namespace, view.text.trim()].some((each) => each !== '');
   if (isFiltered)
     return (
       <Empty title="Nothing matches the filters">

@@ -2,7 +2,6 @@ import { textOf } from '../../base/json.ts';
 import { textsIn } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
 import { Age, Badge, Card, Text } from '../../parts/basics.tsx';
-import { useControllers } from '../../state/controllers.ts';
 import type { ControllerInfo, ControllerKey } from '../../state/controllers.ts';
 import { plugins } from '../../state/plugins.ts';
 import { hrefOf } from '../../state/route.ts';
@@ -11,22 +10,22 @@ import type { Place } from '../../state/place.ts';
 interface Props {
   readonly place: Place;
   readonly object: ApiObject;
+  readonly controllers: readonly ControllerInfo[];
 }
 
 /** Why an object that was deleted is still there: each finalizer, who has to remove it, and what keeps them. */
-export function Blocked({ place, object }: Props) {
-  const { list = [] } = useControllers();
+export function Blocked({ place, object, controllers }: Props) {
   const finalizers = textsIn(object.metadata.finalizers);
   const key = place.namespace === '' ? place.name : `${place.namespace}/${place.name}`;
   return (
     <Card title="Why it is still here">
       <p>
-        It was deleted <Age time={textOf(object.metadata.deletionTimestamp)} /> ago, and goes away when each of these
-        finalizers is removed:
+        It was deleted <Age time={textOf(object.metadata.deletionTimestamp)} isSentence />, and goes away when each of
+        these finalizers is removed:
       </p>
       <ul class="rows-list">
         {finalizers.map((finalizer) => {
-          const owing = list.filter((each) => each.finalizer === finalizer);
+          const owing = controllers.filter((each) => each.finalizer === finalizer);
           // Of a sharded controller, one shard has the key.
           const controller = owing.find(({ keys }) => keys.some((each) => each.key === key)) ?? owing[0];
           const entry = controller?.keys.find((each) => each.key === key);
@@ -67,7 +66,7 @@ function NoController() {
   return (
     <span>
       No controller that runs here removes it{failed ? '; a plugin has failed' : ''}: look at{' '}
-      <a href="#/plugins">the plugins</a>, or at who else uses this name.
+      <a href="#/plugins">the plugins</a>, or ask who set it.
     </span>
   );
 }
@@ -77,15 +76,15 @@ function Progress({ entry }: { readonly entry: ControllerKey | undefined }) {
   return (
     <span>
       <Badge tone={entry.lastError === '' ? 'busy' : 'bad'}>{entry.state}</Badge>{' '}
-      {entry.attempts > 0 ? `tried ${entry.attempts} times` : ''}
+      {entry.attempts > 0 ? `tried ${entry.attempts} ${entry.attempts === 1 ? 'time' : 'times'}, ` : ''}
       {entry.nextTime === '' ? null : (
         <>
-          , tries again <Age time={entry.nextTime} />
+          tries again <Age time={entry.nextTime} />
         </>
       )}
       {entry.lastError === '' ? null : (
         <span class="problem">
-          {' '}
+          {': '}
           <Text value={entry.lastError} length={400} />
         </span>
       )}

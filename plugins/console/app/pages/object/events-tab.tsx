@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks';
 import { isObject, textOf } from '../../base/json.ts';
 import { isApiObject, uidOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
+import { keyOf } from '../../api/resources.ts';
 import type { WatchState } from '../../api/watch-client.ts';
 import { Age, Badge, Empty, Failure, Text } from '../../parts/basics.tsx';
 import { useFollow } from '../../state/follow-kind.ts';
 import { objectsOf } from '../../state/plugins.ts';
+import { objectHref } from '../../state/route.ts';
 import type { Place } from '../../state/place.ts';
 
 interface Props {
@@ -39,7 +41,13 @@ export function EventsTab({ object, place }: Props) {
   if (events === undefined) return null;
   const sorted = [...events.values()].sort((a, b) => lastTime(b).localeCompare(lastTime(a)));
   if (sorted.length === 0)
-    return <Empty title="No controller has reported anything">Events are kept for an hour after the last one.</Empty>;
+    return (
+      <Empty title="No controller has reported anything">
+        Events are kept for an hour after the last one.{' '}
+        <a href={objectHref(keyOf(place.resource), place.namespace, place.name, 'runs')}>The runs</a> say what
+        controllers did.
+      </Empty>
+    );
   return (
     <ul class="rows-list card">
       {sorted.map((event) => (

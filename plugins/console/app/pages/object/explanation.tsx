@@ -5,6 +5,7 @@ import type { ApiObject } from '../../base/object.ts';
 import { pathOf } from '../../api/resources.ts';
 import { Text } from '../../parts/basics.tsx';
 import type { Place } from '../../state/place.ts';
+import type { ControllerInfo } from '../../state/controllers.ts';
 import { api } from '../../state/session.ts';
 
 /** The states that need no explanation. */
@@ -13,12 +14,18 @@ const wellStates = new Set(['Ready', 'Reconciled', 'Unknown']);
 interface Props {
   readonly place: Place;
   readonly object: ApiObject;
+  readonly controllers: readonly ControllerInfo[];
 }
 
 /** The server's sentences about an object that is not as it should be. */
-export function Explanation({ place, object }: Props) {
+export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
+  const key = namespace === '' ? name : `${namespace}/${name}`;
+  // A run that fails changes what is to be said, but not the object.
+  const entries = controllers.flatMap(({ kind, keys }) =>
+    kind === resource.kind ? keys.filter((each) => each.key === key) : [],
+  );
   useEffect(() => {
     const end = new AbortController();
     const read = async (): Promise<void> => {
@@ -30,7 +37,7 @@ export function Explanation({ place, object }: Props) {
     // The page says the rest without it.
     read().catch(() => undefined);
     return () => end.abort();
-  }, [object.metadata.resourceVersion]);
+  }, [object.metadata.resourceVersion, JSON.stringify(entries)]);
   if (sentences.length === 0) return null;
   return (
     <div class="explanation" role="status">

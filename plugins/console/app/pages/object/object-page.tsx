@@ -64,19 +64,25 @@ export function ObjectPage({ place }: { readonly place: Place }) {
 function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }) {
   const [isDeleting, setDeleting] = useState(false);
   const { resource, namespace, name } = place;
+  const isDeleted = object.metadata.deletionTimestamp !== undefined;
   return (
     <>
       <p class="crumbs">
         <a href={kindHref(keyOf(resource))}>{resource.kind}</a>
-        {namespace === '' ? null : <a href={kindHref(keyOf(resource), { ns: namespace })}>{namespace}</a>}
+        {namespace === '' ? null : (
+          <>
+            <span aria-hidden="true">/</span>
+            <a href={kindHref(keyOf(resource), { ns: namespace })}>{namespace}</a>
+          </>
+        )}
       </p>
       <PageHead title={<bdi>{visibleText(name)}</bdi>}>
         <span class="muted">
-          created <Age time={textOf(object.metadata.creationTimestamp)} /> ago
+          created <Age time={textOf(object.metadata.creationTimestamp)} isSentence />
         </span>
         <State object={object} isGone={isGone} />
         {isGone ? null : <PluginActions place={place} object={object} />}
-        {isGone || !may('delete', resource, name) ? null : (
+        {isGone || isDeleted || !may('delete', resource, name) ? null : (
           <button type="button" class="button button-danger" onClick={() => setDeleting(true)}>
             Delete…
           </button>

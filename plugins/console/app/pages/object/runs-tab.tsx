@@ -3,6 +3,7 @@ import { isArray, isObject, textOf } from '../../base/json.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { entriesOf, isApiObject, nameOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
+import { formatCount } from '../../base/shown-text.ts';
 import { formatDuration } from '../../base/time.ts';
 import { browserClock } from '../../base/time.ts';
 import { toFailure } from '../../api/failure.ts';
@@ -31,7 +32,7 @@ export function RunsTab({ place, object }: Props) {
   const [runs, setRuns] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });
   useFollow(`runs ${place.resource.kind} ${place.namespace} ${place.name}`, {
-    path: `/apis/${controllerGroup}/v1alpha1/runs`,
+    path: pathOf({ group: controllerGroup, version: 'v1alpha1', plural: 'runs' }, place.namespace),
     query: { fieldSelector: `object.name=${place.name},object.kind=${place.resource.kind}` },
     listQuery: { limit: keptRuns, sort: 'startTime,desc' },
     onList: (list) => setRuns(new Map(objectsOf(list).map((each) => [nameOf(each), each]))),
@@ -149,15 +150,17 @@ function triggerText({ type, detail, resourceVersion, manager }: JsonObject): st
 
 function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes: readonly JsonObject[] }) {
   const error = isObject(run.error) ? run.error : undefined;
+  const unrecorded = numberOf(run.unrecorded);
   return (
     <div class="run-body">
       <p class="muted">
         Attempt {numberOf(run.attempt)}, after {formatDuration(numberOf(run.waitMs))} in the queue.{' '}
         {textOf(run.nextTime) === '' ? null : (
           <>
-            The next run is due <Age time={textOf(run.nextTime)} />.
+            Next run: <Age time={textOf(run.nextTime)} isSentence />.{' '}
           </>
         )}
+        {unrecorded === 0 ? null : `${formatCount(unrecorded)} earlier runs of this controller have no record.`}
       </p>
       {error === undefined ? null : (
         <>

@@ -5,11 +5,13 @@ import type { Json } from '../../base/json.ts';
 import { keyOf } from '../../api/resources.ts';
 import { Age, Badge, Card, Chips, Text } from '../../parts/basics.tsx';
 import { ValueView } from '../../parts/value-view.tsx';
+import { useControllers } from '../../state/controllers.ts';
 import { kindOfObject } from '../../state/kinds.ts';
 import { objectHref } from '../../state/route.ts';
 import { PluginPanels } from '../extensions/plugin-panels.tsx';
 import { Explanation } from './explanation.tsx';
 import { Blocked } from './blocked.tsx';
+import { SubjectAccess } from './subject-access.tsx';
 import type { Place } from '../../state/place.ts';
 
 interface Props {
@@ -22,13 +24,14 @@ const shownElsewhere = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /** What an object is, how it does, and what plugins add. */
 export function SummaryTab({ place, object }: Props) {
+  const { list: controllers = [] } = useControllers();
   const fields = Object.entries(object).filter(([key]) => !shownElsewhere.has(key));
   const { spec } = object;
   const own: Json = fields.length === 1 && isObject(spec) ? spec : Object.fromEntries(fields);
   return (
     <div class="stack">
-      <Explanation place={place} object={object} />
-      {object.metadata.deletionTimestamp === undefined ? null : <Blocked place={place} object={object} />}
+      <Explanation {...{ place, object, controllers }} />
+      {object.metadata.deletionTimestamp === undefined ? null : <Blocked {...{ place, object, controllers }} />}
       <div class="columns">
         <div class="stack">
           <Conditions conditions={conditionsOf(object)} />
@@ -36,6 +39,7 @@ export function SummaryTab({ place, object }: Props) {
             <ValueView value={own} />
           </Card>
           <Status object={object} />
+          <SubjectAccess place={place} object={object} />
         </div>
         <div class="stack">
           <Metadata place={place} object={object} />
