@@ -178,6 +178,20 @@ describe('a session of the console [slow]', function () {
     expect(await page.getByText('The connection to the server is lost.', { exact: false }).count()).to.equal(0);
   });
 
+  it('shows a kind as soon as the server serves it, also to a user who may not follow the plugins', async () => {
+    let isMissing = true;
+    await page.route('**/apis', async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      await route.fulfill({ response, body: isMissing ? text.replaceAll('"tickets"', '"hidden"') : text });
+    });
+    await page.reload();
+    await page.getByText('The server does not serve this kind').waitFor();
+    isMissing = false;
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.unroute('**/apis');
+  });
+
   it('asks for the password over the open page when it has ended, and goes on', async () => {
     await page.context().clearCookies();
     await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });

@@ -41,7 +41,9 @@ function NoController({ name }: { readonly name: string }) {
     <div class="page">
       <PageHead title={name} />
       <Empty title="There is no controller of this name">
-        Perhaps its plugin is not running. <a href="#/controllers">See all controllers</a>
+        <p>
+          Perhaps its plugin is not running. <a href="#/controllers">See all controllers</a>
+        </p>
       </Empty>
     </div>
   );

@@ -1,5 +1,7 @@
+import { useEffect } from 'preact/hooks';
+import { browserClock } from '../base/time.ts';
 import { Empty, PageHead } from '../parts/basics.tsx';
-import { findKind } from '../state/kinds.ts';
+import { findKind, loadKinds } from '../state/kinds.ts';
 import { route } from '../state/route.ts';
 import { AccessPage } from './access-page.tsx';
 import { AuditPage } from './audit-page.tsx';
@@ -51,7 +53,19 @@ function NoPage() {
   );
 }
 
+/** The interval at which a kind that is missing is looked for: not everybody may follow the plugins. */
+const lookMs = 2000;
+
 function NoKind({ name }: { readonly name: string }) {
+  useEffect(() => {
+    let cancel = (): void => undefined;
+    const look = (): void => {
+      void loadKinds();
+      cancel = browserClock.after(lookMs, look);
+    };
+    cancel = browserClock.after(lookMs, look);
+    return () => cancel();
+  }, []);
   return (
     <div class="page">
       <PageHead title={name} />

@@ -43,9 +43,12 @@ export function EventsTab({ object, place }: Props) {
   if (sorted.length === 0)
     return (
       <Empty title="No controller has reported anything">
-        Events are kept for an hour after the last one.{' '}
-        <a href={objectHref(keyOf(place.resource), place.namespace, place.name, 'runs')}>The runs</a> say what
-        controllers did.
+        <p>
+          {' '}
+          Events are kept for an hour after the last one.{' '}
+          <a href={objectHref(keyOf(place.resource), place.namespace, place.name, 'runs')}>The runs</a> say what
+          controllers did.
+        </p>{' '}
       </Empty>
     );
   return (
