@@ -1,9 +1,8 @@
 // Ours: one controller that does nothing, at a server in this process or at another one's URL.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
-import { controller, createClient, createManager, createReporter } from '@homeostat/controller-runtime';
+import { controller, createClient, createManager } from '@homeostat/controller-runtime';
 import type { Client, ReconcileResult } from '@homeostat/controller-runtime';
-import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import { answerCalls } from '../answer-calls.ts';
 import { figuresOf } from '../figures.ts';
 import type { Figures } from '../figures.ts';
@@ -74,8 +73,8 @@ interface Recording {
   readonly isReported: boolean;
 }
 
-/** The first second has the records of a pause. */
-const warmMs = 2200;
+/** The first seconds have the records of a pause. */
+const warmMs = 3000;
 
 /** One of this many runs writes its object. */
 const runsPerWrite = 10;
@@ -112,52 +111,19 @@ async function runRecorded({ seconds, isReported }: Recording): Promise<Figures>
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
 }
 
-/** The runs of one of two controllers before it is the turn of the other. */
-const runsPerTurn = 2000;
+/** The time for which one of two controllers runs before it is the turn of the other. */
+const turnMs = 100;
 
-/** A clock that stands still until it is told that the time between two writes of a reporter has passed. */
-class WriteClock implements Clock {
-  readonly #timers = new Map<Timer, () => void>();
-  #elapsedMs = 0;
-
-  now(): number {
-    return Date.now();
-  }
-
-  monotonicMs(): number {
-    return this.#elapsedMs;
-  }
-
-  setTimeout(callback: () => void): Timer {
-    const timer = {};
-    this.#timers.set(timer, callback);
-    return timer;
-  }
-
-  clearTimeout(timer: Timer | undefined): void {
-    if (timer !== undefined) this.#timers.delete(timer);
-  }
-
-  runDue(): void {
-    this.#elapsedMs += 2000;
-    const due = [...this.#timers.values()];
-    this.#timers.clear();
-    for (const callback of due) callback();
-  }
-}
-
-/** A controller whose runs, and whose reporter, wait while it is not its turn. */
+/** A controller whose runs wait while it is not its turn. */
 class TurnedController {
   readonly #name: string;
-  readonly #clock = new WriteClock();
+  readonly #perRunMs: number[] = [];
   #runs = 0;
-  #turnRuns = 0;
-  #onTurnEnd = (): void => undefined;
   #wait: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
   constructor(name: string) {
     this.#name = name;
-    this.#pause();
+    this.pause();
   }
 
   run(isReported: boolean, signal: AbortSignal): Promise<void> {
@@ -167,26 +133,17 @@ class TurnedController {
       reconcile: async ({ name, client: own }) => {
         await this.#wait?.over;
         if (signal.aborted) return undefined;
-        this.#countRun();
+        this.#runs += 1;
         const patch = { metadata: { annotations: { run: this.#runs.toString() } } };
         if (this.#runs % runsPerWrite === 0) await own.patch(model, name, { type: 'merge', patch });
         return { after: 0 };
       },
     });
-    const by = createReporter({ client, clock: this.#clock });
-    const report = isReported ? { report: { name: this.#name, by } } : {};
+    const report = isReported ? { report: { name: this.#name } } : {};
     return createManager({ client, controllers: [definition], ...report }).run(signal);
   }
 
-  #countRun(): void {
-    this.#runs += 1;
-    this.#turnRuns += 1;
-    if (this.#turnRuns !== runsPerTurn) return;
-    this.#pause();
-    this.#onTurnEnd();
-  }
-
-  #pause(): void {
+  pause(): void {
     let end = (): void => undefined;
     const over = new Promise<void>((resolve) => (end = resolve));
     this.#wait = { over, end };
@@ -197,66 +154,49 @@ class TurnedController {
     this.#wait = undefined;
   }
 
-  /** Runs for one turn. Returns the processor time of all threads. `isWriting`: the reporter writes in it what it has. */
-  async takeTurn(isWriting: boolean): Promise<number> {
-    const ended = new Promise<void>((resolve) => (this.#onTurnEnd = resolve));
-    this.#turnRuns = 0;
-    const cpu = process.cpuUsage();
-    if (isWriting) this.#clock.runDue();
+  /** Runs for one turn, and notes the processor time of all threads for each run. */
+  async takeTurn(): Promise<void> {
     this.resume();
-    await ended;
+    const [first, cpu] = [this.#runs, process.cpuUsage()];
+    await sleep(turnMs);
     const { user, system } = process.cpuUsage(cpu);
-    return (user + system) / 1000;
+    this.pause();
+    if (this.#runs > first) this.#perRunMs.push((user + system) / 1000 / (this.#runs - first));
   }
-}
 
-/** Rounds of eight turns before the first one that counts. */
-const warmRounds = 3;
+  /** Forgets the turns before. */
+  begin(): void {
+    this.#perRunMs.length = 0;
+  }
 
-/** The time of the turn that a quarter of all turns were not slower than. */
-function quickTurn(turnsMs: readonly number[]): number {
-  return [...turnsMs].sort((a, b) => a - b)[turnsMs.length >> 2] ?? Number.NaN;
+  /** The figures of the turn that a quarter of all turns were not slower than. */
+  quickTurn(): Figures {
+    const sorted = this.#perRunMs.sort((a, b) => a - b);
+    const p50Ms = sorted[sorted.length >> 2] ?? Number.NaN;
+    return { opsPerSecond: 1000 / p50Ms, p50Ms };
+  }
 }
 
 /**
  * Two controllers run as often as they can: one whose runs are recorded, and one whose runs are not. Their turns are so short that other
- * load on the machine affects both. In one of four turns of the former, its reporter writes the records of a second and the state of the
- * controller; the cost of that is spread over a second of processor time.
+ * load on the machine affects both.
  */
 async function runByTurns(seconds: number): Promise<{ readonly ours: Figures; readonly limit: Figures }> {
   const aborting = new AbortController();
   const [recorded, plain] = [new TurnedController('recorded'), new TurnedController('plain')];
   const running = [recorded.run(true, aborting.signal), plain.run(false, aborting.signal)];
-  const turns = { plain: [] as number[], recorded: [] as number[], writing: [] as number[] };
-  const takeRound = async (): Promise<void> => {
-    for (const isWriting of [false, true]) {
-      turns.recorded.push(await recorded.takeTurn(false));
-      turns.plain.push(await plain.takeTurn(false));
-      turns.plain.push(await plain.takeTurn(false));
-      turns[isWriting ? 'writing' : 'recorded'].push(await recorded.takeTurn(isWriting));
+  const take = async (ms: number): Promise<void> => {
+    for (const untilMs = performance.now() + ms; performance.now() < untilMs;) {
+      for (const each of [recorded, plain, plain, recorded]) await each.takeTurn();
     }
   };
-  // Code is compiled in the first rounds, and they have the records of a pause.
-  for (let round = 0; round < warmRounds; round += 1) await takeRound();
-  for (const each of Object.values(turns)) each.length = 0;
-  const endMs = performance.now() + seconds * 1000;
-  do await takeRound();
-  while (performance.now() < endMs);
+  await take(2 * warmMs);
+  for (const each of [recorded, plain]) each.begin();
+  await take(seconds * 1000);
   aborting.abort();
   for (const each of [recorded, plain]) each.resume();
   await Promise.all(running);
-  const [plainMs, recordedMs, writingMs] = [turns.plain, turns.recorded, turns.writing].map(quickTurn) as [
-    number,
-    number,
-    number,
-  ];
-  const share = Math.max(0, writingMs - recordedMs) / 1000;
-  return { ours: perRun(recordedMs * (1 + share)), limit: perRun(plainMs) };
-}
-
-function perRun(turnMs: number): Figures {
-  const p50Ms = turnMs / runsPerTurn;
-  return { opsPerSecond: 1000 / p50Ms, p50Ms };
+  return { ours: recorded.quickTurn(), limit: plain.quickTurn() };
 }
 
 /** The same function, called for the same objects of the same cache, without a controller. */
