@@ -329,7 +329,10 @@ describe('admission policies [compat policies]', () => {
       failurePolicy: 'Odd',
       matchConditions: [{ name: 'a', expression: 'object.x >' }],
       variables: [{ name: 'a b', expression: '1 +' }],
-      validations: [{ expression: '', messageExpression: '1' }, { expression: '"a"', reason: 'Odd' }],
+      validations: [
+        { expression: '', messageExpression: '1' },
+        { expression: '"a"', reason: 'Odd' },
+      ],
       auditAnnotations: [{ key: '', valueExpression: 'params.x' }],
     };
     const { status, body } = await server.post(policies, policy(spec));
