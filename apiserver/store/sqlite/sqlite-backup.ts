@@ -23,8 +23,8 @@ interface NodeSqlite {
 
 export interface BackupOptions {
   /**
-   * Ends the backup before its next step, with the reason of the signal. The database must stay open until the call has rejected: Node
-   * goes on with a step in another thread, also when the database is closed meanwhile.
+   * Ends the backup before its next step, with the reason of the signal. The database must stay open until the call has rejected: the
+   * promise of Node never settles when the database is closed meanwhile.
    */
   readonly signal: AbortSignal;
   /** The backup of node:sqlite. Default: that of this Node, if it has one. */
