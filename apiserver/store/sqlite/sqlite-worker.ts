@@ -10,14 +10,14 @@ const answering = new Set<Promise<void>>();
 
 /** The port is closed when the calls before `close` have their answers, too. */
 function receive(port: MessagePort, message: CallMessage): void {
-  const answered = answer(port, message).finally(() => answering.delete(answered));
+  const answered = respond(port, message).finally(() => answering.delete(answered));
   answering.add(answered);
   if (message.type === 'close') void Promise.all(answering).then(() => port.close());
 }
 
-async function answer(port: MessagePort, message: CallMessage): Promise<void> {
-  const content = await answerTo(message);
-  port.postMessage(content, transferOf(content));
+async function respond(port: MessagePort, message: CallMessage): Promise<void> {
+  const answer = await answerTo(message);
+  port.postMessage(answer, transferOf(answer));
 }
 
 async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessage> {
