@@ -13,6 +13,13 @@ function outcomeOf(parse: () => unknown): unknown {
   }
 }
 
+function stepsOf(...parameters: Parameters<typeof decodeSteps>): number {
+  const steps = decodeSteps(...parameters);
+  let count = 1;
+  while (steps.next().done !== true) count += 1;
+  return count;
+}
+
 /** Equal values with their fields in the same order have the same text. */
 function expectSame(text: string, most: number): void {
   const expected = outcomeOf(() => JSON.parse(text));
@@ -65,9 +72,12 @@ describe('JSON that is parsed in steps', () => {
 
   it('takes a step for each 16 KB', () => {
     const text = Buffer.from(JSON.stringify({ a: Array.from({ length: 100_000 }, () => []), b: { c: 'x' } }));
-    const steps = decodeSteps(text);
-    let count = 1;
-    while (steps.next().done !== true) count += 1;
-    expect(count).to.be.within(text.length / (17 * 1024), text.length / (15 * 1024) + 5);
+    const count = stepsOf(text);
+    expect(count).to.be.within(text.length / (17 * 1024), text.length / (12 * 1024) + 10);
+  });
+
+  it('searches 64 KB in a step for the end of a member', () => {
+    const text = Buffer.from(JSON.stringify([Array.from({ length: 300_000 }, () => 1), 1]));
+    expect(stepsOf(text, { most: 500_000 })).to.be.within(2 * (text.length / (65 * 1024)), 25);
   });
 });
