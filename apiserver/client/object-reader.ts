@@ -36,7 +36,7 @@ export class ObjectReader {
     const known = this.parsed(entry) as T | undefined;
     if (known !== undefined) return known;
     if (entry.size <= severalStepsBytes) return parseEntry<T>(entry);
-    return withOrigin((yield* decodeSteps(entry.bytes, { freeze: true })) as T, entry);
+    return withOrigin(yield* decodeSteps<T>(entry.bytes, { freeze: freezeDeep }), entry);
   }
 
   /** Returns the object of an entry if it is kept; undefined when it would have to be parsed. */

@@ -90,7 +90,7 @@ function sampleOf(entries: readonly Entry[], random: () => number): readonly Ent
 }
 
 function decode({ bytes, size }: Entry): ApiObject | Promise<ApiObject> {
-  return size > severalStepsBytes ? (runInTurns(decodeSteps(bytes)) as Promise<ApiObject>) : decodeObject(bytes);
+  return size > severalStepsBytes ? runInTurns(decodeSteps<ApiObject>(bytes)) : decodeObject(bytes);
 }
 
 function differences(cache: KindCache, entry: Entry, object: ApiObject): readonly string[] {

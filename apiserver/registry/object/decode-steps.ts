@@ -1,5 +1,3 @@
-import { freezeDeep } from '@homeostat/controller-runtime';
-
 /** JSON that is parsed in one step: up to 3 ms, when each field has a name of its own. */
 const stepBytes = 16 * 1024;
 
@@ -13,8 +11,8 @@ const searchedBytes = 64 * 1024;
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
 interface DecodeOptions {
-  /** Freezes the value and all it holds. Default false. */
-  readonly freeze?: boolean;
+  /** Freezes a value and all it holds. Absent: nothing is frozen. */
+  readonly freeze?: ((value: unknown) => unknown) | undefined;
   /** Bytes of one step. Default 16 KB. */
   readonly most?: number;
 }
@@ -23,15 +21,17 @@ interface DecodeOptions {
  * Parses JSON as JSON.parse does, in steps: long lists and objects are put together from parts. JSON.parse, with the freezing of
  * what it returns, takes up to 80 ms for one object. Throws SyntaxError.
  */
-export function decodeSteps(
+export function decodeSteps<T = unknown>(
   bytes: Buffer,
-  { freeze = false, most = stepBytes }: DecodeOptions = {},
-): DecodeSteps<unknown> {
-  return readSteps({ bytes, freeze, most }, { from: 0, to: bytes.length });
+  { freeze, most = stepBytes }: DecodeOptions = {},
+): DecodeSteps<T> {
+  return readSteps({ bytes, freeze, most }, { from: 0, to: bytes.length }) as DecodeSteps<T>;
 }
 
-interface Text extends Required<DecodeOptions> {
+interface Text {
   readonly bytes: Buffer;
+  readonly freeze: DecodeOptions['freeze'];
+  readonly most: number;
 }
 
 interface Range {
@@ -55,8 +55,8 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
   // JSON.parse reads what is short, and judges what is not valid.
-  if (whole === undefined) return finish(text, JSON.parse(textOf(text, range)));
-  return text.freeze ? Object.freeze(whole) : whole;
+  if (whole === undefined) return parsePart(text, textOf(text, range));
+  return text.freeze === undefined ? whole : Object.freeze(whole);
 }
 
 /** Returns undefined if the text is not valid. */
@@ -72,7 +72,7 @@ function* listSteps(text: Text, range: Range): DecodeSteps<unknown[] | undefined
       list.push(yield* readSteps(text, part));
       continue;
     }
-    const items = finish(text, JSON.parse(`[${textOf(text, part)}]`) as unknown[]);
+    const items = parsePart(text, `[${textOf(text, part)}]`) as unknown[];
     if (items.length === 0) return undefined;
     for (const item of items) list.push(item);
     yield;
@@ -96,7 +96,7 @@ function* objectSteps(text: Text, range: Range): DecodeSteps<object | undefined>
       setField(object, name, yield* readSteps(text, { from: valueAt, to }));
       continue;
     }
-    const fields = Object.entries(finish(text, JSON.parse(`{${textOf(text, part)}}`) as object));
+    const fields = Object.entries(parsePart(text, `{${textOf(text, part)}}`) as object);
     if (fields.length === 0) return undefined;
     for (const [name, value] of fields) setField(object, name, value);
     yield;
@@ -127,7 +127,10 @@ function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause'
     else if ((code | 32) === openObject) depth += 1;
     else if ((code | 32) === closeObject) depth -= 1;
     else if (code === colon && depth === 0) valueAt ??= at + 1;
-    if (depth < 0 || at > end || (at === end && depth > 0)) return yield undefined;
+    if (depth < 0 || at > end || (at === end && depth > 0)) {
+      yield undefined;
+      return;
+    }
     if (code !== comma || depth > 0) continue;
     if (at - memberFrom > most) {
       if (memberFrom > partFrom) yield { from: partFrom, to: memberFrom - 1 };
@@ -157,11 +160,13 @@ function textOf({ bytes }: Text, { from, to }: Range): string {
   return bytes.toString('utf8', from, to);
 }
 
-function finish<T>({ freeze }: Text, value: T): T {
-  return freeze ? freezeDeep(value) : value;
+function parsePart({ freeze }: Text, json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  freeze?.(value);
+  return value;
 }
 
-/** As JSON.parse does: `__proto__` is a field as others are. */
+/** Sets a field as JSON.parse does, also one that is named `__proto__`. */
 function setField(object: object, name: string, value: unknown): void {
   if (name !== '__proto__') (object as Record<string, unknown>)[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
