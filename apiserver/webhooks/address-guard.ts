@@ -19,7 +19,7 @@ blocked.addAddress('fd00:ec2::254', 'ipv6');
 blocked.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
 blocked.addSubnet('::a9fe:0', 112, 'ipv6');
 
-/** True for an IP address that is never called. IPv4 addresses in IPv6 count as what they are. */
+/** True for an IP address that is never called. An IPv4 address that is written as IPv6 counts as the IPv4 address. */
 export function isBlockedAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   return blocked.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');

@@ -103,7 +103,7 @@ function eachPair(range: Run, first: number, second: number): Fold['each'] {
   };
 }
 
-/** `all` (deciding false) and `exists` (deciding true): errors count only when nothing decides. */
+/** `all` (false decides) and `exists` (true decides): errors count only when no entry decides. */
 function quantifier({ body, each }: Fold, deciding: boolean, cost: number): Run {
   return (frame) => {
     let failure: CelError | undefined;

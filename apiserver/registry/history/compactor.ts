@@ -29,8 +29,8 @@ const shortChanges = 1000;
 const changesPerGroup = 256;
 
 /**
- * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must not
- * be all history.
+ * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must
+ * not hold all of the history.
  */
 const groupShare = 1 / 64;
 

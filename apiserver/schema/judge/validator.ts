@@ -36,7 +36,7 @@ export class Validator {
   readonly #isValid: ValueGate;
   readonly #explainer: Explainer;
   readonly #preparation: Preparation | undefined;
-  /** False when no text is matched, whose matches would need to be counted. */
+  /** False when there are no patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
   /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */

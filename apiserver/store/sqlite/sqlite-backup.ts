@@ -8,8 +8,8 @@ import { setEpoch } from './sqlite-tables.ts';
 const revisionGap = 1_000_000;
 
 /**
- * Pages that are copied at once: a megabyte. During a backup of 105 MB, which took 0.6 s, a commit waited 10 ms (p99; 5 without it), and once
- * 100 ms, for the sync at the end.
+ * Pages that are copied at once: a megabyte. During a backup of 105 MB, which took 0.6 s, commits waited for 10 ms
+ * (p99; 5 ms without a backup), and one of them waited 100 ms for the sync at the end.
  */
 const pagesPerStep = 256;
 
@@ -19,8 +19,8 @@ interface NodeSqlite {
 
 /**
  * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`: the backup of
- * node:sqlite. Default: that of this Node, if it has one.
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`
+ * is the backup function of node:sqlite. Default: that of this Node, if it has one.
  */
 export async function backUpDatabase(
   database: SqlDatabase,
@@ -44,7 +44,7 @@ async function copyDatabase(database: SqlDatabase, path: string, byNode: NodeSql
     return;
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep })))) return;
-  // In one step, for which writes wait. SQLite writes only into an empty file.
+  // Copies in one step, for which writes wait. SQLite writes only into an empty file.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }
@@ -54,7 +54,7 @@ function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite');
 }
 
-/** False when it fails: that of Node 22 rarely does ("not an error") when a write begins meanwhile. */
+/** Returns false when the copy fails: that of Node 22 sometimes does ("not an error") when a write begins meanwhile. */
 async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
   try {
     await copy();
