@@ -134,7 +134,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('the other one does not serve the kind as long as the webhook does not convert what was written [slow]', async () => {
+  it('do not serve the kind at the other replica as long as the webhook does not convert what was written [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));

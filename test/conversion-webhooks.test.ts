@@ -173,7 +173,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.get(`${widgets}/b`)).status).to.equal(404);
   });
 
-  it('a dead webhook, and one with the certificate of another authority fail with the reason', async () => {
+  it('a dead webhook, and one with the certificate of another authority, fail with the reason', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const dead = await freePort();
     const clientConfigs: readonly (readonly [clientConfig: object, message: RegExp])[] = [

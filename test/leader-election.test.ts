@@ -115,7 +115,7 @@ describe('leader election', () => {
     });
   }
 
-  it('outlasts a restart of the server: the leader leads on in its term, and a former one stays refused [slow]', async () => {
+  it('survives a restart of the server: the leader continues in its term, and a former one stays refused [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-election-'));
     try {
       await server.stop();

@@ -271,7 +271,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('get in right after the issuer has changed its key, and not while it does not respond, which delays no other user', async () => {
+  it('can log in right after the issuer has changed its key; while it does not respond, they cannot, but other users are not delayed', async () => {
     await login.start();
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     await login.issuer.rotate('next', 'RS256');

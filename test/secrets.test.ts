@@ -112,7 +112,7 @@ describe('Secrets', () => {
     });
   });
 
-  it('never change their type, and nothing once they are immutable', async () => {
+  it('never change their type, and change nothing once they are immutable', async () => {
     await server.create(secrets, secret('typed', { type: 'example.com/token', stringData: { a: 'planted' } }));
     const path = `${secrets}/typed`;
     const retyped = await server.patch(path, { type: 'Opaque' });

@@ -107,7 +107,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   }
 
-  it('a late answer is not waited for beyond timeoutSeconds', async () => {
+  it('a late answer is not awaited beyond timeoutSeconds', async () => {
     hooks.on('/bad', () => new Promise(() => undefined));
     await configure('validating', { timeoutSeconds: 3 });
     const asked = server.post(persons, person('ann'));
@@ -119,7 +119,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('a response that begins in time, and does not end, is not waited for either', async () => {
+  it('a response that begins in time, and does not end, is not awaited either', async () => {
     let ended = false;
     hooks.on('/bad', (_request, response) => {
       response.on('close', () => (ended = true));
@@ -134,7 +134,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     await eventually(() => ended);
   });
 
-  it('calls that wait for a connection to a webhook end at their time as well [slow]', async () => {
+  it('calls that wait for a connection to a webhook also end at their time [slow]', async () => {
     // A server that takes connections, and never says anything.
     const mute = createTcpServer().listen(0, '127.0.0.1');
     const sockets = new Set<Socket>();

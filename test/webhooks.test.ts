@@ -112,7 +112,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed one says that it is one', async () => {
+  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed dry run is marked as one', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -221,7 +221,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('conditions ask what the user of the write may do', async () => {
+  it('conditions check the permissions of the user of the write', async () => {
     hooks.on('/may', () => ({ allowed: false }));
     const expressions = [
       '!authorizer.group("").resource("secrets").check("get").allowed()',
@@ -261,7 +261,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
   });
 
-  it('rules for CONNECT are accepted, and are for no write, since no path here is connected to', async () => {
+  it('rules for CONNECT are accepted, and apply to no write, since no path here can be connected to', async () => {
     hooks.on('/connect', () => ({ allowed: false }));
     const rules = [
       { operations: ['CONNECT'], apiGroups: ['*'], apiVersions: ['*'], resources: ['pods/exec', 'persons'] },
@@ -323,7 +323,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/own')[0].userInfo.username).to.equal('system:plugin:staff');
   });
 
-  it('holds no lock: another write of the object passes, and the first is then asked about again on the new state', async () => {
+  it('holds no lock: another write of the object passes, and the webhook is then asked again about the first one', async () => {
     await server.create(persons, person('ann'));
     const held: (() => void)[] = [];
     hooks.on('/slow', ({ object }) =>

@@ -137,7 +137,7 @@ describe('controllers of the server and concurrent writers', () => {
       return { apiVersion, kind, name, uid };
     }
 
-    it('deletes what is changed all the time', async () => {
+    it('deletes an object even if it is changed all the time', async () => {
       const replica = await start();
       const { client } = replica.server;
       await createNote(replica, 'owned', await createNote(replica, 'owner'));
@@ -267,7 +267,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('leaves the object of a lagging server to the next namespace of the same name', async () => {
+    it('leaves an object that a lagging server creates to the next namespace of the same name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

@@ -90,7 +90,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that comes late in several turns, and completes it when it is asked before', async () => {
+  it('fills an index that is added late in several turns, and completes it when it is read earlier', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({

@@ -13,13 +13,13 @@ export class IndexFilling<T extends ApiObject> {
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states`: the objects at the time of the call. */
+  /** `states` are the objects at the time of the call. */
   constructor(states: Iterable<KeyedObject<T>>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;
   }
 
-  /** Leaves out an object that has changed since: it is indexed as it is now. */
+  /** Leaves out an object that has changed since: its present state is indexed already. */
   leaveOut(key: string): void {
     this.#changed.add(key);
   }

@@ -57,7 +57,7 @@ describe('a list of the console that is longer than a page holds [slow]', functi
     );
   }
 
-  it('gives each column its width, though most rows are not rendered', async () => {
+  it('gives each column its width, even though most rows are not rendered', async () => {
     const [head, cell] = [
       page.getByRole('columnheader', { name: 'Age' }),
       page.locator('.rows tbody td:nth-child(3)').first(),

@@ -142,7 +142,7 @@ describe('a session of the console [slow]', function () {
     expect(await page.getByText('The connection to the server is lost.', { exact: false }).count()).to.equal(0);
   });
 
-  it('asks for the password over the open page when it has ended, and goes on', async () => {
+  it('asks for the password over the open page when it has ended, and continues', async () => {
     await page.context().clearCookies();
     await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });
     await visit(page, '#/');
@@ -152,7 +152,7 @@ describe('a session of the console [slow]', function () {
     await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
   });
 
-  it('takes a token over the open page, and keeps it out of reach of scripts', async () => {
+  it('accepts a token over the open page, and keeps it out of reach of scripts', async () => {
     await page.context().clearCookies();
     await visit(page, '#/');
     await visit(page, `#/kinds/${ticketsPath}`);
@@ -184,7 +184,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('live', { exact: true }).waitFor();
   });
 
-  it('says what is missing when a permission is withdrawn while the page is open', async () => {
+  it('shows what is missing when a permission is withdrawn while the page is open', async () => {
     await page.getByText('live', { exact: true }).waitFor();
     await ask('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/ada');
     await page.getByText('You may not do this').waitFor();

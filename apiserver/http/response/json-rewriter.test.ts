@@ -68,7 +68,7 @@ describe('JsonRewriter', () => {
     expect(rewrite(text, { isIndented: false })).to.equal('{"a":[1.50,12345678901234567890,-0e1],"b":{},"c":null}');
   });
 
-  it('gives out long texts in pieces [slow]', () => {
+  it('yields long texts in pieces [slow]', () => {
     const rewriter = new JsonRewriter(indented);
     const pieces = [...rewriter.push(Buffer.from(JSON.stringify(Array.from({ length: 200_000 }, () => [0]))))];
     for (const piece of pieces) expect(piece.length).to.be.below(300_000);

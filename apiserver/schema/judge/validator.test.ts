@@ -35,7 +35,7 @@ describe('a validator', () => {
     });
   }
 
-  it('of a small schema from code needs no preparation', () => {
+  it('of a small schema that is compiled to code needs no preparation', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
   });
 

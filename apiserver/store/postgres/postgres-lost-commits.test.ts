@@ -75,7 +75,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     });
   }
 
-  it('reports the revision before the writes that a look-up has found, when they are the whole batch', async () => {
+  it('reports the revision before the writes that a look-up has found, when these are the whole batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));

@@ -22,7 +22,7 @@ describe('several PostgresStores on one database', () => {
     return { one, other, url };
   }
 
-  it('decide on generations and claims by the state at their turn, not at their request', async () => {
+  it('decide on generations and claims by the state at their turn, not at the time of the request', async () => {
     const { one, other, url } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const wanted = { indexes: [1, 2], claims: [], revision: 0 };

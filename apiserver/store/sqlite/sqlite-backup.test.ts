@@ -83,7 +83,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('has no replaced state in its new history [slow]', async () => {
+  it('has no replaced states in its new history [slow]', async () => {
     const [first = 0] = await written(store, create('changed', 'one'), create('deleted', 'gone'));
     const target = { key: key('changed'), kind };
     await written(store, { op: 'update', ...target, expect: first, data: bytes('two') });
@@ -106,7 +106,7 @@ describe('a backup of SQLite', () => {
     expect(existsSync(`${path}-backup`)).to.equal(false);
   });
 
-  it('is made in one step when that of Node fails', async () => {
+  it('is made in one step when the backup of Node fails', async () => {
     const source = await openDatabase(join(directory, 'source.db'));
     const copyPath = join(directory, 'copy.db');
     try {

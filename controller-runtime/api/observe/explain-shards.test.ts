@@ -23,7 +23,7 @@ function report(index: number, key: Partial<ControllerKey>): ControllerObject {
 }
 
 describe('an explanation of an object with a sharded controller', () => {
-  it('is about the shard of the object alone', () => {
+  it('is about the shard of this object only', () => {
     const own = shardOf('ada', shards);
     const controllers = [0, 1, 2, 3].map((index) =>
       report(index, index === own ? { attempts: 3, lastError: 'no luck' } : { state: 'ready' }),
