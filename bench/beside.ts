@@ -16,8 +16,8 @@ export interface Served {
 }
 
 /**
- * Throughput and processor time of one server beside those of another one. The target is a share of processor time: on a machine
- * with other work, throughput depends on whose turn it is.
+ * Throughput and processor time of one server beside those of another one. The target is a share of processor time:
+ * on a machine with other work, throughput depends on the share that each server happens to get.
  */
 export async function besideOther(
   name: string,

@@ -62,7 +62,7 @@ describe('the audit log of clients in the process of the server', () => {
     server = await TestServer.start({ audit });
   }
 
-  /** The entries of a user's writes, once there are so many. */
+  /** Returns the entries of a user's writes, once there are this many. */
   function entriesOf(username: string, count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line !== '');

@@ -63,7 +63,7 @@ describe('the audit log', () => {
       .map((line) => JSON.parse(line) as Entry);
   }
 
-  /** The entries once the last one of these has arrived. */
+  /** Returns the entries once the last one of them has arrived. */
   function logged(count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const found = await entries();

@@ -76,7 +76,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     running = informer.run(stop.signal);
   };
 
-  /** Waits until handlers have heard of these events, and of no others. */
+  /** Waits until handlers have received these events, and no others. */
   const hears = async (...events: readonly string[]): Promise<void> => {
     await eventually(() => seen.length >= events.length, { describe: () => seen.join(', ') });
     expect(seen.splice(0)).to.deep.equal(events);

@@ -193,7 +193,8 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     hooks.on('/other', convertWidgets);
     await server.patch(widgetDefinitionPath, { spec: definition('v1', '/other').spec });
     let last = 0;
-    // The definition is served soon after its write. Only what was not converted yet is asked for.
+    // The definition is served soon after its write. Only objects that were not converted yet are sent to the
+    // webhook.
     await eventually(async () => {
       last += 1;
       await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });

@@ -94,7 +94,8 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   it('is waited for when it refuses all connections, and found again [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
-    // As if all connections were taken, a state that a test's superuser cannot cause in another way.
+    // Simulates a state in which all connections are taken, which the superuser of a test cannot cause in another
+    // way.
     const elsewhere = new Client({ connectionString: new URL('/postgres', database.url).href });
     await elsewhere.connect();
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);

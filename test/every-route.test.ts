@@ -103,7 +103,7 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 /** The last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
-/** The way of a request to the routes that `app.use` adds, from its end to its beginning. */
+/** The calls on the way of a request to the routes that `app.use` adds, from the last to the first. */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
 

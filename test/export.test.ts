@@ -70,7 +70,7 @@ describe('an export of a server', () => {
     return answer;
   }
 
-  /** Together more than the buffers of the connection. */
+  /** Together these objects are larger than the buffers of the connection. */
   async function fill(): Promise<void> {
     const text = 'x'.repeat(1_000_000);
     const path = '/apis/people.example.com/v1alpha1/namespaces/home/letters';
@@ -119,7 +119,7 @@ describe('an export of a server', () => {
     }
     let stopped = false;
     const ages = new Array<number>(400).fill(0);
-    // The second of a pair is written when the first is acknowledged: it is never ahead, and at most one behind.
+    // The second of a pair is written when the first is acknowledged: so it is never ahead, and at most one behind.
     const writers = [0, 1, 2, 3].map(async (writer) => {
       for (let turn = writer; !stopped; turn += 4) {
         const at = (turn * 17) % 400;

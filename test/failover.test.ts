@@ -79,7 +79,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
       await cluster.haltInCommit();
       await cluster.primary.kill();
-      // It applies the data that the primary has sent.
+      // The standby applies the data that the primary has sent.
       cluster.standby.thaw();
       // Longer than writers wait.
       await load.isRefused();

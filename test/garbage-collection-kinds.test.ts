@@ -149,7 +149,7 @@ describe('the ways in which a deletion decides about dependents', () => {
 
   after(() => server.stop());
 
-  /** The state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
+  /** Returns the state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
   const leftBy = async (remove: (path: string) => Promise<Answer>): Promise<readonly [readonly string[], string]> => {
     const owner = (await server.create(machines, {
       ...newMachine('owner'),

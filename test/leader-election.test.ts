@@ -40,7 +40,7 @@ describe('leader election', () => {
   const greeted = (name: string, by: string): Promise<unknown> =>
     eventually(async () => (await greetingOf(name)) === by, { describe: `${by} to greet ${name}` });
 
-  /** The first leads and has greeted; the second waits. */
+  /** The first candidate leads and has greeted; the second one waits. */
   const rivals = async (): Promise<[Candidate, Candidate]> => {
     await server.create(persons, person('ada'));
     const [first = 'over HTTP', second = first] = open;

@@ -191,7 +191,8 @@ describe('SIGKILL in the middle of 200 concurrent writes, twenty times [slow]', 
     const events: Seen[] = [];
     let killedInTheMiddle = 0;
     server = await KillableServer.start(file);
-    // Not from 0: a watcher without any event before the kill starts there again, with the objects in no order of revision.
+    // Does not start from 0: a watcher without any event before the kill would start there again, and the objects
+    // have no order of revision.
     let revision = await revisionOf(server.url);
     for (let round = 1; round <= rounds; round += 1) {
       const { url } = server;
@@ -225,7 +226,7 @@ async function checkWatcher(
 ): Promise<void> {
   const { events, history } = watcher;
   const present = await list(url);
-  // Not the largest revision of what is present: a deletion, which leaves nothing, may be the last change.
+  // This is not the largest revision of the present objects: the last change may be a deletion, which leaves nothing.
   const last = await revisionOf(url);
   const done = new AbortController();
   const watch = await openWatch(url, watcher.revision, done.signal);

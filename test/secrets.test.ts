@@ -117,7 +117,7 @@ describe('Secrets', () => {
     const path = `${secrets}/typed`;
     const retyped = await server.patch(path, { type: 'Opaque' });
     expectRefusal(retyped, { reason: 'Invalid', causes: ['FieldValueInvalid type'], message: 'field is immutable' });
-    // As with Kubernetes, an absent type is the stored one.
+    // An absent type counts as the stored one, as with Kubernetes.
     expect((await server.put(path, secret('typed', { stringData: { a: 'planted' } }))).body.type).to.equal(
       'example.com/token',
     );

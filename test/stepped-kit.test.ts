@@ -5,7 +5,7 @@ import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeost
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/staff.ts';
 
-/** Makes a badge and writes in the badge whose it is, one write after the other; says at the end that it is done. */
+/** Makes a badge and writes into it whose badge it is, in two writes; finally records that it is done. */
 const careful = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure, client }) {

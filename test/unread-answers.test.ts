@@ -13,7 +13,7 @@ import { TestServer } from './support/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** Together more than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
+/** Together these objects are larger than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
 const objects = 14;
 
 /** The permitted memory of the sockets, pieces and entries of some tens of responses. */
@@ -50,7 +50,7 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** Random, so that compression does not shrink it. */
+  /** The content is random, so that compression does not shrink it. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }

@@ -33,7 +33,7 @@ function definitionOf(schema: DefinitionSchema, given: Given = {}): CustomResour
   };
 }
 
-/** What is wrong, by place; the schema is that of the field `a`. */
+/** Returns the mistakes by place; the schema is that of the field `a`. */
 function wrongIn(a: DefinitionSchema): readonly string[] {
   return wrong(definitionOf({ type: 'object', properties: { a } })).map((each) =>
     each.replace('spec.versions[0].schema.openAPIV3Schema.properties[a].', ''),

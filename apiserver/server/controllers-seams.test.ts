@@ -210,7 +210,7 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
-    /** Holds the commit that removes the namespace, after all that the namespace contains. */
+    /** Holds the commit that removes the namespace, after everything in the namespace was deleted. */
     function holdFinalization(store: ReplicaStore): Gate {
       const held = gate();
       store.beforeCommit = async (batch) => {
@@ -219,7 +219,7 @@ describe('controllers of the server and concurrent writers', () => {
       return held;
     }
 
-    /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
+    /** `b` creates a page before it receives the deletion of the namespace; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);
       await b.server.client.list(Page);

@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The write first waits for its own commit, but not for long.
+      // The write waits for its own commit at first, but not for long.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;

@@ -210,7 +210,7 @@ describe('index values that are kept for the next start', () => {
     await start();
     await createThings(objects, objects + 10_000);
     await fake.advance(30_000);
-    // What a killed process leaves behind: the server has the file itself for itself.
+    // The files that a killed process leaves behind; they are copied, because the server has the original for itself.
     const copy = path('killed');
     await eventually(async () => {
       await copyFile(path(), copy);

@@ -38,7 +38,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
       metadata: { name: 'few', namespace },
       spec,
     });
-    // Each server knows of it once it has read it.
+    // Each server knows of the quota once it has read it.
     for (const server of servers) await server.client.get(Quota, 'few', { namespace });
   }
 

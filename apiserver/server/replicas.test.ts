@@ -152,7 +152,7 @@ describe('replicas on one database', () => {
     expect(await failing(b.server.client.update({ ...created, spec: { ...created.spec, age: 2 } }))).to.equal(
       'Conflict',
     );
-    // No change compared with memory, but a change of the stored state.
+    // This changes nothing compared with memory, but it changes the stored state.
     const patch = { type: 'merge', patch: { spec: { age: null } } } as const;
     expect((await b.server.client.patch(Person, 'ann', patch)).spec).to.not.have.property('age');
     await a.server.client.patch(Person, 'ann', { type: 'merge', patch: { spec: { age: 3 } } });

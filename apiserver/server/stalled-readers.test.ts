@@ -28,7 +28,7 @@ class Connection {
 }
 
 describe('a connection on which a response waits', () => {
-  /** The number of seconds after which it is closed, up to ten minutes; undefined: it stays open. */
+  /** Returns the number of seconds after which it is closed, up to ten minutes; undefined when it stays open. */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
     const clock = new FakeClock();

@@ -47,7 +47,7 @@ describe('a status that a controller writes', () => {
     client.patch = async (...given: Parameters<typeof patch>) => {
       const written = await patch(...given);
       await new Promise<void>((resolve) => (answer = resolve));
-      // As if another writer had influenced the result.
+      // Simulates another writer who has influenced the result.
       return { ...written, status: {} } as never;
     };
     await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });

@@ -21,7 +21,7 @@ function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 const indented = { isIndented: true } as const;
 
-/** Names and values around those of the path, so that some names begin as one of them does. */
+/** Names and values like those of the path, so that some names begin like one of them. */
 const name = fc.constantFrom('metadata', 'managedFields', 'managedField', 'meta', 'items', 'a"b\\', 'ü', '*', '');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import type { Context } from 'koa';
 import { inOrder, LeanKoa } from './lean-koa.ts';
 
-/** Sends one request as it is; resolves with all bytes until the server ends the connection, without the date. */
+/** Sends one request unchanged; resolves with all bytes until the server ends the connection, without the date. */
 function exchange(server: Server, head: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

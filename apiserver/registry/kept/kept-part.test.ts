@@ -23,7 +23,7 @@ function packed(entries: readonly Entry[], fingerprint = 'f'): { readonly last: 
   return packer.pack();
 }
 
-/** What a part says about an entry, with the entry's bytes. */
+/** Returns the content of a part about an entry, with the entry's bytes. */
 function unpacked(part: KeptPart, entry: Entry, cache: KindCache): Entry {
   const { revision, bytes } = entry;
   const at = inBounds(part.find(revision));

@@ -24,7 +24,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     proxy.close();
   });
 
-  /** The first request with this text fails, after what happens instead. All others pass. */
+  /** Lets the first request with this text fail, after calling `instead`. All others pass. */
   const exceed = (text: string, instead: (forward: Forward) => Promise<unknown>): void => {
     proxy.respond = async (request, forward) => {
       if (!request.includes(text)) return forward();

@@ -269,7 +269,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
 
     it('delays the other store for seconds when it hangs with the counter locked, and then writes after it [slow]', async () => {
-      // In the server's time, since the server ends the session.
+      // Measured in the server's time, since the server ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
       let isHanging = false;

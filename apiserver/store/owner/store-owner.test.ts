@@ -69,7 +69,7 @@ describe('the owner of a database', () => {
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
     expect(watched.reads, 'read again').to.equal(2);
-    // What it has passed is read from the database.
+    // The changes that it has passed are read from the database.
     await b.changes(2, 1);
     expect((await b.changes(0, 3)).map(readable)).to.deep.equal(changes.map(readable));
     expect(watched.reads).to.equal(3);

@@ -55,7 +55,7 @@ describe('several PostgresStores on one database', () => {
 
   it('are woken by each other’s commits at once', async () => {
     const url = await server.createSchema();
-    // Stands still, so that apart from the queries at the start, stores learn only of announced commits.
+    // The clock stands still, so that apart from the queries at the start, stores learn only of announced commits.
     const store = server.store(url, { clock: new FakeClock() });
     await store.open();
     const { stores } = await server.openSeveral(1, url);

@@ -58,7 +58,7 @@ describe('the records of runs', () => {
   it('are written once a second, up to 200 after a pause and then 25 a second, and the others are counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
-    // A record takes over what was counted before it.
+    // A record takes over the number of earlier runs that were only counted.
     expect(counter.unrecorded).to.equal(0);
     expect(offer(100, 'plain')).to.equal(25);
     expect(counter.unrecorded).to.equal(75);

@@ -86,7 +86,7 @@ describe('mappings of watched kinds', () => {
     const at = harnessFor(
       async () => {
         calls += 1;
-        // The run of the first state's key would be over before the second state is mapped.
+        // Otherwise the run of the first state's key would end before the second state is mapped.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },

@@ -205,7 +205,7 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // The import reads the file twice, to check and to import it. Of the second reading, two of three batches arrive,
+    // The import reads the file twice, to check and to import it. In the second reading, two of three batches arrive,
     // and the end never does.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });

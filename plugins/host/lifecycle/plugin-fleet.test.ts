@@ -84,7 +84,7 @@ describe('a fleet of plugins', () => {
   });
 
   it('stops a disabled plugin, even at the moment when it fails because a dependency is missing', async () => {
-    // Each time, one more turn of the microtask queue between the failure and the order.
+    // Adds one more turn of the microtask queue each time between the failure and the order.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();
       const gate = createGate();

@@ -351,7 +351,7 @@ describe('plugins as objects', () => {
     add('b');
     await started();
     await change('b', { enabled: false });
-    // A user may send this, although the client's type forbids it.
+    // A user may send this, even though the client's type forbids it.
     const bare = { metadata: { name: 'bare' } } as unknown as PluginObject;
     await server.client.create(kind, bare);
     await server.client.patch(kind, 'a', { type: 'merge', patch: { spec: null } });

@@ -44,7 +44,7 @@ describe('homeostat backup', () => {
     const { size, mode } = await stat(file);
     expect(done).to.deep.equal({ code: 0, stdout: '', stderr: `backed up to ${file}, ${size} bytes\n` });
     expect(mode & 0o777).to.equal(0o600);
-    // The backup has encrypted objects, and the key is no part of it.
+    // The backup has encrypted objects, but not the key.
     await copyFile(path('data/encryption.key'), path('encryption.key'));
     const restored = await serve(`sqlite:${file}`);
     const { items } = await restored.client.list(Widget);

@@ -97,7 +97,7 @@ describe('the rows of a live list', () => {
       }),
       0,
     );
-    // For each of them: one to see that it moved, 6 to order the batch, 14 to find its place.
+    // For each of them: one comparison to see that it moved, 6 to order the batch, and 14 to find its place.
     expect(comparisons).to.be.at.most(batch * (1 + 6 + 14));
     expect(rows.rows.at(-1)?.name).to.equal('n0');
   });
