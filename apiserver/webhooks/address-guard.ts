@@ -35,7 +35,7 @@ class BlockedAddressError extends Error {
   }
 }
 
-/** @throws BlockedAddressError for a host that is an IP address which is never called. */
+/** @throws BlockedAddressError for a host that is one of the addresses that are never called. */
 export function checkLiteralHost(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && isBlockedAddress(address)) throw new BlockedAddressError(address, address);

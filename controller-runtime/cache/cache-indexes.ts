@@ -26,7 +26,7 @@ export class CacheIndexes<T extends ApiObject> {
   readonly #indexes = new Map<string, CacheIndex<T>>();
   readonly #report: (error: unknown, index: string) => void;
 
-  /** `report` is called with what index functions throw, and for objects that cannot be read. Must not throw. */
+  /** `report` is called with the errors of index functions, and for objects that cannot be read. Must not throw. */
   constructor(report: (error: unknown, index: string) => void) {
     this.#report = report;
   }

@@ -2,7 +2,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../../base/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The history to keep: at least this time and this many changes, but never more than the bytes. */
+/** The history to keep: at least this time and this many changes, but never more than this many bytes. */
 export interface Retention {
   /** Default 5 min. */
   readonly minAgeMs: number;

@@ -61,7 +61,7 @@ export class EtcdLink {
     this.#link.discard(connection);
   }
 
-  /** Repeats what may be executed several times while connections are lost. Rejects with StoreError. */
+  /** Repeats a request that may be executed several times, while connections are lost. Rejects with StoreError. */
   async repeat<Result>(attempt: (connection: EtcdConnection) => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();

@@ -160,7 +160,7 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
   return { id, state: 'unchanged', ready, object: present, changes: [] };
 }
 
-/** An object of a wished name that is no dependent yet. Throws when it may not become one. */
+/** Returns the object of a wished name when it is not a dependent yet. Throws when it may not become one. */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
   const present = parts.view.read(targetIn(model, dependentKey(model, keyIn(object.metadata), parts.object)));
