@@ -39,7 +39,7 @@ export class QuotaLedger {
   /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** How often this process took over a quota, by its uid, while creations that it had counted were being decided. */
+  /** How often this process has taken over a quota since it last counted a creation, by the uid of the quota. */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {

@@ -70,7 +70,7 @@ interface Call {
 
 const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 
-/** The formats of `formats`, for kinds that have a protobuf message. */
+/** The formats of kinds that have a protobuf message. */
 const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 
 /** The patch types of objects. `readPatch` does not read the body of an apply. */

@@ -46,7 +46,7 @@ function readsProtobufAlone(accept: string): boolean {
   return accept.includes('proto-openapi.spec.v2') && !/json|\*\/\*/.test(accept);
 }
 
-/** Sends no parameters with the type: Go cannot parse the @ in it. */
+/** Sends another type than the requested one, because Go cannot parse the @ in that. */
 function sendEmptyProtobuf(context: Context): void {
   requireRead(context);
   context.set('Cache-Control', 'no-cache, private');
