@@ -37,8 +37,8 @@ export function pathAttribute<T extends ApiObject>(
 }
 
 /**
- * A definition, which has to get another number whenever the values of a path or a type change. A resourceVersion has
- * none: it is not part of the object when the object is written, but is when it is read.
+ * Returns the definition of an index by path. Its number has to change whenever the values of a path or a type change. A
+ * resourceVersion has no definition: it is not part of the object when the object is written, but is when it is read.
  */
 function definitionOf(path: string, type: IndexedType): string | undefined {
   return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;
