@@ -103,7 +103,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('report an error of an expression, or ignore it', async () => {
+  it('name an error of an expression, or ignore it', async () => {
     await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
     const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
     expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
@@ -183,7 +183,7 @@ describe('admission policies [compat policies]', () => {
     );
   });
 
-  it('write failures and their own annotations to the audit log, if the binding requests it', async () => {
+  it('note failures and their own annotations in the audit log, where the binding says so', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-policies-'));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });
@@ -316,7 +316,7 @@ describe('admission policies [compat policies]', () => {
     ],
     ['a field of the request', { validations: [{ expression: 'request.other == 1' }] }, "undefined field 'other'"],
   ];
-  it('are refused when they are written with a mistake', async () => {
+  it('with a mistake are refused when they are written', async () => {
     for (const [what, spec, message] of mistakes) {
       const { status, body } = await server.post(policies, policy(spec));
       expect([what, status]).to.deep.equal([what, 422]);

@@ -96,7 +96,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('leave values that an older schema allowed, until they change', async () => {
+  it('leave what an older schema let in, until it changes', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a', { size: 1 }));
     const { body } = await server.get(`${definitions}/widgets.shop.example.com`);

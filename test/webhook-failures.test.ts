@@ -107,7 +107,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   }
 
-  it('a late answer is not awaited beyond timeoutSeconds', async () => {
+  it('a late answer is not waited for beyond timeoutSeconds', async () => {
     hooks.on('/bad', () => new Promise(() => undefined));
     await configure('validating', { timeoutSeconds: 3 });
     const asked = server.post(persons, person('ann'));
@@ -119,7 +119,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('a response that begins in time, and does not end, is not awaited either', async () => {
+  it('a response that begins in time, and does not end, is not waited for either', async () => {
     let ended = false;
     hooks.on('/bad', (_request, response) => {
       response.on('close', () => (ended = true));

@@ -112,7 +112,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed dry run is marked as one', async () => {
+  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed one says that it is one', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -323,7 +323,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/own')[0].userInfo.username).to.equal('system:plugin:staff');
   });
 
-  it('holds no lock: another write of the object passes, and the webhook is then asked again about the first one', async () => {
+  it('holds no lock: another write of the object passes, and the first is then asked about again on the new state', async () => {
     await server.create(persons, person('ann'));
     const held: (() => void)[] = [];
     hooks.on('/slow', ({ object }) =>

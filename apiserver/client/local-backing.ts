@@ -240,7 +240,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entries.map((entry) => new EntryState(entry, read));
   }
 
-  /** Does the same for an entry that is read now, and does not keep its object for others. */
+  /** The same for an entry that is read now, and whose object is not kept for others. */
   #onceOf(entry: Entry, resource: Resource): KeyedObject<T> {
     const { reader, shape } = this.#parts;
     const shaped = this.#shaped;

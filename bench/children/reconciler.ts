@@ -169,7 +169,7 @@ class TurnedController {
     this.#perRunMs.length = 0;
   }
 
-  /** The figures of a turn that is faster than three quarters of all turns. */
+  /** The figures of the turn that a quarter of all turns were not slower than. */
   quickTurn(): Figures {
     const sorted = this.#perRunMs.sort((a, b) => a - b);
     const p50Ms = sorted[sorted.length >> 2] ?? Number.NaN;

@@ -38,7 +38,7 @@ export interface InformerBacking<T extends ApiObject> {
   get(key: string): T | undefined;
   /**
    * Returns the objects at the time of the call: later changes do not affect it. The caller may iterate over it
-   * several times. With `once`, the caller reads each object once and keeps none.
+   * several times. `once`: it reads each object once and keeps none.
    */
   objects(use?: 'once'): Iterable<KeyedObject<T>>;
   /**

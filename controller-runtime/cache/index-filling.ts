@@ -13,7 +13,7 @@ export class IndexFilling<T extends ApiObject> {
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states` are the objects at the time of the call. */
+  /** `states`: the objects at the time of the call. */
   constructor(states: Iterable<KeyedObject<T>>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;

@@ -195,7 +195,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, patch)).to.have.property('b').with.lengthOf(200_000);
   });
 
-  it('visits a million nodes at most, for values that are compared, copied, or moved deeper, and for pointers', () => {
+  it('visits a million nodes at most: for values that are compared, copied, or taken to deeper places, and for pointers', () => {
     const large = Array.from({ length: 200_000 }, () => 0);
     const document = {
       a: large,

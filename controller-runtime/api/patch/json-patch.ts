@@ -14,8 +14,8 @@ const maxOperations = 10_000;
  * RequestEntityTooLarge beyond 10,000 operations, 3 MiB of copies or a million visited nodes. The cause's field is
  * `patch[<index of the operation>]`, its message holds the path.
  *
- * An operation visits one node for each segment of its pointers, for each value that it compares or moves to a deeper
- * place, and for every 200 elements of an array that it shifts; and eight nodes for each value that it copies.
+ * The nodes that an operation visits: each segment of its pointers, each value that it compares or takes to a deeper place, each
+ * value that it copies eight times, and each 200 elements of an array that it shifts.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw new ApiError('BadRequest', 'error decoding patch: a JSON patch is an array');

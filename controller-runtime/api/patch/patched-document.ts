@@ -26,7 +26,7 @@ const maxVisitedNodes = 1_000_000;
 /** A node that is copied costs about as much as this many that are only visited. */
 const visitsPerCopy = 8;
 
-/** This many elements of an array are shifted in the time that a visit of one node takes. */
+/** Elements of an array that are shifted in the time that visiting one node takes. */
 const shiftedPerNode = 200;
 
 /**

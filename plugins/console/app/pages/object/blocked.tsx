@@ -27,7 +27,7 @@ export function Blocked({ place, object }: Props) {
       <ul class="rows-list">
         {finalizers.map((finalizer) => {
           const owing = list.filter((each) => each.finalizer === finalizer);
-          // For a sharded controller, one of its shards has the key.
+          // Of a sharded controller, one shard has the key.
           const controller = owing.find(({ keys }) => keys.some((each) => each.key === key)) ?? owing[0];
           const entry = controller?.keys.find((each) => each.key === key);
           return <Finalizer key={finalizer} finalizer={finalizer} controller={controller} entry={entry} />;
