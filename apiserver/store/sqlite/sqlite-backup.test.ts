@@ -106,7 +106,7 @@ describe('a backup of SQLite', () => {
     expect(existsSync(`${path}-backup`)).to.equal(false);
   });
 
-  it('is made in one step when the backup of Node fails', async () => {
+  it('is made in one step when that of Node fails', async () => {
     const source = await openDatabase(join(directory, 'source.db'));
     const copyPath = join(directory, 'copy.db');
     try {

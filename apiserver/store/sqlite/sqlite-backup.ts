@@ -19,8 +19,8 @@ interface NodeSqlite {
 
 /**
  * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`
- * is the backup function of node:sqlite. Default: that of this Node, if it has one.
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`: the backup of
+ * node:sqlite. Default: that of this Node, if it has one.
  */
 export async function backUpDatabase(
   database: SqlDatabase,
@@ -44,7 +44,7 @@ async function copyDatabase(database: SqlDatabase, path: string, byNode: NodeSql
     return;
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep })))) return;
-  // Copies in one step, for which writes wait. SQLite writes only into an empty file.
+  // In one step, for which writes wait. SQLite writes only into an empty file.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }
