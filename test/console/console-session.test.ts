@@ -142,7 +142,7 @@ describe('a session of the console [slow]', function () {
     expect(await page.getByText('The connection to the server is lost.', { exact: false }).count()).to.equal(0);
   });
 
-  it('asks for the password over the open page when it has ended, and continues', async () => {
+  it('asks for the password over the open page when it has ended, and goes on', async () => {
     await page.context().clearCookies();
     await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });
     await visit(page, '#/');
