@@ -67,7 +67,7 @@ describe('admission policies [compat policies]', () => {
     expect([patched.status, patched.body.reason]).to.deep.equal([403, 'Forbidden']);
   });
 
-  it('are without effect as long as nothing binds them', async () => {
+  it('have no effect as long as there is no binding', async () => {
     await server.create(policies, policy({ validations: [{ expression: 'false' }] }));
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
@@ -322,6 +322,34 @@ describe('admission policies [compat policies]', () => {
       expect([what, status]).to.deep.equal([what, 422]);
       expect(body.message).to.contain(message);
     }
+  });
+
+  it('with several mistakes are refused with all of them, in the order of Kubernetes', async () => {
+    const spec = {
+      failurePolicy: 'Odd',
+      matchConditions: [{ name: 'a', expression: 'object.x >' }],
+      variables: [{ name: 'a b', expression: '1 +' }],
+      validations: [
+        { expression: '', messageExpression: '1' },
+        { expression: '"a"', reason: 'Odd' },
+      ],
+      auditAnnotations: [{ key: '', valueExpression: 'params.x' }],
+    };
+    const { status, body } = await server.post(policies, policy(spec));
+    expect(status).to.equal(422);
+    const causes = body.details.causes as readonly { field: string; reason: string }[];
+    expect(causes.map(({ field, reason }) => `${field} ${reason}`)).to.deep.equal([
+      'spec.failurePolicy FieldValueNotSupported',
+      'spec.matchConditions[0].expression FieldValueInvalid',
+      'spec.variables[0].name FieldValueInvalid',
+      'spec.variables[0].expression FieldValueInvalid',
+      'spec.validations[0].expression FieldValueRequired',
+      'spec.validations[0].messageExpression FieldValueInvalid',
+      'spec.validations[1].expression FieldValueInvalid',
+      'spec.validations[1].reason FieldValueNotSupported',
+      'spec.auditAnnotations[0].key FieldValueRequired',
+      'spec.auditAnnotations[0].valueExpression FieldValueInvalid',
+    ]);
   });
 
   it('have bindings whose mistakes are refused', async () => {
