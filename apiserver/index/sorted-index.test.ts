@@ -87,7 +87,7 @@ describe('SortedIndex', () => {
     expect(index.size).to.equal(1);
   });
 
-  it('removes an entry that nobody has read yet, also beside placed ones', () => {
+  it('removes an entry that waits to be placed, also beside placed ones', () => {
     const index = new SortedIndex();
     const [placed, waiting] = [slotNamed('a'), slotNamed('b')];
     index.insert('v', placed);
