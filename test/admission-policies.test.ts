@@ -324,6 +324,34 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
+  it('with several mistakes are refused with all of them, in the order of Kubernetes', async () => {
+    const spec = {
+      failurePolicy: 'Odd',
+      matchConditions: [{ name: 'a', expression: 'object.x >' }],
+      variables: [{ name: 'a b', expression: '1 +' }],
+      validations: [
+        { expression: '', messageExpression: '1' },
+        { expression: '"a"', reason: 'Odd' },
+      ],
+      auditAnnotations: [{ key: '', valueExpression: 'params.x' }],
+    };
+    const { status, body } = await server.post(policies, policy(spec));
+    expect(status).to.equal(422);
+    const causes = body.details.causes as readonly { field: string; reason: string }[];
+    expect(causes.map(({ field, reason }) => `${field} ${reason}`)).to.deep.equal([
+      'spec.failurePolicy FieldValueNotSupported',
+      'spec.matchConditions[0].expression FieldValueInvalid',
+      'spec.variables[0].name FieldValueInvalid',
+      'spec.variables[0].expression FieldValueInvalid',
+      'spec.validations[0].expression FieldValueRequired',
+      'spec.validations[0].messageExpression FieldValueInvalid',
+      'spec.validations[1].expression FieldValueInvalid',
+      'spec.validations[1].reason FieldValueNotSupported',
+      'spec.auditAnnotations[0].key FieldValueRequired',
+      'spec.auditAnnotations[0].valueExpression FieldValueInvalid',
+    ]);
+  });
+
   it('have bindings whose mistakes are refused', async () => {
     const wrong: readonly (readonly [changes: object, message: string])[] = [
       [{ validationActions: [] }, 'spec.validationActions: Required value: at least one validation action is required'],

@@ -94,6 +94,21 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
+  it('with octal numbers, as kubectl reads them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
+    try {
+      await writeFile(
+        join(folder, 'a.yaml'),
+        'mode: 0755\nbelow: -010\nplain: 755\nmarked: 0o17\nzero: 0\ntext: "0755"\n',
+      );
+      expect(readDocuments(folder).objects).to.deep.equal([
+        { mode: 493, below: -8, plain: 755, marked: 15, zero: 0, text: '0755' },
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   if (given !== undefined) {
     it(`${given} (HOMEOSTAT_TEST_CRDS): each is established`, async () => {
       for (const report of await reportsOf(given)) {

@@ -70,6 +70,19 @@ describe('the rules of definitions', () => {
     }
   });
 
+  it('allow `additionalProperties: true` beside fields, and nothing else, as Kubernetes does', () => {
+    const withFields = { type: 'object', properties: { b: text } } as const;
+    expect(wrongIn({ ...withFields, additionalProperties: true })).to.deep.equal([]);
+    for (const additionalProperties of [false, text])
+      expect(wrongIn({ ...withFields, additionalProperties })).to.deep.equal([
+        'additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive',
+      ]);
+    expect(wrongIn({ type: 'object', properties: {}, additionalProperties: text })).to.deep.equal([]);
+    expect(wrongIn({ type: 'object', additionalProperties: false })).to.deep.equal([
+      'additionalProperties: Forbidden: additionalProperties cannot be set to false',
+    ]);
+  });
+
   it('require the items of a list, and their type', () => {
     expect(wrongIn({ type: 'array' })).to.deep.equal(['items: Required value: must be specified']);
     expect(wrongIn({ type: 'array', items: {} })).to.deep.equal([

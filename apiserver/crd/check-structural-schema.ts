@@ -132,7 +132,7 @@ class SchemaCheck {
 
   #checkKeywords(schema: DefinitionSchema, field: string): void {
     const violations = this.#violations;
-    const { type, uniqueItems, additionalProperties, properties } = schema;
+    const { type, uniqueItems, properties } = schema;
     for (const keyword of unsupportedKeywords)
       if (Object.hasOwn(schema, keyword)) {
         violations.forbidden(`${field}.${keyword}`, `${keyword} is not supported`);
@@ -144,14 +144,24 @@ class SchemaCheck {
         `${field}.uniqueItems`,
         'uniqueItems cannot be set to true; use x-kubernetes-list-type: set',
       );
-    if (additionalProperties === false)
-      violations.forbidden(`${field}.additionalProperties`, 'additionalProperties cannot be set to false');
-    else if (additionalProperties !== undefined && hasFields(properties))
-      violations.forbidden(`${field}.additionalProperties`, 'additionalProperties and properties are mutual exclusive');
+    this.#checkAdditional(schema, field);
     if (schema['x-kubernetes-preserve-unknown-fields'] === false)
       violations.invalid(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined');
     if (properties !== undefined && Object.hasOwn(properties, '__proto__'))
       violations.forbidden(`${field}.properties[__proto__]`, 'is not the name of a field');
+  }
+
+  /**
+   * Beside fields, Kubernetes allows `true` alone, which says nothing of the other fields (`ValidateCustomResourceDefinitionOpenAPISchema`).
+   * Without fields, it accepts `false` too, and its documentation forbids it; so does this server.
+   */
+  #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {
+    if (additionalProperties === undefined || additionalProperties === true) return;
+    const place = `${field}.additionalProperties`;
+    if (hasFields(properties))
+      this.#violations.forbidden(place, 'additionalProperties and properties are mutual exclusive');
+    else if (additionalProperties === false)
+      this.#violations.forbidden(place, 'additionalProperties cannot be set to false');
   }
 
   #checkBranch(schema: DefinitionSchema, { field, mayHaveType = false }: Place): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BearerToken } from './bearer-token.ts';
-import { SentHeaders } from './sent-headers.ts';
+import { SentHeaders, tokenIn } from './sent-headers.ts';
 import type { UserInfo } from './user-info.ts';
 
 /** Returns undefined for unknown and for invalid credentials. Never throws for a bad credential. */
@@ -69,20 +69,16 @@ export class Authenticator {
 
   /** `holder`: the user of a certificate, who takes precedence over that of the token; a header without a token is refused all the same. */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
-    const token = this.#headers.tokenOf(socket, header);
+    const kept = this.#headers.keptOf(socket, header);
+    if (kept !== undefined) return holder ?? this.#ofOwnToken(kept);
+    const token = tokenIn(header);
     if (token === undefined || holder !== undefined) return token && holder;
     const found = this.#ofOwnToken(token);
-    if (found instanceof Promise) return found.then((owner) => this.#noteOwner(socket, header, { token, owner }));
-    return this.#noteOwner(socket, header, { token, owner: found });
-  }
-
-  #noteOwner(
-    socket: Socket,
-    header: string,
-    { token, owner }: { readonly token: BearerToken; readonly owner: UserInfo | undefined },
-  ): UserInfo | undefined {
-    if (owner !== undefined) this.#headers.keep(socket, header, token);
-    return owner;
+    const keep = (owner: UserInfo | undefined): UserInfo | undefined => {
+      if (owner !== undefined) this.#headers.keep(socket, header, token);
+      return owner;
+    };
+    return found instanceof Promise ? found.then(keep) : keep(found);
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {

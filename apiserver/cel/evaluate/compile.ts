@@ -3,11 +3,13 @@ import type { CheckedCel } from '../check/checker.ts';
 import type { Overload } from '../types/cel-function.ts';
 import type { CelType } from '../types/cel-type.ts';
 import { runtimeCost } from '../cost/runtime-cost.ts';
+import type { RuntimeCost } from '../cost/runtime-cost.ts';
 import type { CallNode, CelLiteral, CelNode, IdentNode, ListNode, MapNode, SelectNode } from '../syntax/cel-node.ts';
 import { CelError, noSuchKey, noSuchOverload } from '../values/cel-error.ts';
 import { ArrayList, CelBytes, CelMap, CelOptional, CelUint, EntryMap } from '../values/cel-value.ts';
 import type { CelValue } from '../values/cel-value.ts';
 import { compileFold } from './compile-fold.ts';
+import { compilePair } from './compile-pair.ts';
 import { fail, ignorable } from './frame.ts';
 import type { Run } from './frame.ts';
 import { fits } from '../types/fits.ts';
@@ -209,14 +211,10 @@ export class Compiler {
   }
 }
 
-function directCall({ run }: Overload, args: readonly Run[], cost: (values: readonly CelValue[]) => number): Run {
-  const [first, second] = args;
-  if (args.length === 2 && first !== undefined && second !== undefined)
-    return (frame) => {
-      const values = [first(frame), second(frame)];
-      frame.meter.add(cost(values));
-      return run(values, frame.meter);
-    };
+function directCall({ name, run }: Overload, args: readonly Run[], cost: RuntimeCost): Run {
+  const [left, right] = args;
+  if (args.length === 2 && left !== undefined && right !== undefined)
+    return compilePair({ name, left, right, cost, run });
   return (frame) => {
     const values = args.map((arg) => arg(frame));
     frame.meter.add(cost(values));

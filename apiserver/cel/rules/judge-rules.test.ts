@@ -354,6 +354,24 @@ describe('rules of schemas', () => {
     });
   });
 
+  it('read each value of an object once, however many rules there are', () => {
+    let reads = 0;
+    const item = {
+      get size() {
+        reads += 1;
+        return 1;
+      },
+    };
+    const schema = object(
+      { l: { type: 'array', items: object({ size: integer }) } },
+      'self.l.all(each, each.size < 2)',
+      'self.l.all(each, each.size < 3)',
+      'self.l[0].size == 1',
+    );
+    expect(refusals(schema, { l: [item] })).to.deep.equal([]);
+    expect(reads).to.equal(1);
+  });
+
   describe('recorded by Kubernetes', () => {
     interface Case {
       readonly name: string;

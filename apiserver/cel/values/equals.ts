@@ -20,6 +20,7 @@ export interface Comparable {
 export function equals(first: CelValue, second: CelValue, meter: CostMeter): boolean {
   if (first === second) return true;
   if (first === null || second === null) return false;
+  if (typeof first === 'string' || typeof second === 'string') return false;
   if (typeof first === 'object' && typeof second === 'object') return equalObjects(first, second, meter);
   return equalNumbers(first, second);
 }

@@ -18,6 +18,8 @@ interface Listed {
  */
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
+  /** Tokens that were found in this list. A connection's requests have the same object, which needs no comparison again. */
+  #found = new WeakMap<BearerToken, UserInfo>();
 
   constructor(owners: readonly TokenOwner[]) {
     this.#listed = this.#byPrefix(owners);
@@ -26,10 +28,16 @@ export class ListedTokens implements TokenAuthenticator {
   /** Uses another list, from the next request on. */
   replace(owners: readonly TokenOwner[]): void {
     this.#listed = this.#byPrefix(owners);
+    this.#found = new WeakMap();
   }
 
-  ofToken({ digest }: BearerToken): UserInfo | undefined {
-    return this.#find(digest)?.user;
+  ofToken(token: BearerToken): UserInfo | undefined {
+    let user = this.#found.get(token);
+    if (user === undefined) {
+      user = this.#find(token.digest)?.user;
+      if (user !== undefined) this.#found.set(token, user);
+    }
+    return user;
   }
 
   #find(digest: Buffer): Listed | undefined {
