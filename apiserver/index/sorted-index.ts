@@ -81,7 +81,7 @@ export class SortedIndex {
     allSteps(this.loadSteps(values, slots));
   }
 
-  /** The same in steps, for an index that has no readers yet. */
+  /** Does the same in steps, for an index that has no readers yet. */
   *loadSteps(values: readonly string[], slots: readonly Slot[]): Steps<void> {
     this.#buckets = [];
     this.#outline = { values: [], slots: [], sizes: [] };
