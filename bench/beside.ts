@@ -1,51 +1,107 @@
-import type { Child } from './child.ts';
-import { median } from './figures.ts';
+import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
-import { loadHttp } from './http-load.ts';
+import { HttpConnection } from './http-load.ts';
 import type { Row } from './result-table.ts';
 import { alternate } from './rounds.ts';
 import type { Settings } from './settings.ts';
 
-const connections = 64;
+const connectionCount = 64;
+
+/** So short that other work on the machine affects both contestants alike; about a thousand requests. */
+const turnMs = 100;
 
 /** A server, and the requests that it gets. */
 export interface Served {
-  readonly child: Child;
+  readonly child: { cpuMs(): number };
   readonly url: string;
   readonly request: () => string;
 }
 
+interface Contestants {
+  readonly ours: Served;
+  readonly limit: Served;
+  /** The least share of the other's processor time to ours; default: the row has no target. */
+  readonly least?: number;
+}
+
 /**
- * Throughput and processor time of one server beside those of another one. The target is a share of processor time: on a machine
- * with other work, throughput depends on whose turn it is.
+ * Throughput and processor time of one server beside those of another one, in short turns, A B B A. The target is a share of
+ * processor time: on a machine with other work, throughput depends on whose turn it is.
  */
 export async function besideOther(
   name: string,
-  { ours, limit, least }: { readonly ours: Served; readonly limit: Served; readonly least?: number },
+  { ours, limit, least }: Contestants,
   { rounds, seconds }: Settings,
 ): Promise<Row> {
-  const costs = { ours: [] as number[], limit: [] as number[] };
-  const found = await alternate(rounds, {
-    ours: () => measured(ours, seconds, costs.ours),
-    limit: () => measured(limit, seconds, costs.limit),
-  });
-  const [own, other] = [median(costs.ours.slice(1)), median(costs.limit.slice(1))];
-  const ratio = median(costs.ours.slice(1).map((cost, round) => (costs.limit[round + 1] ?? Number.NaN) / cost));
-  const note = `${own.toFixed(1)} us of processor time; the other: ${other.toFixed(1)} us`;
+  using own = await Turns.begin(ours);
+  using other = await Turns.begin(limit);
+  const turns = { ours: () => own.take(), limit: () => other.take() };
+  const count = Math.ceil((rounds * seconds * 1000) / turnMs);
+  await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
+  const found = await alternate(count, turns);
+  const [cost, otherCost] = [quickerHalf(own.costs(count)), quickerHalf(other.costs(count))];
+  const ratio = otherCost / cost;
+  const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
   if (least === undefined) return { name, ...found, note };
   const target = { text: `processor time ${ratio.toFixed(3)} >= ${least.toString()}`, isMet: ratio >= least };
   return { name, ...found, target, note };
 }
 
-/** Adds the microseconds of processor time of an operation to `costs`. */
-async function measured({ child, url, request }: Served, seconds: number, costs: number[]): Promise<Figures> {
-  let sent = 0;
-  const counted = (): string => {
-    sent += 1;
-    return request();
-  };
-  const beforeMs = child.cpuMs();
-  const figures = await loadHttp({ url, connections, seconds, request: counted });
-  costs.push(((child.cpuMs() - beforeMs) / sent) * 1000);
-  return figures;
+/** The mean of the quicker half: what else the machine does makes a turn dearer, never cheaper. */
+function quickerHalf(costs: readonly number[]): number {
+  const half = [...costs].sort((a, b) => a - b).slice(0, Math.ceil(costs.length / 2));
+  return half.reduce((sum, cost) => sum + cost, 0) / half.length;
+}
+
+/** Turns of one server. The connections stay open between them. */
+class Turns implements Disposable {
+  readonly #served: Served;
+  readonly #connections: readonly HttpConnection[];
+  /** The processor time at the start of each turn, and the requests of the turn. */
+  readonly #taken: { readonly startMs: number; readonly sent: number }[] = [];
+
+  private constructor(served: Served, connections: readonly HttpConnection[]) {
+    this.#served = served;
+    this.#connections = connections;
+  }
+
+  static async begin(served: Served): Promise<Turns> {
+    const opened = Array.from({ length: connectionCount }, () => HttpConnection.connect(served.url));
+    return new Turns(served, await Promise.all(opened));
+  }
+
+  /** Sends one request after the other on each connection, until the turn is over. */
+  async take(): Promise<Figures> {
+    const startMs = this.#served.child.cpuMs();
+    const latencies: number[] = [];
+    const begunMs = performance.now();
+    const endMs = begunMs + turnMs;
+    const converse = async (connection: HttpConnection): Promise<void> => {
+      for (let sentMs = begunMs; sentMs < endMs;) {
+        await connection.send(this.#served.request());
+        const answeredMs = performance.now();
+        latencies.push(answeredMs - sentMs);
+        sentMs = answeredMs;
+      }
+    };
+    await Promise.all(this.#connections.map(converse));
+    this.#taken.push({ startMs, sent: latencies.length });
+    return figuresOf(Float64Array.from(latencies), performance.now() - begunMs);
+  }
+
+  /**
+   * The microseconds of an operation in each of the last turns. What a server does after its responses counts as well: a turn
+   * costs all until the start of the next one.
+   */
+  costs(count: number): readonly number[] {
+    const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
+    const all = this.#taken.map(
+      ({ startMs, sent }, turn) => (((starts[turn + 1] ?? Number.NaN) - startMs) / sent) * 1000,
+    );
+    return all.slice(-count);
+  }
+
+  [Symbol.dispose](): void {
+    for (const connection of this.#connections) connection[Symbol.dispose]();
+  }
 }

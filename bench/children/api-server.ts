@@ -9,6 +9,7 @@ import { endpointGroup, greetingRoute, listedPage, listRoute } from '../endpoint
 import { runInFlight } from '../in-flight.ts';
 import type { InFlightFigures } from '../in-flight.ts';
 import { newPerson, personModel } from '../person.ts';
+import { writeLines } from './line-writer.ts';
 import type { Person, PersonField } from '../person.ts';
 
 /** Writes at the same time. */
@@ -29,7 +30,7 @@ export interface Filling {
   readonly matching?: number;
 }
 
-/** Objects are made before the clock runs: the limit has its bytes, too. */
+/** Objects are made before the clock runs, because the limit also has its bytes beforehand. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;
@@ -125,6 +126,7 @@ answerCalls({
   get,
   list,
   serveEndpoints,
+  writeLines,
   heldBytes,
   /** The memory of this process after a collection. Needs --expose-gc. */
   memoryUse: () => {
