@@ -37,7 +37,7 @@ function expectServed(report: DefinitionReport): void {
 }
 
 describe('a folder of definitions [slow]', () => {
-  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one', async () => {
+  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one [spec operators-definitions]', async () => {
     const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
     expect(reports.length).to.be.at.least(4);
     for (const report of reports) {
@@ -89,6 +89,21 @@ describe('a folder of definitions [slow]', () => {
       ]);
       expectServed(old as DefinitionReport);
       expect([old?.accepted, old?.refused]).to.deep.equal([1, []]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('with octal numbers, as kubectl reads them [spec operators-definitions]', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
+    try {
+      await writeFile(
+        join(folder, 'a.yaml'),
+        'mode: 0755\nbelow: -010\nplain: 755\nmarked: 0o17\nzero: 0\ntext: "0755"\n',
+      );
+      expect(readDocuments(folder).objects).to.deep.equal([
+        { mode: 493, below: -8, plain: 755, marked: 15, zero: 0, text: '0755' },
+      ]);
     } finally {
       await rm(folder, { recursive: true });
     }

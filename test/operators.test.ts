@@ -110,7 +110,7 @@ describe('operators on stock clients [slow]', () => {
   }
 
   for (const { language, library, program, probe, manager = `${language}-operator` } of operators) {
-    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event`, async function () {
+    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event [spec operators-clients]`, async function () {
       try {
         execFileSync(probe[0], probe.slice(1), { stdio: 'ignore' });
       } catch {
@@ -144,7 +144,9 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/** A kubeconfig for a server without TLS, which only some clients accept, and none without being told. */
+/**
+ * A kubeconfig for a server without TLS, which some clients accept only when they are told to, and others not at all.
+ */
 function kubeconfigOf(server: string): object {
   const name = 'local';
   return {

@@ -21,7 +21,7 @@ const patience = `
   it('passes the factor on to waits', () => {
     if (process.env.HOMEOSTAT_TEST_TIME_FACTOR !== '6') throw new Error(process.env.HOMEOSTAT_TEST_TIME_FACTOR);
   });
-  it('gives a test that sets its own time six times of that', async function () {
+  it('gives a test that sets its own time six times that time', async function () {
     this.timeout(100);
     await new Promise((resolve) => setTimeout(resolve, 250));
   });
@@ -35,6 +35,11 @@ const rejecting = `
     });
   });
 `;
+const killed = `
+  describe('a suite', () => {
+    it('ends its process', () => process.kill(process.pid, 'SIGKILL'));
+  });
+`;
 
 describe('a test run [slow]', () => {
   let folder: string;
@@ -46,11 +51,25 @@ describe('a test run [slow]', () => {
   after(async () => rm(folder, { recursive: true }));
 
   /** Runs a file of tests that may take 200 ms each, and returns the exit code and the output. */
-  async function run(text: string, environment: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
+  async function run(
+    text: string,
+    environment: NodeJS.ProcessEnv = {},
+    flags: readonly string[] = [],
+  ): Promise<{ code: number; output: string }> {
     const file = join(folder, 'some.test.mjs');
     await writeFile(file, text);
-    const hooks = ['leak-check', 'tiers', 'error-causes'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
-    const options = ['--no-config', '--timeout', '200', '--reporter', './.ci/reporter.js', '--exit', ...hooks];
+    const hooks = ['leak-check', 'tiers', 'error-causes', 'lost-files'];
+    const required = hooks.flatMap((name) => ['--require', `./.ci/${name}.js`]);
+    const options = [
+      '--no-config',
+      '--timeout',
+      '200',
+      '--reporter',
+      './.ci/reporter.js',
+      '--exit',
+      ...flags,
+      ...required,
+    ];
     return new Promise((resolve) => {
       execFile(
         process.execPath,
@@ -61,7 +80,7 @@ describe('a test run [slow]', () => {
     });
   }
 
-  it('leaves out what is slow, with its hooks, and says how much', async () => {
+  it('leaves out slow tests, with their hooks, and reports how many', async () => {
     const { code, output } = await run(suites);
     expect(output).to.include('left out: 2 slow tests (npm run test:all runs all tests)');
     expect(output.trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');
@@ -87,5 +106,12 @@ describe('a test run [slow]', () => {
     const { code, output } = await run(rejecting);
     expect(output).to.include('rejected while nothing handled it: Error: dropped');
     expect(code).to.equal(1);
+  });
+
+  it('names the file whose process ended in the middle', async () => {
+    const { code, output } = await run(killed, {}, ['--parallel', '--jobs', '2']);
+    expect(output).to.match(/process \d+ ended before its file did: .*some\.test\.mjs/);
+    expect(output).to.include('SIGKILL');
+    expect(code).to.not.equal(0);
   });
 });

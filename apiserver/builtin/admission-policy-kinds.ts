@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { checkPolicyBinding, checkPolicy } from './check-policies.ts';
+import { checkPolicyBinding } from './check-policies.ts';
 import { admissionGroup, matchConditions, ruleFields, selector } from './webhook-kinds.ts';
 
 const text = { type: 'string' } as const;
@@ -98,7 +98,6 @@ export const admissionPolicyKind: ModelDescriptor = defineModel({
   nameFormat: 'subdomain',
   subresources: ['status'],
   schema: { type: 'object', required: ['spec'], properties: { spec: policySpec, status: policyStatus } },
-  validate: checkPolicy,
 });
 
 /** `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding`: puts a policy into effect. */

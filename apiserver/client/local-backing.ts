@@ -42,7 +42,7 @@ export interface LocalBackingParts<T extends ApiObject> {
 /** Most objects of a closing kind that are collected in one turn: about a millisecond. */
 const collectedAtOnce = 5_000;
 
-/** The selected objects of a kind while it is registered once. */
+/** The selected objects of a kind, from one registration of the kind to its end. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
@@ -59,7 +59,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   /** The shaped object of each parsed object. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The resource and its entries when the kind was last served. */
+  /** The resource as it was last served, and its entries at that time. */
   #before: Before | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -77,17 +77,22 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entry !== undefined && selects(entry) ? this.#read(entry, resource) : undefined;
   }
 
-  objects(use?: 'once'): Iterable<KeyedObject<T>> {
+  objects(): Iterable<KeyedObject<T>> {
     if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
     const present = entries();
-    const stateOf = (entry: Entry): KeyedObject<T> =>
-      use === 'once' ? this.#onceOf(entry, resource) : this.#stateOf(entry, resource);
+    const stateOf = (entry: Entry): KeyedObject<T> => this.#stateOf(entry, resource);
     return {
       *[Symbol.iterator]() {
         for (const entry of present) yield stateOf(entry);
       },
     };
+  }
+
+  objectSteps(): Iterable<KeyedObject<T> | undefined> {
+    if (this.#followed === undefined) return [];
+    const { resource, entries } = this.#followed;
+    return this.#readEach(entries(), resource);
   }
 
   /** The states of all objects, none of which is parsed before it is read. */
@@ -123,7 +128,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // In this turn, so that the cache shows no later change, and handlers receive no change that it does not show.
+        // In this turn, so that the cache shows no later change, and handlers receive no change that the cache does
+        // not show.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);
@@ -226,8 +232,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a handler. It is
-   * parsed by the resource it came from, since the next one of the kind may store another version.
+   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a
+   * handler. The resource that the entry came from parses it, since the next resource of the kind may store another
+   * version.
    */
   #stateOf(entry: Entry, resource: Resource): KnownState<T> {
     return new EntryState(entry, (each) => this.#read(each, resource));
@@ -238,19 +245,22 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entries.map((entry) => new EntryState(entry, read));
   }
 
-  /** The same for an entry that is read now, and whose object is not kept for others. */
-  #onceOf(entry: Entry, resource: Resource): KeyedObject<T> {
+  *#readEach(entries: readonly Entry[], resource: Resource): Generator<KeyedObject<T> | undefined> {
+    for (const entry of entries) {
+      const read = yield* settledSteps(this.#readOnce(entry, resource));
+      yield {
+        key: entry.key,
+        get object() {
+          return read();
+        },
+      };
+    }
+  }
+
+  *#readOnce(entry: Entry, resource: Resource): Generator<undefined, T, undefined> {
     const { reader, shape } = this.#parts;
-    const shaped = this.#shaped;
-    let known: T | undefined;
-    return {
-      key: entry.key,
-      get object() {
-        if (known !== undefined) return known;
-        const whole = reader.readOnce<T>(resource.show(entry));
-        return (known = shaped.get(whole) ?? shape(whole));
-      },
-    };
+    const whole = yield* reader.readOnce<T>(resource.show(entry));
+    return this.#shaped.get(whole) ?? shape(whole);
   }
 
   #read(entry: Entry, resource: Resource): T {
@@ -286,6 +296,18 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
 
   get object(): T {
     return this.#read(this.#entry);
+  }
+}
+
+/** Takes steps, and returns what gives their result, or throws what they threw. */
+function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
+  try {
+    const result = yield* steps;
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

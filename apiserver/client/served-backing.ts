@@ -37,8 +37,12 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     return this.#backing.get(key);
   }
 
-  objects(use?: 'once'): Iterable<KeyedObject<T>> {
-    return this.#backing.objects(use);
+  objects(): Iterable<KeyedObject<T>> {
+    return this.#backing.objects();
+  }
+
+  objectSteps(): Iterable<KeyedObject<T> | undefined> {
+    return this.#backing.objectSteps();
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
@@ -60,7 +64,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     };
     table.on('opened', look);
     signal.addEventListener('abort', end);
-    // Both may have changed since the caller looked.
+    // The kind and the signal may both have changed since the caller looked.
     look();
     if (signal.aborted) end();
     const isSame = this.#backing instanceof LocalBacking !== asCopy;
@@ -70,7 +74,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     signal.removeEventListener('abort', end);
   }
 
-  /** Follows with another backing. Handlers hear of what differs, once it is complete. */
+  /** Follows with another backing. Once that one is complete, handlers are called for what differs. */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];
     let isOpen = false;

@@ -48,11 +48,11 @@ const unsupportedKeywords = [
 interface Place {
   readonly field: string;
   readonly depth: number;
-  /** `root`: the schema of the whole object. `branch`: one below allOf, anyOf, oneOf or not. */
+  /** `root` is the schema of the whole object, `branch` a schema below allOf, anyOf, oneOf or not. */
   readonly level: 'root' | 'field' | 'item' | 'branch';
   /** True for a branch whose `type` is that of an integer or a string, as {@link isIntOrString} describes. */
   readonly mayHaveType?: boolean;
-  /** True for the first branch of an allOf that is in no branch. */
+  /** True for the first branch of an allOf that is not itself in a branch. */
   readonly isFirstOfAll?: boolean;
   /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
@@ -86,12 +86,15 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
-  /** True once a schema has a keyword without which the rest has another meaning. */
+  /** True once a schema has a keyword that changes the meaning of the rest. */
   #isUnsupported = false;
   /** Fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
-  /** The schemas that are not visited yet; a list and no recursion, since a client's schema may be arbitrarily deep and wide. */
+  /**
+   * The schemas that are not visited yet; a list instead of recursion, since a client's schema may be arbitrarily deep
+   * and wide.
+   */
   readonly #open: Visit[] = [];
 
   constructor(violations: DefinitionViolations, cost: SchemaCost) {
@@ -112,7 +115,8 @@ class SchemaCheck {
       yield visit.branches.count;
     }
     if (this.#isUnsupported) return;
-    // Defaults are checked after the patterns, which they are matched against; inner defaults first, as they are part of the outer.
+    // Defaults are checked after the patterns, because they are matched against them. Inner defaults come first,
+    // because outer ones include them.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
     for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }
@@ -132,7 +136,7 @@ class SchemaCheck {
 
   #checkKeywords(schema: DefinitionSchema, field: string): void {
     const violations = this.#violations;
-    const { type, uniqueItems, additionalProperties, properties } = schema;
+    const { type, uniqueItems, properties } = schema;
     for (const keyword of unsupportedKeywords)
       if (Object.hasOwn(schema, keyword)) {
         violations.forbidden(`${field}.${keyword}`, `${keyword} is not supported`);
@@ -144,14 +148,24 @@ class SchemaCheck {
         `${field}.uniqueItems`,
         'uniqueItems cannot be set to true; use x-kubernetes-list-type: set',
       );
-    if (additionalProperties === false)
-      violations.forbidden(`${field}.additionalProperties`, 'additionalProperties cannot be set to false');
-    else if (additionalProperties !== undefined && hasFields(properties))
-      violations.forbidden(`${field}.additionalProperties`, 'additionalProperties and properties are mutual exclusive');
+    this.#checkAdditional(schema, field);
     if (schema['x-kubernetes-preserve-unknown-fields'] === false)
       violations.invalid(`${field}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined');
     if (properties !== undefined && Object.hasOwn(properties, '__proto__'))
       violations.forbidden(`${field}.properties[__proto__]`, 'is not the name of a field');
+  }
+
+  /**
+   * Beside fields, Kubernetes allows `true` alone, which says nothing of the other fields (`ValidateCustomResourceDefinitionOpenAPISchema`).
+   * Without fields, it accepts `false` too, and its documentation forbids it; so does this server.
+   */
+  #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {
+    if (additionalProperties === undefined || additionalProperties === true) return;
+    const place = `${field}.additionalProperties`;
+    if (hasFields(properties))
+      this.#violations.forbidden(place, 'additionalProperties and properties are mutual exclusive');
+    else if (additionalProperties === false)
+      this.#violations.forbidden(place, 'additionalProperties cannot be set to false');
   }
 
   #checkBranch(schema: DefinitionSchema, { field, mayHaveType = false }: Place): void {

@@ -34,7 +34,9 @@ export const largeBody: number = 64 * 1024;
 
 /** Largest JSON that is parsed on the event loop, which takes up to 10 ms; the worker handles larger bodies. */
 const maxJsonHere = 256 * 1024;
-const maxOtherHere = 32 * 1024;
+
+/** Largest YAML or protobuf that is. YAML of 16 KB takes 30 ms in the first requests, in which its parser is not compiled yet. */
+const maxOtherHere = 16 * 1024;
 
 /** Largest JSON that is written as YAML on the event loop, which takes up to 5 ms. */
 const maxYamlHere = 16 * 1024;
@@ -128,7 +130,10 @@ export class BodyCodec {
     });
   }
 
-  /** Asks the worker for a reader; a request that still waits when the reader disconnects is dropped, with its bytes. */
+  /**
+   * Sends a request to the worker on behalf of a reader. When the reader disconnects first, the waiting request is
+   * dropped, with its bytes.
+   */
   async #askFor(reader: ResponseState | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);
     if (reader.closed) throw readerGone();
@@ -161,11 +166,11 @@ export class BodyCodec {
     try {
       const worker = (this.#worker ??= this.#start());
       this.#currentWorker = worker;
-      // A copy, which can be handed over; made now, so that those that wait hold one.
+      // A copy, which can be transferred to the worker. It is made now, so that requests that wait hold a copy, too.
       const bytes = new Uint8Array(request.bytes);
       worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {
-      // The system has no further thread. The next job may get one.
+      // The system has no thread to spare. The next job may get one.
       this.#settle(({ reject }) => reject(noWorker(cause)));
     }
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BearerToken } from './bearer-token.ts';
-import { SentHeaders } from './sent-headers.ts';
+import { SentHeaders, tokenIn } from './sent-headers.ts';
 import type { UserInfo } from './user-info.ts';
 
 /** Returns undefined for unknown and for invalid credentials. Never throws for a bad credential. */
@@ -10,7 +10,7 @@ export type Lookup<Credential> = (credential: Credential) => UserInfo | undefine
 /** Finds the user of a bearer token. */
 export interface TokenAuthenticator {
   readonly ofToken: Lookup<BearerToken>;
-  /** The same for another audience than this server; absent where tokens are for this server alone. */
+  /** Finds the user of a token for another audience; absent where tokens are for this server alone. */
   readonly ofTokenFor?: (token: BearerToken, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
@@ -67,22 +67,21 @@ export class Authenticator {
     return found ?? this.#withoutCredential(request);
   }
 
-  /** `holder`: the user of a certificate, who takes precedence over that of the token; a header without a token is refused all the same. */
+  /**
+   * `holder` is the user of a certificate, and takes precedence over the user of the token. A header without a token is
+   * refused even so.
+   */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
-    const token = this.#headers.tokenOf(socket, header);
+    const kept = this.#headers.keptOf(socket, header);
+    if (kept !== undefined) return holder ?? this.#ofOwnToken(kept);
+    const token = tokenIn(header);
     if (token === undefined || holder !== undefined) return token && holder;
     const found = this.#ofOwnToken(token);
-    if (found instanceof Promise) return found.then((owner) => this.#noteOwner(socket, header, { token, owner }));
-    return this.#noteOwner(socket, header, { token, owner: found });
-  }
-
-  #noteOwner(
-    socket: Socket,
-    header: string,
-    { token, owner }: { readonly token: BearerToken; readonly owner: UserInfo | undefined },
-  ): UserInfo | undefined {
-    if (owner !== undefined) this.#headers.keep(socket, header, token);
-    return owner;
+    const keep = (owner: UserInfo | undefined): UserInfo | undefined => {
+      if (owner !== undefined) this.#headers.keep(socket, header, token);
+      return owner;
+    };
+    return found instanceof Promise ? found.then(keep) : keep(found);
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {

@@ -1,11 +1,26 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
-import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { admissionPolicyKind } from '../builtin/admission-policy-kinds.ts';
+import { checkPolicy } from '../builtin/check-policies.ts';
 import type { AdmissionPolicy } from '../builtin/objects/policy-objects.ts';
 import type { KindJudge } from '../registry/rules/kind-judge.ts';
 import { compilePolicy } from './compile-policy.ts';
 
-/** Returns the check of policies when they are written: their expressions are compiled. It is undefined for every other kind. */
+/** The fields of a policy, in the order in which Kubernetes checks them, and so names their mistakes. */
+const fields = [
+  'paramKind',
+  'matchConstraints',
+  'failurePolicy',
+  'matchConditions',
+  'variables',
+  'validations',
+  'auditAnnotations',
+];
+
+/** The same for the fields of an item. */
+const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
+
+/** Returns the check of policies when they are written, with that of their expressions. It is undefined for every other kind. */
 export function policyJudge(model: ModelDescriptor): KindJudge | undefined {
   const { group, kind } = admissionPolicyKind;
   return model.group === group && model.kind === kind ? judgeExpressions : undefined;
@@ -15,8 +30,18 @@ const judgeExpressions: KindJudge = function* judgePolicyExpressions(next: ApiOb
   yield 'long';
   if (!isPolicy(next)) return [];
   if (stored !== undefined && isPolicy(stored) && deepEqual(stored.spec, next.spec)) return [];
-  return compilePolicy(next).problems;
+  const violations = checkPolicy(next);
+  const found = new Set(violations.map(({ field }) => field));
+  if (violations.some(({ reason }) => reason === 'FieldValueTooMany')) return violations;
+  const problems = compilePolicy(next).problems.filter(({ field }) => !found.has(field));
+  return [...violations, ...problems].sort((a, b) => rankOf(a) - rankOf(b));
 };
+
+/** The place of a mistake among others. */
+function rankOf({ field }: FieldViolation): number {
+  const [, name = '', index = '0', child = ''] = /^spec\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?/.exec(field) ?? [];
+  return (fields.indexOf(name) * 10_000 + Number(index)) * 10 + Math.max(itemFields.indexOf(child), 0);
+}
 
 /** The objects were validated by the schema of their kind before. */
 function isPolicy(object: ApiObject): object is AdmissionPolicy {

@@ -28,12 +28,12 @@ describe('isBlockedAddress', () => {
 });
 
 describe('guardedLookup', () => {
-  it('refuses a name whose address is never called, after DNS', async () => {
+  it('refuses a name whose address is never called, after DNS [spec operators-webhook-hosts]', async () => {
     const error = await new Promise<Error | null>((resolve) => guardedLookup('169.254.169.254', {}, resolve));
     expect(error?.message).to.match(/link-local or metadata address/);
   });
 
-  it('returns one address, or all, as it is asked', async () => {
+  it('returns one address, or all, as requested', async () => {
     const one = await new Promise<unknown>((resolve) => guardedLookup('127.0.0.1', {}, (...found) => resolve(found)));
     expect(one).to.deep.equal([null, '127.0.0.1', 4]);
     const all = await new Promise<unknown>((resolve) =>

@@ -1,4 +1,4 @@
-// The longest time for which one turn of the event loop takes, while the server does what is most work for it.
+// The longest turn of the event loop while the server does its heaviest work.
 import {
   applyDefinition,
   firstRequests,
@@ -21,9 +21,9 @@ const usualLeaves = 300;
 const servedWithinMs = 120_000;
 
 /** The longest stalls, each beyond that of an idle server. */
-export async function stalls({ settings }: CaseContext): Promise<readonly Row[]> {
+export async function stalls({ settings, only }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
-  const meter = new StallMeter(server);
+  const meter = new StallMeter(server, only);
   try {
     await meter.measureIdle();
     for (const [number, large] of largeRequests.entries())
@@ -40,7 +40,7 @@ export async function stalls({ settings }: CaseContext): Promise<readonly Row[]>
   } finally {
     await server.stop();
   }
-  return [...meter.rows, ...(await measureLostHistory(settings.objects))];
+  return [...meter.rows, ...(await measureLostHistory(settings.objects, only))];
 }
 
 interface Measured {

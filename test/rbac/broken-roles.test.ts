@@ -148,7 +148,7 @@ describe('roles and bindings', () => {
     });
   }
 
-  it('have names with colons and upper case, which paths name as they are or encoded', async () => {
+  it('have names with colons and upper case, which paths contain unchanged or encoded', async () => {
     await server.create(paths.clusterRole, { metadata: { name: 'Team:a' }, rules: [rule] });
     expect((await server.get(`${paths.clusterRole}/Team:a`)).body.rules).to.deep.equal([rule]);
     expect((await server.get(`${paths.clusterRole}/Team%3Aa`)).status).to.equal(200);
@@ -176,7 +176,7 @@ describe('roles and bindings', () => {
     expect((await server.get(`${paths.binding}/kept`)).body.roleRef).to.deep.equal(roleRef);
   });
 
-  it('stand in tables as Kubernetes shows them', async () => {
+  it('stand in tables as Kubernetes shows them [spec operators-columns]', async () => {
     const subjects = [
       user,
       { kind: 'Group', name: 'staff' },

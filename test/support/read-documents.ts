@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
-import { CORE_SCHEMA, loadAll, mergeTag, YAMLException } from 'js-yaml';
+import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLException } from 'js-yaml';
 
 /** What a folder of YAML and JSON files has. */
 export interface Documents {
@@ -12,8 +12,15 @@ export interface Documents {
   readonly problems: readonly string[];
 }
 
-/** Merge keys (`<<`) are of YAML 1.1; kubectl understands them. A schema of 60 levels has over 100 in YAML. */
-const options = { schema: CORE_SCHEMA.withTags(mergeTag), maxDepth: 1000 };
+/** An integer with a leading 0 is octal in YAML 1.1, which kubectl reads: `0755` is 493. */
+const octalTag = defineScalarTag(intCoreTag.tagName, {
+  ...intCoreTag,
+  resolve: (source, ...more) =>
+    /^[-+]?0[0-7]+$/.test(source) ? Number.parseInt(source, 8) : intCoreTag.resolve(source, ...more),
+});
+
+/** Merge keys (`<<`) are of YAML 1.1, too. A schema of 60 levels has over 100 in YAML. */
+const options = { schema: CORE_SCHEMA.withTags(mergeTag, octalTag), maxDepth: 1000 };
 
 /** Returns the documents of all YAML and JSON files of a folder and the folders in it. @throws Error of Node when there is no folder */
 export function readDocuments(folder: string): Documents {

@@ -17,14 +17,19 @@ const roundCosts = { all: 3, exists: 4, existsOne: 1, filter: 1, map: 1, other: 
 /** Further cost of a round that adds to a list or a map. */
 const appendCost = 11;
 
-/** A round: binds the variables to the next entry, and returns the value of the body. */
 interface Fold {
   readonly filter: Run | undefined;
   readonly body: Run;
-  /** Calls `visit` for each entry until it returns false. */
-  readonly each: (frame: Frame, visit: () => boolean) => void;
+  readonly open: (frame: Frame) => Entries;
   readonly key: (frame: Frame) => CelValue;
   readonly first: (frame: Frame) => CelValue;
+}
+
+/** The entries of a list or a map, in order. */
+interface Entries {
+  readonly size: number;
+  /** Binds the variables to an entry. */
+  bind(frame: Frame, index: number): void;
 }
 
 /** Compiles a macro over a list or a map. */
@@ -35,7 +40,7 @@ export function compileFold(node: FoldNode, compiler: FoldCompiler): Run {
     const fold: Fold = {
       filter: node.filter === undefined ? undefined : compiler.compile(node.filter),
       body: compiler.compile(node.body),
-      each: second === undefined ? eachSingle(range, first) : eachPair(range, first, second),
+      open: opener(range, first, second),
       key: ({ slots: values }) => values[first] ?? null,
       first: ({ slots: values }) => values[first] ?? null,
     };
@@ -63,110 +68,126 @@ function runOf({ macro }: FoldNode, fold: Fold): Run {
   }
 }
 
-function eachSingle(range: Run, slot: number): Fold['each'] {
-  return (frame, visit) => {
-    const { slots } = frame;
+/** Evaluates the range. Without a second variable, the first is the item of a list, or the key of a map. */
+function opener(range: Run, first: number, second: number | undefined): Fold['open'] {
+  return (frame) => {
     const values = range(frame);
-    if (values instanceof CelList) {
-      for (let index = 0; index < values.length; index += 1) {
-        slots[slot] = values.at(index);
-        if (!visit()) return;
-      }
-    } else if (values instanceof CelMap) {
-      frame.meter.add(values.size / 4);
-      for (const key of values.keys()) {
-        slots[slot] = key;
-        if (!visit()) return;
-      }
-    } else throw noSuchOverload();
+    if (values instanceof CelList) return new ListEntries(values, first, second);
+    if (!(values instanceof CelMap)) throw noSuchOverload();
+    frame.meter.add(values.size / 4);
+    return new MapEntries(values, first, second);
   };
 }
 
-function eachPair(range: Run, first: number, second: number): Fold['each'] {
-  return (frame, visit) => {
-    const { slots } = frame;
-    const values = range(frame);
-    if (values instanceof CelList) {
-      for (let index = 0; index < values.length; index += 1) {
-        slots[first] = BigInt(index);
-        slots[second] = values.at(index);
-        if (!visit()) return;
-      }
-    } else if (values instanceof CelMap) {
-      frame.meter.add(values.size / 4);
-      for (const key of values.keys()) {
-        slots[first] = key;
-        slots[second] = values.get(key);
-        if (!visit()) return;
-      }
-    } else throw noSuchOverload();
-  };
+class ListEntries implements Entries {
+  readonly size: number;
+  readonly #values: CelList;
+  readonly #first: number;
+  readonly #second: number | undefined;
+
+  constructor(values: CelList, first: number, second: number | undefined) {
+    this.size = values.length;
+    this.#values = values;
+    this.#first = first;
+    this.#second = second;
+  }
+
+  bind({ slots }: Frame, index: number): void {
+    const value = this.#values.at(index);
+    if (this.#second === undefined) slots[this.#first] = value;
+    else {
+      slots[this.#first] = BigInt(index);
+      slots[this.#second] = value;
+    }
+  }
 }
 
-/** `all` (deciding false) and `exists` (deciding true): errors count only when nothing decides. */
-function quantifier({ body, each }: Fold, deciding: boolean, cost: number): Run {
+class MapEntries implements Entries {
+  readonly size: number;
+  readonly #values: CelMap;
+  readonly #keys: readonly CelValue[];
+  readonly #first: number;
+  readonly #second: number | undefined;
+
+  constructor(values: CelMap, first: number, second: number | undefined) {
+    this.#keys = values.keys();
+    this.size = this.#keys.length;
+    this.#values = values;
+    this.#first = first;
+    this.#second = second;
+  }
+
+  bind({ slots }: Frame, index: number): void {
+    const key = this.#keys[index] ?? null;
+    slots[this.#first] = key;
+    if (this.#second !== undefined) slots[this.#second] = this.#values.get(key);
+  }
+}
+
+/** `all` (false decides) and `exists` (true decides): errors count only when no entry decides. */
+function quantifier({ body, open }: Fold, deciding: boolean, cost: number): Run {
   return (frame) => {
     let failure: CelError | undefined;
-    let isDecided = false;
     frame.meter.add(1);
-    each(frame, () => {
+    const entries = open(frame);
+    for (let index = 0; index < entries.size; index += 1) {
+      entries.bind(frame, index);
       frame.meter.add(cost);
       try {
         const value = body(frame);
-        if (value === deciding) isDecided = true;
-        else if (typeof value !== 'boolean') failure ??= noSuchOverload();
+        if (value === deciding) return deciding;
+        if (typeof value !== 'boolean') failure ??= noSuchOverload();
       } catch (error) {
         failure ??= ignorable(error, frame);
       }
-      return !isDecided;
-    });
-    if (isDecided) return deciding;
+    }
     if (failure !== undefined) throw failure;
     return !deciding;
   };
 }
 
-function existsOne({ body, each }: Fold): Run {
+function existsOne({ body, open }: Fold): Run {
   return (frame) => {
     let found = 0;
     frame.meter.add(2);
-    each(frame, () => {
+    const entries = open(frame);
+    for (let index = 0; index < entries.size; index += 1) {
+      entries.bind(frame, index);
       frame.meter.add(roundCosts.existsOne);
       if (isTrue(body(frame))) found += 1;
-      return true;
-    });
+    }
     return found === 1;
   };
 }
 
-function collect({ filter, body, each }: Fold): Run {
+function collect({ filter, body, open }: Fold): Run {
   return (frame) => {
     const items: CelValue[] = [];
     frame.meter.add(appendCost);
-    each(frame, () => {
+    const entries = open(frame);
+    for (let index = 0; index < entries.size; index += 1) {
+      entries.bind(frame, index);
       frame.meter.add(roundCosts.map);
-      if (filter === undefined || isTrue(filter(frame))) {
-        frame.meter.add(appendCost);
-        items.push(body(frame));
-      }
-      return true;
-    });
+      if (filter !== undefined && !isTrue(filter(frame))) continue;
+      frame.meter.add(appendCost);
+      items.push(body(frame));
+    }
     return new ArrayList(items);
   };
 }
 
-function collectMap({ filter, each }: Fold, add: (map: EntryMap, frame: Frame) => void): Run {
+function collectMap({ filter, open }: Fold, add: (map: EntryMap, frame: Frame) => void): Run {
   return (frame) => {
     const map = new EntryMap();
     frame.meter.add(appendCost);
-    each(frame, () => {
+    const entries = open(frame);
+    for (let index = 0; index < entries.size; index += 1) {
+      entries.bind(frame, index);
       frame.meter.add(roundCosts.other);
-      if (filter === undefined || isTrue(filter(frame))) {
-        frame.meter.add(appendCost);
-        add(map, frame);
-      }
-      return true;
-    });
+      if (filter !== undefined && !isTrue(filter(frame))) continue;
+      frame.meter.add(appendCost);
+      add(map, frame);
+    }
     return map;
   };
 }

@@ -3,22 +3,27 @@ import type { CheckedCel } from '../check/checker.ts';
 import type { Overload } from '../types/cel-function.ts';
 import type { CelType } from '../types/cel-type.ts';
 import { runtimeCost } from '../cost/runtime-cost.ts';
+import type { RuntimeCost } from '../cost/runtime-cost.ts';
 import type { CallNode, CelLiteral, CelNode, IdentNode, ListNode, MapNode, SelectNode } from '../syntax/cel-node.ts';
 import { CelError, noSuchKey, noSuchOverload } from '../values/cel-error.ts';
 import { ArrayList, CelBytes, CelMap, CelOptional, CelUint, EntryMap } from '../values/cel-value.ts';
 import type { CelValue } from '../values/cel-value.ts';
 import { compileFold } from './compile-fold.ts';
+import { compilePair } from './compile-pair.ts';
 import { fail, ignorable } from './frame.ts';
 import type { Run } from './frame.ts';
 import { fits } from '../types/fits.ts';
 import { readIndex } from '../values/read-index.ts';
 
-/** Costs of Kubernetes for parts that are no calls. */
+/** Kubernetes' costs of the parts that are not calls. */
 const readCost = 1;
 const listCost = 10;
 const mapCost = 30;
 
-/** Compiles a checked expression to functions, which are about as fast as an interpreter of JavaScript can be. */
+/**
+ * Compiles a checked expression to functions, which is about as fast as an interpreter that is written in JavaScript
+ * can be.
+ */
 export class Compiler {
   readonly #checked: CheckedCel;
   readonly #constants: ReadonlyMap<string, CelValue>;
@@ -209,14 +214,10 @@ export class Compiler {
   }
 }
 
-function directCall({ run }: Overload, args: readonly Run[], cost: (values: readonly CelValue[]) => number): Run {
-  const [first, second] = args;
-  if (args.length === 2 && first !== undefined && second !== undefined)
-    return (frame) => {
-      const values = [first(frame), second(frame)];
-      frame.meter.add(cost(values));
-      return run(values, frame.meter);
-    };
+function directCall({ name, run }: Overload, args: readonly Run[], cost: RuntimeCost): Run {
+  const [left, right] = args;
+  if (args.length === 2 && left !== undefined && right !== undefined)
+    return compilePair({ name, left, right, cost, run });
   return (frame) => {
     const values = args.map((arg) => arg(frame));
     frame.meter.add(cost(values));

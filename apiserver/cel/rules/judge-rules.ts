@@ -31,7 +31,7 @@ const maxCauses = 100;
 /** What the rules said of an object. */
 export interface RuleVerdict {
   readonly causes: readonly FieldCause[];
-  /** Violations of values that the write does not change, which do not refuse it. */
+  /** Violations in values that the write does not change. They do not refuse the write. */
   readonly warnings: readonly FieldCause[];
 }
 
@@ -69,7 +69,7 @@ class RuleJudge {
   *visit(node: RuleNode, place: Place): Steps<void> {
     const { value } = place;
     if (value === null || value === undefined || this.#isOver) return;
-    yield* this.#charge(visitCost);
+    if (this.#charge(visitCost)) yield 'long';
     for (const problem of node.broken) this.#add(node, `rule compile error: ${problem}`);
     if (node.rules.length > 0) yield* this.#judge(node, place);
     if (Array.isArray(value)) yield* this.#visitItems(node, value, place);
@@ -109,20 +109,21 @@ class RuleJudge {
       const isOptional = compiled.rule.optionalOldSelf === true;
       if (compiled.usesOldSelf && old === undefined && !isOptional) continue;
       const oldSelf = isOptional ? (old === undefined ? CelOptional.none : new CelOptional(old)) : old;
-      yield* this.#evaluate(node, compiled, { values: [self, oldSelf], place });
+      const values = [self, oldSelf];
+      const result = this.#run(compiled.condition, values);
+      if (this.#charge(result.spent)) yield 'long';
+      if (result.value !== true || this.#left < 0) yield* this.#reject(node, compiled, { result, values, place });
     }
   }
 
-  *#evaluate(node: RuleNode, compiled: CelRule, { values, place }: Evaluation): Steps<void> {
-    const shown = shownRule(compiled.rule);
-    const result = this.#run(compiled.condition, values);
-    yield* this.#charge(result.spent);
+  *#reject(node: RuleNode, compiled: CelRule, { result, values, place }: Rejected): Steps<void> {
     if (this.#left < 0)
       return this.#end(
         node,
         'validation failed due to running out of cost budget, no further validation rules will be run',
       );
-    const { error, value } = result;
+    const shown = shownRule(compiled.rule);
+    const { error } = result;
     if (error instanceof CostLimitError)
       return this.#end(
         node,
@@ -135,7 +136,6 @@ class RuleJudge {
             `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${shown}`,
           )
         : this.#add(node, `${error.message} evaluating rule: ${shown}`);
-    if (value === true) return;
     yield* this.#refuse(node, compiled, { values, place });
   }
 
@@ -145,7 +145,7 @@ class RuleJudge {
       rule.message === undefined || rule.message === '' ? `failed rule: ${shownRule(rule)}` : shownRule(rule);
     if (message !== undefined) {
       const result = this.#run(message, values);
-      yield* this.#charge(result.spent);
+      if (this.#charge(result.spent)) yield 'long';
       if (this.#left < 0 || result.error instanceof CostLimitError) {
         const why =
           'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run';
@@ -186,12 +186,13 @@ class RuleJudge {
     }
   }
 
-  *#charge(cost: number): Steps<void> {
+  /** Returns true when other requests should have a turn. */
+  #charge(cost: number): boolean {
     this.#left -= cost;
     this.#inTurn += cost;
-    if (this.#inTurn < costPerTurn) return;
+    if (this.#inTurn < costPerTurn) return false;
     this.#inTurn = 0;
-    yield 'long';
+    return true;
   }
 
   #add(node: RuleNode, detail: string): void {
@@ -211,6 +212,10 @@ interface Evaluation {
   /** `self` and `oldSelf`. */
   readonly values: readonly (CelValue | undefined)[];
   readonly place: Place;
+}
+
+interface Rejected extends Evaluation {
+  readonly result: RunResult;
 }
 
 interface RunResult {

@@ -8,7 +8,9 @@ import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
-/** Makes a value of CEL of one of JSON. Objects and lists stay as they are, and are read when an expression does. */
+/**
+ * Makes a CEL value of a JSON value. Objects and lists stay as they are, and are read when an expression reads them.
+ */
 export type JsonReader = (value: unknown) => CelValue;
 
 /** A value of any form. */
@@ -86,7 +88,7 @@ class Readers {
 
   #objectReader({ properties = {} }: JsonSchema): JsonReader {
     const fields: Fields = new Map(
-      Object.keys(properties).map((name) => [escapeField(name) ?? name, { name, read: undefined }]),
+      Object.keys(properties).map((name, index) => [escapeField(name) ?? name, { name, index, read: undefined }]),
     );
     const readerOfField = (name: string): JsonReader => {
       const schema = properties[name];
@@ -98,14 +100,15 @@ class Readers {
 
 interface Field {
   readonly name: string;
+  readonly index: number;
   read: JsonReader | undefined;
 }
 
 type Fields = ReadonlyMap<string, Field>;
 
-/** An object with declared fields, which are read by their escaped names. */
+/** An object with declared fields, which are read by their escaped names. Many rules read the same fields: each is converted once. */
 class JsonFields extends CelMap {
-  override readonly typeName: string = 'object';
+  readonly #values: (CelValue | undefined)[] = [];
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #fields: Fields;
   readonly #readerOfField: (name: string) => JsonReader;
@@ -117,6 +120,10 @@ class JsonFields extends CelMap {
     this.#readerOfField = readerOfField;
   }
 
+  override get typeName(): string {
+    return 'object';
+  }
+
   /** The number of declared fields; keys of the object are counted when it is compared. */
   get size(): number {
     return this.#fields.size;
@@ -125,13 +132,19 @@ class JsonFields extends CelMap {
   get(key: CelValue): CelValue | undefined {
     if (typeof key !== 'string') return undefined;
     const field = this.#fields.get(key);
-    const name = field?.name ?? key;
+    if (field === undefined) return this.#read(key, readAny);
+    return (this.#values[field.index] ??= this.#readField(field));
+  }
+
+  #readField(field: Field): CelValue | undefined {
+    field.read ??= this.#readerOfField(field.name);
+    return this.#read(field.name, field.read);
+  }
+
+  #read(name: string, read: JsonReader): CelValue | undefined {
     if (!Object.hasOwn(this.#raw, name)) return undefined;
     const value = this.#raw[name];
-    if (value === undefined) return undefined;
-    if (field === undefined) return readAny(value);
-    field.read ??= this.#readerOfField(name);
-    return field.read(value);
+    return value === undefined ? undefined : read(value);
   }
 
   keys(): readonly CelValue[] {
@@ -177,7 +190,8 @@ function keysOf(raw: Readonly<Record<string, unknown>>): readonly string[] {
 }
 
 class JsonList extends CelList {
-  override readonly identity: ListIdentity;
+  readonly identity: ListIdentity;
+  readonly #values: CelValue[] = [];
   readonly #raw: readonly unknown[];
   readonly #read: JsonReader;
 
@@ -193,7 +207,7 @@ class JsonList extends CelList {
   }
 
   at(index: number): CelValue {
-    return this.#read(this.#raw[index]);
+    return (this.#values[index] ??= this.#read(this.#raw[index]));
   }
 }
 

@@ -78,16 +78,22 @@ export class CelOptional extends CelObject {
 export type ListIdentity = 'position' | 'value' | readonly string[];
 
 export abstract class CelList extends CelObject {
-  readonly typeName = 'list';
   abstract readonly length: number;
   /** `set` and `map` lists are compared and joined as such. */
-  readonly identity: ListIdentity = 'position';
+  abstract readonly identity: ListIdentity;
+
+  /** A getter: a field would be written to each list that is read. */
+  get typeName(): 'list' {
+    return 'list';
+  }
+
   /** The item at an index within bounds. */
   abstract at(index: number): CelValue;
 }
 
 /** A list that an expression makes. */
 export class ArrayList extends CelList {
+  readonly identity: ListIdentity = 'position';
   readonly items: readonly CelValue[];
 
   constructor(items: readonly CelValue[]) {
@@ -107,8 +113,12 @@ export class ArrayList extends CelList {
 }
 
 export abstract class CelMap extends CelObject {
-  readonly typeName: string = 'map';
   abstract readonly size: number;
+
+  get typeName(): string {
+    return 'map';
+  }
+
   abstract get(key: CelValue): CelValue | undefined;
   abstract keys(): readonly CelValue[];
 }
@@ -130,7 +140,10 @@ export class EntryMap extends CelMap {
     return Array.from(this.#entries.values(), ([key]) => key);
   }
 
-  /** Adds an entry; false when the key is taken, or can be no key. For the code that makes the map. */
+  /**
+   * Adds an entry; returns false when the key is taken, or its type is not one of keys. Only the code that makes the
+   * map may call it.
+   */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyOf(key);
     if (id === undefined || this.#entries.has(id)) return false;

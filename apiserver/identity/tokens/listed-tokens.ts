@@ -18,18 +18,26 @@ interface Listed {
  */
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
+  /** Tokens that were found in this list. A connection's requests have the same object, which needs no comparison again. */
+  #found = new WeakMap<BearerToken, UserInfo>();
 
   constructor(owners: readonly TokenOwner[]) {
     this.#listed = this.#byPrefix(owners);
   }
 
-  /** Uses another list, from the next request on. */
+  /** Uses this list in place of the former one, from the next request on. */
   replace(owners: readonly TokenOwner[]): void {
     this.#listed = this.#byPrefix(owners);
+    this.#found = new WeakMap();
   }
 
-  ofToken({ digest }: BearerToken): UserInfo | undefined {
-    return this.#find(digest)?.user;
+  ofToken(token: BearerToken): UserInfo | undefined {
+    let user = this.#found.get(token);
+    if (user === undefined) {
+      user = this.#find(token.digest)?.user;
+      if (user !== undefined) this.#found.set(token, user);
+    }
+    return user;
   }
 
   #find(digest: Buffer): Listed | undefined {

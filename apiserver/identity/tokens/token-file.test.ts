@@ -34,6 +34,19 @@ describe('a file of tokens', () => {
     expect(tokens.ofToken(new BearerToken('correct-horse-battery'))).to.equal(undefined);
   });
 
+  it('decides about a token that was accepted before by the current list', () => {
+    const text = `tokens:\n- user: ci\n  groups: [deployers]\n  sha256: ${digest}\n`;
+    const tokens = new ListedTokens(parse(text));
+    const token = new BearerToken('correct-horse-battery');
+    const first = tokens.ofToken(token);
+    expect(first?.groups).to.deep.equal(['deployers', 'system:authenticated']);
+    expect(tokens.ofToken(token)).to.equal(first);
+    tokens.replace(parse(text.replace('deployers', 'readers')));
+    expect(tokens.ofToken(token)?.groups).to.deep.equal(['readers', 'system:authenticated']);
+    tokens.replace([]);
+    expect(tokens.ofToken(token)).to.equal(undefined);
+  });
+
   const mistakes: readonly (readonly [text: string, message: string])[] = [
     ['', `${path}: is empty`],
     ['- a\n', `${path}:1: must be a mapping of keys to values`],
