@@ -1,4 +1,5 @@
-// Gives every request of a test run koa's own context, so that the suites can show that the lean one answers like it.
+// Gives every request of a test run koa's own context, so that the suites can show that the lean one gives the same
+// responses.
 import { LeanKoa } from '../apiserver/dist/http/response/lean-koa.js';
 
 LeanKoa.prototype.contextOf = function contextOf(request, response) {

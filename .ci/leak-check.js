@@ -73,7 +73,7 @@ function leakMessage(left) {
  */
 const mochaTimer = () => delay(0);
 
-// By promise: mocha emits each event a second time. Without this listener mocha would ignore a rejection.
+// By promise, because mocha emits each event a second time. Without this listener mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 
@@ -105,7 +105,7 @@ export const mochaHooks = {
     // A worker of mocha removes all listeners after each file.
     process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
-    // Both are opened on first use, which would look like a leak of the suite that prints first.
+    // Both streams are opened on first use, which would look like a leak of the suite that prints first.
     process.stdout.ref?.();
     process.stderr.ref?.();
     before = census();

@@ -80,7 +80,7 @@ function commentLines(path, code) {
   return lines;
 }
 
-/** Replaces a file at once, since programs may be loading it; leaves it alone if it has this text. */
+/** Replaces a file at once, since programs may be loading it; leaves it alone if it already has this text. */
 function replace(path, before, text) {
   if (text === before) return;
   writeFileSync(`${path}.new`, text);

@@ -26,7 +26,7 @@ function* suitesOf(suite) {
 
 const isSlow = (runnable) => runnable.titlePath().some((title) => title.includes(slowTag));
 
-/** A suite that is left out takes its hooks with it. mocha does not let a hook be left out alone. */
+/** A suite that is left out takes its hooks with it, because mocha cannot leave out only a hook. */
 function leaveOutSlow(suite) {
   for (const each of [suite, ...suite.tests]) if (isSlow(each)) each.pending = true;
 }

@@ -28,7 +28,10 @@ async function run(command) {
   return code === 0;
 }
 
-/** One at a time: what is under way, then checks that no other lane has taken. They read what the build wrote. */
+/**
+ * Runs one check at a time: first the one that is under way, then checks that no other lane has taken. They read what
+ * the build wrote.
+ */
 async function lane(underWay, built) {
   const results = [await underWay];
   if (!(await built)) return false;
@@ -37,7 +40,7 @@ async function lane(underWay, built) {
 }
 
 const built = run('npm run --silent build');
-// Needs no build. Files that have not changed since they passed are not read again: their hashes are in
+// This check needs no build. Files that have not changed since they passed are not read again: their hashes are in
 // node_modules/.cache, by the version of prettier and its options.
 const formatted = run('prettier --check . --cache --cache-strategy content');
 const lanes = [formatted, ...Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => built)];

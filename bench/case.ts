@@ -5,7 +5,7 @@ export interface CaseContext {
   readonly settings: Settings;
   /** The folder for databases; removed at the end. */
   readonly folder: string;
-  /** Cases with many rows leave out those whose name does not contain it. Empty: none. */
+  /** Cases with many rows leave out the rows whose name does not contain this text. An empty text leaves out none. */
   readonly only: string;
   /** Called with text for a page of the book, which is printed below the table. */
   readonly addPage: (text: string) => void;

@@ -68,7 +68,10 @@ async function revisionOf(server: HostileProcess, path: string): Promise<number>
   return Number(/"resourceVersion":"(\d+)"/.exec(text)?.[1]);
 }
 
-/** A server that had applied the changes one by one would know the state before the last of them. */
+/**
+ * Checks that the server has lost the history: a server that had applied the changes one by one would know the state
+ * before the last one.
+ */
 async function expectLost(server: HostileProcess, revision: number): Promise<void> {
   const before = (revision - recentRevisions).toString();
   const path = `${kind}/things?limit=1&resourceVersion=${before}&resourceVersionMatch=Exact`;

@@ -37,7 +37,7 @@ const spec = {
 export function personModel(indexes: readonly PersonField[]): ModelDescriptor<Person> {
   const schema = { type: 'object', required: ['spec'], properties: { spec } } as const;
   const gvk = 'people.example.com/v1alpha1/Person';
-  // The interface says what the schema says, in a form that a declaration file can hold.
+  // The interface repeats the schema in a form that a declaration file can hold.
   return defineModel({ gvk, plural: 'persons', singular: 'person', schema, indexes }) as ModelDescriptor<Person>;
 }
 

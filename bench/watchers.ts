@@ -11,8 +11,9 @@ const brace = 125;
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Many watch connections that record when each frame arrives, and parse nothing: a frame ends with `}` and a newline,
- * while the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing before it.
+ * Many watch connections that record when each frame arrives, and do not parse it: a frame ends with `}` and a
+ * newline, while the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing
+ * before it.
  */
 export class Watchers implements Disposable {
   readonly #sockets: Socket[] = [];
@@ -71,7 +72,7 @@ export class Watchers implements Disposable {
 
   #count(length: number, last: number, position: number): void {
     const nowMs = performance.now();
-    // Ends the search at the bytes of an earlier read.
+    // The search ends at the bytes of an earlier read.
     if (length < readBuffer.length) readBuffer[length] = newline;
     for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
       if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;

@@ -51,10 +51,11 @@ export interface HttpClientOptions {
 
 /**
  * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the
- * server that {@link findServer} returns, with its credential. Opens nothing until it is used and has nothing to
- * close: what runs ends with its signal. No write is sent twice, but for 429 and 503 with Retry-After (at most 10
- * times, each at most 60 s later; reads alike) and for what `ensure` says. Throws TypeError when the URL is none,
- * RangeError when a time is not above 0; TypeError as well when `ca`, `cert` or `key` cannot be used.
+ * server that {@link findServer} returns, with its credential. It opens nothing before it is used, and needs no
+ * close: watches and informers end with their signals. No write is sent twice, except after 429 and 503 with
+ * Retry-After (at most 10 times, each at most 60 s later; this is true for reads, too), and in `ensure` as described
+ * there. Throws TypeError for an invalid URL, or when `ca`, `cert` or `key` cannot be used; RangeError when a time is
+ * not above 0.
  */
 export function createClient(url?: string, options?: HttpClientOptions): Client {
   if (url !== undefined) return clientOf(url, options ?? {});
@@ -86,7 +87,10 @@ function counterOf(metrics: Metrics, url: string): (method: string, code: string
   return (method, code) => requests.of(code, method, host).inc();
 }
 
-/** Refuses authorities and certificates that would not be used: users would take the connection for verified. */
+/**
+ * Refuses authorities and certificates that would not be used: otherwise users would believe that the connection is
+ * verified.
+ */
 function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): typeof globalThis.fetch {
   const given = Object.entries({ ca, cert, key }).find(([, value]) => value !== undefined);
   if (given === undefined) return fetch ?? globalThis.fetch;

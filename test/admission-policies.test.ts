@@ -67,7 +67,7 @@ describe('admission policies [compat policies]', () => {
     expect([patched.status, patched.body.reason]).to.deep.equal([403, 'Forbidden']);
   });
 
-  it('are without effect as long as nothing binds them', async () => {
+  it('have no effect as long as there is no binding', async () => {
     await server.create(policies, policy({ validations: [{ expression: 'false' }] }));
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });

@@ -103,13 +103,13 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('leaves an object that they do not change as it was sent, with what their version cannot hold', async () => {
+  it('leaves an object that they do not change as it was sent, including what their version cannot hold', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');
   });
 
-  it('says in which version the fields of a violation are', async () => {
+  it('names the version of the fields of a violation', async () => {
     hooks.onCreate = () => {
       throw invalid({ field: 'spec.extent', message: 'is too far' });
     };

@@ -245,7 +245,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(200);
     });
 
-    it('one write of an object after the other, each with what the one before it stored', async () => {
+    it('one write of an object after the other, each with the result of the previous one', async () => {
       await server.create(orders, newOrder('a', { tags: [] }));
       hooks.onUpdate = async ({ object, old }) => {
         await Promise.resolve();
@@ -290,7 +290,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('one object of a collection, and the others go', async () => {
+    it('one object of a collection, and the others are deleted', async () => {
       for (const name of ['a', 'b', 'c']) await server.create(orders, newOrder(name));
       hooks.onDelete = ({ object }) => {
         if (object.metadata.name === 'a') throw new ApiError('Forbidden', 'it has been paid');
@@ -300,7 +300,7 @@ describe('admission by plugins', () => {
       expect(body.items.map((item: ApiObject) => item.metadata.name)).to.deep.equal(['a']);
     });
 
-    it('nothing, and warns: the response has its warnings', async () => {
+    it('nothing, but warns: the response has its warnings', async () => {
       hooks.onCreate = ({ warn }) => warn('titles are out of fashion');
       const answer = await server.post(orders, newOrder('a'));
       expect([answer.status, answer.headers['warning']]).to.deep.equal([201, '299 - "titles are out of fashion"']);
@@ -438,7 +438,7 @@ describe('admission by plugins', () => {
       throw new ApiError('Forbidden', 'it has been paid');
     };
 
-    it('keeps an object from the garbage collector until it lets it go', async () => {
+    it('keeps an object from the garbage collector until the hook allows its deletion', async () => {
       const { metadata } = await server.create(orders, newOrder('owner'));
       const { apiVersion, kind } = newOrder('owner') as ApiObject;
       const ownerReferences = [{ apiVersion, kind, name: 'owner', uid: metadata.uid }];
@@ -457,7 +457,7 @@ describe('admission by plugins', () => {
       await eventually(async () => (await server.get(`${orders}/owned`)).status === 404);
     });
 
-    it('keeps its object, and no other of any kind, from the end of a namespace', async () => {
+    it('keeps its object, and no object of another kind, when a namespace is deleted', async () => {
       await server.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
       const create = async (name: string): Promise<unknown> =>
         server.create(parcels, { apiVersion: 'orders.example.com/v1', kind: 'Parcel', metadata: { name } });

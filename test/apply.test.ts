@@ -59,7 +59,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect((await server.patch(`${ann}?fieldManager=a`, flow, { type })).body.spec).to.not.have.property('age');
     });
 
-    it('needs a field manager, and may use force, which no other patch may', async () => {
+    it('needs a field manager, and may use force, which other patches may not', async () => {
       expectRefusal(await server.patch(ann, object({ spec: { name: 'Ann' } }), { type }), {
         reason: 'Invalid',
         message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -184,7 +184,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(entriesOf(changed).find(({ manager }) => manager === 'b')).to.include({ time: '2030-01-01T00:02:00Z' });
   });
 
-  it('lets kubectl take over what it applied by itself, and keeps its annotation true', async () => {
+  it('takes over what kubectl applied by itself, and keeps its annotation correct', async () => {
     const config = { ...object({ spec: { name: 'Ann', age: 1 } }) };
     const annotations = { [lastApplied]: `${JSON.stringify(config)}\n` };
     await server.post(`${demoPersons}?fieldManager=kubectl-client-side-apply`, {

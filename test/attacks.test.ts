@@ -89,7 +89,7 @@ describe('a user with few permissions', () => {
     expect(text, `${method} ${path}`).not.to.include(hidden).and.not.include(otherValue);
   }
 
-  it('reaches no endpoint or page of others by another way to write its path', async () => {
+  it('reaches no endpoint or page of others by writing its path in another way', async () => {
     for (const path of [
       `${base}/hello`,
       `${base}/public/../hello`,
@@ -134,7 +134,7 @@ describe('a user with few permissions', () => {
     expect((await server.get(`${base}/persons/ad%61/greeting`, eve)).text).to.equal(hidden);
   });
 
-  it('reads no other Secret by another way to write its path', async () => {
+  it('reads no other Secret by writing its path in another way', async () => {
     expect((await server.get(`${secrets}/allowed`, eve)).text).to.include(allowedValue);
     for (const path of [
       `${secrets}/other`,
@@ -161,7 +161,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('lists, watches and deletes by a rule with names only what the rule names', async () => {
+  it('lists, watches and deletes, by a rule with names, only the objects that the rule names', async () => {
     const other = 'fieldSelector=metadata.name%3Dother';
     const allowed = 'fieldSelector=metadata.name%3Dallowed';
     for (const query of [
@@ -187,7 +187,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('watches by a rule with names only what the rule names', async () => {
+  it('watches, by a rule with names, only the objects that the rule names', async () => {
     const path = `${secrets}?watch=true&fieldSelector=metadata.name%3Dallowed`;
     const watch = await server.watch(path, eve);
     for (const name of ['other', 'allowed']) {
@@ -257,7 +257,7 @@ describe('a user with few permissions', () => {
     expect(master.body.items).to.have.length(2);
   });
 
-  it('cannot write lines of its own into the audit log', async () => {
+  it('cannot write its own lines into the audit log', async () => {
     const forged = '{"kind":"Event","verb":"forged"}';
     const encoded = encodeURIComponent(`\n${forged}\n`);
     await server.get(`/${encoded}?x=${encoded}&fieldSelector=${encoded}`, { ...eve, 'user-agent': forged });

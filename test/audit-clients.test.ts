@@ -62,7 +62,7 @@ describe('the audit log of clients in the process of the server', () => {
     server = await TestServer.start({ audit });
   }
 
-  /** The entries of a user's writes, once there are so many. */
+  /** Returns the entries of a user's writes, once there are this many. */
   function entriesOf(username: string, count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line !== '');
@@ -72,7 +72,7 @@ describe('the audit log of clients in the process of the server', () => {
     });
   }
 
-  it('has an entry for each write of a plugin: who, what, and what came of it; none for its reads', async () => {
+  it('has an entry for each write of a plugin, with user, action and result, and none for its reads', async () => {
     await start();
     const client = server.api.createPluginClient('shop', permits);
     const ann = await client.create(Person, { metadata: { generateName: 'ann-' }, spec: { name: 'Ann' } });
@@ -118,7 +118,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect(new Set(found.map(({ auditID }) => auditID)).size).to.equal(found.length);
   });
 
-  it('has what a plugin was refused, and why', async () => {
+  it('has the writes that a plugin was refused, and the reason', async () => {
     await start();
     const client = server.api.createPluginClient('shop', permits);
     const namespace = 'default';
@@ -145,7 +145,7 @@ describe('the audit log of clients in the process of the server', () => {
     });
   });
 
-  it('has bodies by the policy, none of Secrets, and nothing that the policy leaves out', async () => {
+  it('has bodies as the policy requests, none of Secrets, and nothing that the policy leaves out', async () => {
     await start({ rules: 'rules: [{level: None, users: [system:plugin:quiet]}, {level: RequestResponse}]' });
     const ann = { metadata: { name: 'ann' }, spec: { name: 'Ann' } };
     await server.api.createPluginClient('quiet').create(Person, ann);

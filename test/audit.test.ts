@@ -63,7 +63,7 @@ describe('the audit log', () => {
       .map((line) => JSON.parse(line) as Entry);
   }
 
-  /** The entries once the last one of these has arrived. */
+  /** Returns the entries once the last one of them has arrived. */
   function logged(count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const found = await entries();
@@ -72,7 +72,7 @@ describe('the audit log', () => {
     });
   }
 
-  it('has an entry for each request: who, what, from where, and what came of it', async () => {
+  it('has an entry for each request, with user, action, address and result', async () => {
     const { api } = await start();
     expect(api.url).to.include('127.0.0.1');
     const created = await server?.post(persons, person('ann'), { headers: { authorization, 'user-agent': 'me/1' } });
@@ -101,7 +101,7 @@ describe('the audit log', () => {
     expect((await stat(logFile)).mode & 0o777).to.equal(0o600);
   });
 
-  it('names the user who sent a request, and the one as whom it was made', async () => {
+  it('names both the user who sent a request and the user that it impersonated', async () => {
     await start();
     await server?.get(persons, { authorization, 'impersonate-user': 'ann' });
     const [entry] = await logged(1);
@@ -111,7 +111,7 @@ describe('the audit log', () => {
     expect(entry?.annotations).to.include({ 'authorization.k8s.io/decision': 'forbid' });
   });
 
-  it('has the requests of a user who acts as a user whom the policy leaves out', async () => {
+  it('has the requests of a user who impersonates a user whom the policy leaves out', async () => {
     await start({ policyFile: await policy('rules: [{level: None, users: [quiet]}, {level: Metadata}]') });
     await server?.get(persons, { authorization, 'impersonate-user': 'quiet' });
     const [entry] = await logged(1);
@@ -201,7 +201,7 @@ rules:
     expect((await server?.get('/metrics', headers))?.text).to.match(/apiserver_audit_requests_rejected_total 1\n/);
   });
 
-  it('lets writes go on where entries are not required, and counts lost entries', async () => {
+  it('allows writes where entries are not required, and counts lost entries', async () => {
     logFile = '/dev/full';
     await start();
     const headers = { authorization };
@@ -220,7 +220,7 @@ rules:
     expect(found[0]?.auditID).to.equal(found[1]?.auditID);
   });
 
-  it('is rotated by size, and keeps as many files as it may', async () => {
+  it('is rotated by size, and keeps the configured number of files', async () => {
     const { rotatedFiles } = await import('@homeostat/apiserver');
     await start({ maxBytes: 1500, maxBackups: 2, required: true });
     for (let index = 0; index < 12; index += 1) {

@@ -96,7 +96,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('that do not verify are ignored: 401, unless there is a token', async () => {
+  it('that cannot be verified are ignored: 401, unless there is a token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {
@@ -127,7 +127,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('are known again when a client resumes its session', async () => {
+  it('are recognized again when a client resumes its session', async () => {
     const pair = await issue('ann', ['system:masters']);
     let session: Buffer | undefined;
     const visit = async (): Promise<{ readonly reused: boolean; readonly text: string }> => {
@@ -152,7 +152,7 @@ describe('client certificates', () => {
     for (const { text } of [first, second]) expect(text).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('of another authority are accepted where --client-ca names it, and then of no other', async () => {
+  it('of another authority are accepted when --client-ca names it, and then no others', async () => {
     const other = join(folder, 'clients');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const options = { token: admin, tls: { directory }, clientCa: join(other, 'ca.crt') };

@@ -144,7 +144,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('loses no event to a mapping that fails once, and starts though another one never returns', async () => {
+    it('loses no event when a mapping fails once, and starts even if another one never returns', async () => {
       let calls = 0;
       const runs: string[] = [];
       run(

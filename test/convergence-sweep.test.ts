@@ -42,7 +42,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     });
   }
 
-  it('says which write a missing await left under way', async () => {
+  it('names the write that a missing await left under way', async () => {
     const planted = bugs['a missing await at the last write'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(
@@ -51,7 +51,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     );
   });
 
-  it('says what a run called after its end, when the missing await is at a read', async () => {
+  it('names the request that a run made after its end, when the missing await is at a read', async () => {
     const planted = bugs['a missing await at a read that a write follows'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(

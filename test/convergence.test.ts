@@ -67,7 +67,7 @@ describe('checkConvergence', () => {
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('gives each write each fault, a create no conflict, and refuses each read, whatever the seeds [slow]', async () => {
+  it('injects each fault at each write, except a conflict at a create, and refuses each read, for any seeds [slow]', async () => {
     // Two creates, each with a crash before it, three after it, a lost response and a refusal; and two reads.
     const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
@@ -79,7 +79,7 @@ describe('checkConvergence', () => {
     expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('wrote nothing');
   });
 
-  it('names what still fails, with its last error', async () => {
+  it('names the keys that still fail, with their last error', async () => {
     let writes = 0;
     const once = controller(Person, {
       async reconcile({ object, client }) {

@@ -76,7 +76,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     running = informer.run(stop.signal);
   };
 
-  /** Waits until handlers have heard of these events, and of no others. */
+  /** Waits until handlers have received these events, and no others. */
   const hears = async (...events: readonly string[]): Promise<void> => {
     await eventually(() => seen.length >= events.length, { describe: () => seen.join(', ') });
     expect(seen.splice(0)).to.deep.equal(events);
@@ -119,7 +119,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     expect(informer.hasSynced()).to.equal(true);
   });
 
-  it('keeps its objects, and hears of none twice, when the objects are stored in its version or no longer', async () => {
+  it('keeps its objects, and delivers none twice, when the stored version becomes its own or another one', async () => {
     start();
     await hears('+ Ann Lee');
     await server.patch(widgetDefinitionPath, convertedDefinition({ storage: 'v1beta1', clientConfig }));

@@ -23,7 +23,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   let folder: string;
   let hooks: WebhookServer;
   let ca: string;
-  /** The replica that stores in the new version, and the one that has not come to it yet. */
+  /** The replica that stores in the new version, and the one that has not read the change yet. */
   let ahead: TestServer;
   let behind: TestServer;
   let catchUp: (() => void) | undefined;
@@ -57,7 +57,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     if (first === undefined) throw new Error('there is no server');
     await establish(first, widgetDefinition('v1'));
     await establish(first, gadgetDefinition('v1'));
-    // One replica may have established what the other does not serve yet.
+    // One replica may have established a kind that the other one does not serve yet.
     for (const server of servers) for (const path of [widgets, gadgets]) await eventuallyAnswers(server, path, 200);
     await first.create(gadgets, { ...newV1Widget('g', 'a', 'b'), kind: 'Gadget' });
     for (const server of servers) await eventuallyAnswers(server, `${gadgets}/g`, 200);
@@ -134,7 +134,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('the other one does not serve the kind as long as the webhook does not convert what was written [slow]', async () => {
+  it('do not serve the kind at the other replica as long as the webhook does not convert what was written [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));

@@ -173,7 +173,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.get(`${widgets}/b`)).status).to.equal(404);
   });
 
-  it('a dead webhook, and one with the certificate of another authority fail with the reason', async () => {
+  it('a dead webhook, and one with the certificate of another authority, fail with the reason', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const dead = await freePort();
     const clientConfigs: readonly (readonly [clientConfig: object, message: RegExp])[] = [
@@ -193,7 +193,8 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     hooks.on('/other', convertWidgets);
     await server.patch(widgetDefinitionPath, { spec: definition('v1', '/other').spec });
     let last = 0;
-    // The definition is served soon after its write. Only what was not converted yet is asked for.
+    // The definition is served soon after its write. Only objects that were not converted yet are sent to the
+    // webhook.
     await eventually(async () => {
       last += 1;
       await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });

@@ -58,7 +58,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     return (await server.get(path)).body.total as number;
   }
 
-  it('that takes no writes for a while says so, and goes on with reads [slow]', async () => {
+  it('reports that it accepts no writes for a while, and continues with reads [slow]', async () => {
     await write();
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
@@ -79,7 +79,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('whose disk is full refuses writes, keeps what it has, and goes on when there is room', async () => {
+  it('refuses writes when its disk is full, keeps its data, and continues when there is room', async () => {
     const before = await count();
     await admin.query(`CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
@@ -91,10 +91,11 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('that refuses all connections is waited for, and found again [slow]', async () => {
+  it('is waited for when it refuses all connections, and found again [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
-    // As if all connections were taken, a state that a test's superuser cannot cause in another way.
+    // Simulates a state in which all connections are taken, which the superuser of a test cannot cause in another
+    // way.
     const elsewhere = new Client({ connectionString: new URL('/postgres', database.url).href });
     await elsewhere.connect();
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
@@ -112,7 +113,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('in which another session locks the counter fails writes after a while, and recovers [slow]', async () => {
+  it('fails writes after a while when another session locks the counter, and recovers [slow]', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');
@@ -162,7 +163,7 @@ describe('an API server whose etcd is in trouble [slow]', () => {
     expect([await count(), stored]).to.deep.equal([acknowledged + 1, acknowledged + 1]);
   }
 
-  it('whose member is gone refuses writes, goes on with reads, and finds it again', async () => {
+  it('refuses writes without its member, continues with reads, and finds the member again', async () => {
     expect((await write()).status).to.equal(201);
     const before = await count();
     await cluster.kill(member);
@@ -176,7 +177,7 @@ describe('an API server whose etcd is in trouble [slow]', () => {
     await expectRecovery(before);
   });
 
-  it('whose quota is used up says how to repair it, goes on with reads, and with writes once there is room', async () => {
+  it('explains how to repair a used-up quota, continues with reads, and with writes once there is room', async () => {
     let acknowledged = await count();
     let answer = await write(200_000);
     for (; answer.status === 201; answer = await write(200_000)) acknowledged += 1;

@@ -91,7 +91,7 @@ describe('/debug/controllers', () => {
     await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));
   });
 
-  it('says of each key its state, attempts, time, last error and reasons', async () => {
+  it('shows the state, attempts, time, last error and reasons of each key', async () => {
     const clock = new FakeClock();
     server = await startTestServer({ clock, models: [Person], controllers: [persons], logger: silentLogger });
     for (const name of ['fails', 'gives-up', 'waits', 'runs']) {
@@ -163,7 +163,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);
   });
 
-  it('shows nothing of a Secret that the server refuses a controller', async () => {
+  it('shows nothing of a Secret to which the server refuses a controller access', async () => {
     const planted = 'open-sesame-of-a-controller';
     const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
     const secret = defineModel({ gvk: 'v1/Secret', plural: 'secrets', scope: 'Namespaced', schema });

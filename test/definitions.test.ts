@@ -83,7 +83,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     },
   });
 
-  it('change the schema while objects are there and watches go on', async () => {
+  it('change the schema while objects exist and watches continue', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${await server.revision(widgets)}`);
@@ -201,7 +201,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     await eventually(async () => (await conditionOf(server, name, 'Established'))?.status === 'True');
   });
 
-  it('cannot take the place of a kind that a plugin has', async () => {
+  it('cannot replace a kind of a plugin', async () => {
     const name = 'persons.people.example.com';
     const group = 'people.example.com';
     const spec = {

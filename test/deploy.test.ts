@@ -53,6 +53,11 @@ describe('The files of deploy', () => {
     expect(compose).to.have.nested.property('services.homeostat.read_only', true);
   });
 
+  it('let freed blocks of memory go back to the system', () => {
+    expect(read('Containerfile')).to.match(/^ENV (?:.*\\\n)*? *MALLOC_MMAP_THRESHOLD_=1048576\b/m);
+    expect(read('homeostat.service')).to.match(/^Environment=MALLOC_MMAP_THRESHOLD_=1048576$/m);
+  });
+
   it('are a unit that systemd accepts', function () {
     if (!existsSync('/usr/bin/systemd-analyze')) this.skipBecause('there is no systemd-analyze');
     const printed = execFileSync('systemd-analyze', ['verify', `${root}deploy/homeostat.service`], {

@@ -293,13 +293,13 @@ describe('encryption of the database', function () {
     }
     for (const name of ['decrypted', 'offline-decrypted'])
       expect(await readFile(file(name), 'utf8')).to.include(inBase64);
-    // Encrypted: with the key of the other database.
+    // The export is encrypted, so it needs the key of the other database.
     expect((await command(['import', '--database', `sqlite:${file('b/b.db')}`, file('online')])).code).to.equal(0);
     expect(await failureOf({ database: `sqlite:${file('b/b.db')}` })).to.include('are encrypted with key "one"');
     const moved = await start({ database: `sqlite:${file('b/b.db')}`, encryptionConfig: path });
     expect((await moved.get(`${secrets}/first`)).body.data.value).to.equal(inBase64);
     await stop();
-    // Decrypted, and encrypted again with another key.
+    // The export is decrypted, and encrypted again with another key.
     const imported = await command(['import', '--database', `sqlite:${file('a.db.copy/c.db')}`, file('decrypted')]);
     expect(imported.stdout, imported.stderr).to.include('equal to the export');
     expect(await readFile(file('a.db.copy/c.db'), 'latin1')).not.to.include(inBase64);

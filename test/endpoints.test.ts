@@ -112,7 +112,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(produced).to.equal(false);
     });
 
-    it('until they are taken back: 404, and 503 before they are opened', async () => {
+    it('until they are removed: 404, and 503 before they are opened', async () => {
       owned.add(
         route('api.people.example.com/v1alpha1')
           .GET('/a', () => ServerResponse.ok())

@@ -38,7 +38,7 @@ describe('errors: history', () => {
       expect(events[0]?.object.message).to.match(/^too old resource version: 2 \(\d+\)$/);
     });
 
-    it('is not the end of a watch from a revision that is still there', async () => {
+    it('is not the result of a watch from a revision that still exists', async () => {
       const revision = await server.revision(persons);
       await passCompactions(clock, 4);
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${revision}`);

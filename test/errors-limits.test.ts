@@ -62,7 +62,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}/ann`, { body })), expected);
     });
 
-    it('refuses what has too many fields or items, and takes what has as many as may be [slow]', async () => {
+    it('refuses bodies with too many fields or items, and accepts the maximum [slow]', async () => {
       const fields = (count: number): object =>
         Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
       const list = (count: number, item: (n: number) => unknown): unknown[] =>
@@ -99,7 +99,7 @@ describe('errors: limits', () => {
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
     });
 
-    it('refuses a JSON patch that is too much work, and applies one that only looks like it', async () => {
+    it('refuses a JSON patch that is too much work, and applies one that only looks expensive', async () => {
       const type = 'application/json-patch+json';
       await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
       const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });
@@ -112,7 +112,7 @@ describe('errors: limits', () => {
       expectRefusal(refused, { ...tooLarge, message });
     });
 
-    it('reads on, so that a client that is still sending sees the response', async () => {
+    it('reads on, so that a client that is still sending receives the response', async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);
       }
@@ -122,7 +122,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
     });
 
-    it('reads on for a client that wants its connection closed after the response, and closes it then', async () => {
+    it('reads on for a client that wants its connection closed after the response, and closes it afterwards', async () => {
       const socket = server.connect();
       let answer = '';
       socket.on('data', (text: Buffer) => (answer += text.toString()));
@@ -171,7 +171,7 @@ describe('errors: limits', () => {
       expect((await server.post(persons, body, { headers })).status).to.equal(201);
     });
 
-    it('refuses an object over 1.5 MiB, however it comes about', async () => {
+    it('refuses an object over 1.5 MiB, whatever the request', async () => {
       const path = `${persons}/large`;
       expectRefusal(await leavesNoTrace(server, () => server.post(persons, largePerson('large', 1.6 * MiB))), tooLarge);
       expectRefusal(

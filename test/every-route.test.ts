@@ -103,7 +103,7 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 /** The last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
-/** The way of a request to the routes that `app.use` adds, from its end to its beginning. */
+/** The calls on the way of a request to the routes that `app.use` adds, from the last to the first. */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
 
@@ -194,7 +194,7 @@ describe('every route of the server', () => {
     expect(unguardedIn(text)).to.deep.equal([]);
   });
 
-  it('is found when it is new, however it is written, and when it stands before the authorization', () => {
+  it('is found when it is new, however it is declared, and when it runs before the authorization', () => {
     const text = readFileSync(source, 'utf8');
     const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
     const last = 'app.use(assetRoutes(';
@@ -249,7 +249,7 @@ describe('every route of the server', () => {
     }
   });
 
-  it('is open without credentials for health checks and the login alone', async () => {
+  it('is open without credentials only for health checks and the login', async () => {
     for (const path of ['/livez', '/readyz', '/healthz', '/login', '/login/login.css', '/login/login.js'])
       expect((await server.get(path)).status, path).to.equal(200);
     for (const path of ['/login/oidc/nowhere', '/login/oidc/nowhere/callback'])

@@ -7,7 +7,7 @@ import { createDoors, opensByName } from './support/fake-doors.ts';
 import { Badge, Person } from './support/staff.ts';
 import { saysWhose } from './support/staff-controllers.ts';
 
-/** Counts its runs in the badge, and does not follow badges: each run writes another number. */
+/** Counts its runs in the badge, but does not follow badges: each run writes another number. */
 const countsRuns = (): ControllerDefinition => {
   let runs = 0;
   return controller(Person, {

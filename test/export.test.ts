@@ -70,7 +70,7 @@ describe('an export of a server', () => {
     return answer;
   }
 
-  /** Together more than the buffers of the connection. */
+  /** Together these objects are larger than the buffers of the connection. */
   async function fill(): Promise<void> {
     const text = 'x'.repeat(1_000_000);
     const path = '/apis/people.example.com/v1alpha1/namespaces/home/letters';
@@ -111,7 +111,7 @@ describe('an export of a server', () => {
     expect(String(proved.revision)).to.equal(await server.revision(letters));
   });
 
-  it('has what was acknowledged before it began, and never a later write without an earlier one [slow]', async () => {
+  it('has the writes that were acknowledged before it began, and never a later write without an earlier one [slow]', async () => {
     await start();
     for (let at = 0; at < 400; at += 1) {
       const pair = [person(`a-first-${at}`, { age: 0 }), person(`z-second-${at}`, { age: 0 })];
@@ -119,7 +119,7 @@ describe('an export of a server', () => {
     }
     let stopped = false;
     const ages = new Array<number>(400).fill(0);
-    // The second of a pair is written when the first is acknowledged: it is never ahead, and at most one behind.
+    // The second of a pair is written when the first is acknowledged: so it is never ahead, and at most one behind.
     const writers = [0, 1, 2, 3].map(async (writer) => {
       for (let turn = writer; !stopped; turn += 4) {
         const at = (turn * 17) % 400;
@@ -152,7 +152,7 @@ describe('an export of a server', () => {
     expect(ages.some((age) => age > 0)).to.equal(true);
   });
 
-  it('is made of what was there when it began, however long the client takes [slow]', async () => {
+  it('contains what existed when it began, however long the client takes [slow]', async () => {
     await start();
     await fill();
     await server.create(persons, person('zoe', { age: 1 }));
@@ -167,7 +167,7 @@ describe('an export of a server', () => {
     expect(JSON.parse(Buffer.from(objects.at(-1)!.data).toString()).spec.age).to.equal(1);
   });
 
-  it('is one at a time: others get 429, until its client has gone [slow]', async () => {
+  it('is made one at a time: others get 429, until its client has gone [slow]', async () => {
     await start();
     await fill();
     const first = await opening();
@@ -183,7 +183,7 @@ describe('an export of a server', () => {
     expect((await exportOf(server)).objects).to.have.lengthOf(letterCount);
   });
 
-  it('is cut off when its client takes nothing for a minute, so that others can have one [slow]', async () => {
+  it('is cut off when its client reads nothing for a minute, so that others can have one [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await fill();
@@ -198,7 +198,7 @@ describe('an export of a server', () => {
     expect(connectionEnds.at(-1)).to.deep.equal({ stallMs: 60_000 });
   });
 
-  it('does not keep the server from stopping, and is not taken for a whole one [slow]', async () => {
+  it('does not keep the server from stopping, and does not count as complete then [slow]', async () => {
     await start();
     await fill();
     const answer = await opening();
@@ -256,7 +256,7 @@ describe('a database that was moved', () => {
     await second.stop();
   });
 
-  it('is exported to the same text, but for the time, by a server and by itself [slow]', async () => {
+  it('is exported to the same text, except for the time, by a server and without one [slow]', async () => {
     const database = `sqlite:${folder}/itself.db`;
     const server = await TestServer.start({ database });
     await server.create(persons, person('ann'));

@@ -8,7 +8,7 @@ const packages = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/cr
 const notSource = /\/(dist|node_modules)\/|\.(test|contract|fixture|test-support)\.ts$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The engines say the same in dialects of their own, statement by statement. */
+/** The engines have the same statements in their own dialects. */
 const dialects = /\/store\/(etcd|mysql|postgres|sqlite)\//;
 
 /** A draft is the object that a write proposes, in the registry and, as plugins know it, in their admission hooks. */

@@ -62,7 +62,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     expect(await list(server)).to.deep.equal(before);
   }
 
-  it('goes on through a crash of the primary, which recovers', async () => {
+  it('continues through a crash of the primary, which recovers', async () => {
     await cluster.primary.query('CREATE DATABASE restarted');
     // The standby comes first: it responds, and is skipped.
     await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
@@ -74,12 +74,12 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     });
   });
 
-  it('goes on at the promoted standby after the primary was killed, and has every acknowledged write', async () => {
+  it('continues at the promoted standby after the primary was killed, and has every acknowledged write', async () => {
     await cluster.primary.query('CREATE DATABASE failed_over');
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
       await cluster.haltInCommit();
       await cluster.primary.kill();
-      // It applies the data that the primary has sent.
+      // The standby applies the data that the primary has sent.
       cluster.standby.thaw();
       // Longer than writers wait.
       await load.isRefused();

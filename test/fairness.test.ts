@@ -87,7 +87,7 @@ describe('users who share a server', () => {
     expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(34);
   });
 
-  it('get 429 for a watch too many, and may have another one once one has ended', async () => {
+  it('get 429 for one watch too many, and may open another one once one has ended', async () => {
     const path = `${persons}?watch=true`;
     const watches = [];
     for (let index = 0; index < 3; index += 1) watches.push(await server.watch(path, { authorization }));
@@ -105,7 +105,7 @@ describe('users who share a server', () => {
     for (const watch of [...watches, other]) watch.close();
   });
 
-  it('get 429 on a connection too many without a credential from their address; known ones do not count', async () => {
+  it('get 429 on one connection too many without a credential from their address; known ones do not count', async () => {
     const sockets: Socket[] = [];
     const connect = async (): Promise<Socket> => {
       const socket = server.connect();

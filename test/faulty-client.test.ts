@@ -96,7 +96,7 @@ describe('a faulty client', () => {
     expect((await creating).metadata.name).to.equal('ada');
   });
 
-  it('lets a controller go on after each of them', async () => {
+  it('lets a controller continue after each of them', async () => {
     await hire();
     for (const kind of ['refuse', 'conflict', 'loseAnswer'] as const) {
       faulty.inject({ kind }, ({ isWrite }) => isWrite);
@@ -132,7 +132,7 @@ describe('a faulty client', () => {
     await stopping;
   });
 
-  it('drops watches, which are taken up where they were', async () => {
+  it('drops watches, which are resumed where they were', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();

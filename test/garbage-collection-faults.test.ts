@@ -122,7 +122,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     expect(deleted.at(-1)).to.equal('DELETED f');
   });
 
-  it('takes each reference away once, and deletes no dependent [slow]', async () => {
+  it('removes each reference once, and deletes no dependent [slow]', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('o', false);
     await second.delete(`${machines}/o?propagationPolicy=Orphan`);
@@ -151,7 +151,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await api.whenReady(model);
   }
 
-  it('collects what depends on an owner that went while its kind was not served here', async () => {
+  it('collects the dependents of an owner that was deleted while its kind was not served here', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({});
     first.api.schemeManager.unregister(letter, 'service');
@@ -165,7 +165,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await serve(first, letter);
   });
 
-  it('waits for a dependent of a kind that the other server alone has ever served', async () => {
+  it('waits for a dependent of a kind that only the other server has ever served', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await first.create(machines, newMachine('before'));
     await first.delete(`${machines}/before?propagationPolicy=Foreground`);
@@ -181,7 +181,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
   });
 
-  it('lets an owner go whose last dependent went while its kind was not served here', async () => {
+  it('releases an owner whose last dependent was deleted while its kind was not served here', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({ finalizers: ['hold'] });
     await first.delete(`${machines}/owner?propagationPolicy=Foreground`);

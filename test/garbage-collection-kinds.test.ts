@@ -45,7 +45,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await settled();
   };
 
-  it('an owner in the same namespace, or in none, owns what is in a namespace', async () => {
+  it('an owner in the same namespace, or in none, owns objects in a namespace', async () => {
     const far = (await server.create(machines, newMachine('far'))) as Owner;
     const near = (await server.create(lettersIn('one'), newLetter('near'))) as Owner;
     await server.create(lettersIn('one'), ownedBy(far, newLetter('by-far')));
@@ -68,7 +68,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('what is in no namespace is never collected for an owner in one, nor waited for by it', async () => {
+  it('an object in no namespace is never collected because of an owner in one, and that owner does not wait for it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));
@@ -100,7 +100,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: the owner waits also where such a kind had no objects when its server first looked', async () => {
+  it('Foreground: the owner waits even if such a kind had no objects when its server first looked', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);
@@ -116,7 +116,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await fresh.stop();
   });
 
-  it('an owner whose kind is no longer served keeps its dependents, also where others are gone', async () => {
+  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are gone', async () => {
     const [owner, other] = [
       await server.create(machines, newMachine('owner')),
       await server.create(lettersIn('one'), newLetter('other')),
@@ -140,7 +140,7 @@ describe('garbage collection across namespaces and kinds', () => {
   });
 });
 
-describe('how a deletion says what becomes of dependents', () => {
+describe('the ways in which a deletion decides about dependents', () => {
   let server: TestServer;
 
   before(async () => {
@@ -149,7 +149,7 @@ describe('how a deletion says what becomes of dependents', () => {
 
   after(() => server.stop());
 
-  /** The state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
+  /** Returns the state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
   const leftBy = async (remove: (path: string) => Promise<Answer>): Promise<readonly [readonly string[], string]> => {
     const owner = (await server.create(machines, {
       ...newMachine('owner'),
@@ -170,7 +170,7 @@ describe('how a deletion says what becomes of dependents', () => {
   const sent = (options: RequestOptions) => async (path: string) => server.delete(path, options);
   const asked = (query: string) => async (path: string) => server.delete(`${path}?${query}`);
 
-  it('in JSON, YAML and the query, and as orphanDependents had it before', async () => {
+  it('in JSON, YAML and the query, and in the older form orphanDependents', async () => {
     const foreground = [['hold', 'foregroundDeletion'], 'gone'];
     const orphan = [['hold', 'orphan'], 'orphaned'];
     const background = [['hold'], 'owned'];
@@ -184,7 +184,7 @@ describe('how a deletion says what becomes of dependents', () => {
     expect(await leftBy(sent({ body: { propagationPolicy: null, orphanDependents: null } }))).to.deep.equal(background);
   });
 
-  it('for all that is selected in a collection', async () => {
+  it('for all objects that are selected in a collection', async () => {
     await server.create(machines, {
       ...newMachine(''),
       metadata: { name: 'x', labels: { of: 'us' }, finalizers: ['hold'] },
@@ -199,7 +199,7 @@ describe('how a deletion says what becomes of dependents', () => {
     await server.delete(machines);
   });
 
-  it('not in two ways at once, and not in another type', async () => {
+  it('not in two ways at once, and not with another type', async () => {
     await server.create(machines, newMachine('kept'));
     const path = `${machines}/kept`;
     const both = { body: { propagationPolicy: 'Orphan', orphanDependents: false } };

@@ -94,7 +94,7 @@ describe('an informer over a network that fails', () => {
       network = await FaultyNetwork.start(shortHistory);
     });
 
-    it('lists again, and tells of what was added, changed and deleted', async () => {
+    it('lists again, and reports what was added, changed and deleted', async () => {
       await create('kept', 'changed', 'deleted', 'replaced');
       const followed = network.follow();
       await network.converge(followed);

@@ -37,7 +37,7 @@ describe('a server whose requests all have koa’s own context', function () {
     const options = ['--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot'];
     // With the options of V8 that this process has.
     const mocha = [...process.execArgv, 'node_modules/mocha/bin/mocha.js', ...options, ...files];
-    // Their slow tests are about times and memory, and run with lean contexts alone.
+    // Slow tests of these suites are about times and memory, and run only with lean contexts.
     const env = { ...process.env, CI: '', HOMEOSTAT_TEST_SLOW: '' };
     const { stdout } = await run(process.execPath, mocha, { cwd: root, maxBuffer: 1e8, env });
     expect(stdout).to.match(/\b\d{3} passing/);

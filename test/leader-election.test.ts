@@ -40,7 +40,7 @@ describe('leader election', () => {
   const greeted = (name: string, by: string): Promise<unknown> =>
     eventually(async () => (await greetingOf(name)) === by, { describe: `${by} to greet ${name}` });
 
-  /** The first leads and has greeted; the second waits. */
+  /** The first candidate leads and has greeted; the second one waits. */
   const rivals = async (): Promise<[Candidate, Candidate]> => {
     await server.create(persons, person('ada'));
     const [first = 'over HTTP', second = first] = open;
@@ -115,7 +115,7 @@ describe('leader election', () => {
     });
   }
 
-  it('outlasts a restart of the server: the leader leads on in its term, and a former one stays refused [slow]', async () => {
+  it('survives a restart of the server: the leader continues in its term, and a former one stays refused [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-election-'));
     try {
       await server.stop();

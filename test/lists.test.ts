@@ -327,7 +327,7 @@ describe('lists', () => {
       });
     }
 
-    it('tell what remains where no selector is involved, and end without a token', async () => {
+    it('report what remains when there is no selector, and end without a token', async () => {
       await server.delete(machines);
       for (let i = 0; i < 3; i += 1) await server.create(machines, newMachine(`m${i}`));
       const first = await list('limit=1', machines);
@@ -358,7 +358,7 @@ describe('lists', () => {
   describe('resourceVersion', () => {
     const path = namespaced('revisions');
 
-    it('with Exact gives the list as it was; with NotOlderThan, 0, or alone, the present one', async () => {
+    it('with Exact returns the list as it was; with NotOlderThan, 0, or alone, the present one', async () => {
       await server.create(path, newLetter('one', { weight: 1 }));
       await server.create(path, newLetter('two', { weight: 2 }));
       const past = await list('sort=name', path);

@@ -34,7 +34,7 @@ describe('a large write in process', () => {
     } as unknown as Person);
   }
 
-  it('is done in steps, and others get their turns meanwhile: a creation, a patch', async () => {
+  it('is done in steps, so that a creation and a patch get their turns meanwhile', async () => {
     const few = await turnsOf(create('few', []));
     expect(await turnsOf(create('many', many))).to.be.above(few + 2);
     const patch = server.api.client.patch(Person, 'few', { type: 'merge', patch: { spec: { tags: many } } });

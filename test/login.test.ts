@@ -138,7 +138,7 @@ describe('People who log in', () => {
     expect((await logIn('ada')).status).to.equal(401);
   });
 
-  it('get the same answer for a wrong password, a wrong name, no password, and while disabled [slow]', async () => {
+  it('get the same response for a wrong password, a wrong name, no password, and while disabled [slow]', async () => {
     await start();
     await addUser('ada');
     await addUser('off', { disabled: true });
@@ -204,7 +204,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('wait after a restart as well, whether there is such a user or not [slow]', async () => {
+  it('wait after a restart as well, whether the user exists or not [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const clock = new FakeClock();
     const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
@@ -269,7 +269,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('are members of no group of the server, but that of masters', async () => {
+  it('are members of no group of the server except that of masters', async () => {
     await start();
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     const spec = { groups: ['system:nodes'] };
@@ -278,7 +278,7 @@ describe('People who log in', () => {
     expect(await refused.text()).to.include('spec.groups[0]');
   });
 
-  it('make no masters unless they are masters themselves, whatever roles they have', async () => {
+  it('cannot make masters unless they are masters themselves, whatever roles they have', async () => {
     await start();
     await addUser('ada', {});
     await createUser('root');
@@ -372,7 +372,7 @@ describe('People who log in', () => {
         body: new URLSearchParams(fields),
       });
 
-    it('get a page on which to log in, and go on where they wanted', async () => {
+    it('get a page on which to log in, and continue where they wanted', async () => {
       await start();
       await addUser('ada');
       const asked = await fetch(`${server.url}/docs?a="<b>&c=1`, { headers: { accept: 'text/html,*/*;q=0.8' } });
@@ -416,7 +416,7 @@ describe('People who log in', () => {
       expect((await logIn('ada', password, { origin: 'http://evil.example.com' })).status).to.equal(403);
     });
 
-    it('get the errors of scripts when they do not ask for a page', async () => {
+    it('get the errors that scripts get when they do not ask for a page', async () => {
       await start();
       for (const headers of [{ accept: 'application/json' }, { accept: 'text/html', 'sec-fetch-dest': 'empty' }]) {
         const refused = await fetch(`${server.url}/docs`, { headers: headers as Record<string, string> });

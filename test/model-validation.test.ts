@@ -174,7 +174,7 @@ describe("a model's own validation", () => {
     expect((await server.patch(one, { spec: { to: 9 } })).status).to.equal(200);
   });
 
-  it('refuses a write of the status, and sees the status that was', async () => {
+  it('refuses a write of the status, and receives the previous status', async () => {
     await server.create(bookings, booking('a'));
     const status = `${bookings}/a/status`;
     expect((await server.patch(status, { status: { phase: 'Paid' } })).status).to.equal(200);
@@ -183,7 +183,7 @@ describe("a model's own validation", () => {
     await expectNothingStored(() => server.put(status, { ...booking('a'), status: { phase: 'Held' } }), expected);
   });
 
-  it('sees the object as it would be stored, and the stored one, or none', async () => {
+  it('receives the object as it would be stored, and the stored one, or none', async () => {
     await server.create(bookings, booking('a', {}, { labels: { 'example.com/x': 'y' } }));
     await server.patch(`${bookings}/a`, { spec: { to: 3 } });
     expect(calls).to.have.length(2);
@@ -274,7 +274,7 @@ describe("a model's own validation", () => {
     });
   }
 
-  it('takes null and an empty list for nothing, and reports the first hundred violations, shortened', async () => {
+  it('accepts null and an empty list as no violations, and reports the first hundred violations, shortened', async () => {
     for (const kind of ['Null', 'Empty', 'Many']) {
       const answer = await server.post(`/apis/${apiVersion}/${kind.toLowerCase()}s`, {
         apiVersion,

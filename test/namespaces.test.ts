@@ -78,7 +78,7 @@ describe('namespaces [compat namespaces]', () => {
     }
   });
 
-  it('are there before what is created in them: 404 names the namespace', async () => {
+  it('exist before the objects in them: a 404 names the namespace', async () => {
     const refusal = {
       reason: 'NotFound',
       message: 'namespaces "absent" not found',
@@ -92,7 +92,7 @@ describe('namespaces [compat namespaces]', () => {
     expect(failed).to.include({ reason: 'NotFound' });
   });
 
-  it('default cannot be deleted, nor all of them at once', async () => {
+  it('default cannot be deleted, nor can all of them at once', async () => {
     expectRefusal(await server.delete(`${namespaces}/default`), {
       reason: 'Forbidden',
       message: 'this namespace may not be deleted',
@@ -123,7 +123,7 @@ describe('namespaces [compat namespaces]', () => {
     await server.create(lettersIn('full'), newLetter('again'));
   });
 
-  it('keep what is in them for five seconds, so that it can be deleted by its name', async () => {
+  it('keep their objects for five seconds, so that these can be deleted by name', async () => {
     await createNamespaces(server.api.client, ['brief']);
     for (const name of ['first', 'second']) await server.create(lettersIn('brief'), newLetter(name));
     await server.delete(`${namespaces}/brief`);
@@ -135,7 +135,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${lettersIn('brief')}/second`)).status).to.equal(404);
   });
 
-  it('wait for the finalizers of what is in them, and take nothing new meanwhile', async () => {
+  it('wait for the finalizers of their objects, and accept nothing new meanwhile', async () => {
     await createNamespaces(server.api.client, ['held']);
     const held = { ...newLetter('slow'), metadata: { name: 'slow', finalizers: ['example.com/wait'] } };
     await server.create(lettersIn('held'), held);
@@ -220,7 +220,7 @@ const clockOfTwo = hurriedClock(10);
 describeTwoServers(
   'namespaces of two servers on one database',
   (servers) => {
-    it('have one default, though both made it at once', async () => {
+    it('have one default, even if both made it at once', async () => {
       const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });

@@ -201,7 +201,7 @@ describe('People who log in with a browser at an issuer', () => {
       const answer = await attack(login.browser());
       expectRefused(answer, what);
       expect(answer.text, what).not.to.match(/secret|invented|<script>/);
-      // A browser of its own for each: the failures of an address are forgotten.
+      // Each test has its own browser, and the failures of its address are forgotten.
       await login.clock.advance(16 * 60_000);
     }
     expect(login.logged.join('\n')).not.to.match(/secret|invented|eyJ/);
@@ -261,7 +261,7 @@ describe('People who log in with a browser at an issuer', () => {
     await login.issuer.expect(person());
     expect((await login.browser().logIn('staff')).status).to.equal(200);
 
-    /** The issuer's page is in the browser already: the token endpoint alone fails. */
+    /** The browser already has the issuer's page, so only the token endpoint fails. */
     async function browserReturn(of: LoginBrowser): Promise<URL> {
       const location = new URL(await of.begin('staff'));
       const back = new URL(location.searchParams.get('redirect_uri') ?? '');
@@ -271,7 +271,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('get in right after the issuer has changed its key, and not while it does not respond, which delays no other user', async () => {
+  it('can log in right after the issuer has changed its key; while it does not respond, they cannot, but other users are not delayed', async () => {
     await login.start();
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     await login.issuer.rotate('next', 'RS256');

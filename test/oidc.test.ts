@@ -145,7 +145,7 @@ ${indented(of.ca)}
     expect((await issuer.asked()).length).to.equal(length);
   });
 
-  it('goes on with known keys while the issuer is down, refuses unknown ones, and delays no other user [slow]', async () => {
+  it('continues with known keys while the issuer is down, refuses unknown ones, and delays no other user [slow]', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
     // It accepts requests, and never responds.
@@ -175,7 +175,7 @@ ${indented(of.ca)}
     await eventually(async () => !(await isKnown(token)));
   });
 
-  it('takes no documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
+  it('accepts no documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
     const bad: readonly IssuerFault[] = [
       'of another issuer',
       'no JSON',

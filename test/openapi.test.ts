@@ -122,7 +122,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(await hashedAddress()).to.equal(before);
   });
 
-  it('shows a page under a policy that admits its own files alone, and no inline script', async () => {
+  it('shows a page under a policy that allows only its own files, and no inline script', async () => {
     const { headers, text } = await server.get('/docs/');
     expect(headers['content-type']).to.equal('text/html; charset=utf-8');
     expect(headers['x-content-type-options']).to.equal('nosniff');

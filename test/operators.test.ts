@@ -144,7 +144,9 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/** A kubeconfig for a server without TLS, which only some clients accept, and none without being told. */
+/**
+ * A kubeconfig for a server without TLS, which some clients accept only when they are told to, and others not at all.
+ */
 function kubeconfigOf(server: string): object {
   const name = 'local';
   return {

@@ -48,7 +48,7 @@ class Counting {
     const seen = this.#seen.get(name) ?? 0;
     this.#compare(`cache of ${name}`, seen, object.status?.seen);
     if (seen === this.#runsOfEach) return undefined;
-    // Reads by request are dearer: some of them, spread over all keys and rounds.
+    // Reads by request cost more, so there are only some of them, spread over all keys and rounds.
     if ((seen + name.length) % 7 === 0) await this.#read(context, seen);
     const written = await context.status({ seen: seen + 1 });
     this.#compare(`answer of ${name}`, seen + 1, written.status?.seen);

@@ -70,7 +70,7 @@ describe('homeostat plan', () => {
     return (JSON.parse(stdout) as { changes: readonly Change[] }).changes;
   }
 
-  it('shows for a changed reconciler of example 02 what then happens [slow]', async () => {
+  it('shows for a changed reconciler of example 02 what would then happen [slow]', async () => {
     const from = await stateOf(sites, site);
     const next = await changed(sites, 'dependents.js', 'ready: true', 'ready: false');
     const changes = await changesOf(next, from);

@@ -88,7 +88,7 @@ describe('a ResourceQuota', () => {
     expect((await server.post(`${configMaps}?dryRun=All`, { metadata: { name: 'b' } })).status).to.equal(403);
   });
 
-  it('follows its bounds when they change, and counts in its own namespace only', async () => {
+  it('follows its bounds when they change, and counts only in its own namespace', async () => {
     await server.create('/api/v1/namespaces', { metadata: { name: 'other' } });
     await server.create(quotas, quota('none', { 'count/configmaps': 0 }));
     expect(created(await createAll(configMaps, 3))).to.equal(0);

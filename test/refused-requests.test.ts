@@ -157,7 +157,7 @@ describe('failed credentials', () => {
 
   afterEach(() => server.stop());
 
-  it('are logged, shortly, without what was sent, and ten a minute at most', async () => {
+  it('are logged, shortly, without their values, and ten a minute at most', async () => {
     const wrong = 'wrong-horse-battery-staple';
     for (let count = 0; count < 30; count += 1)
       await server.get(`${persons}/${'x'.repeat(9000)}?access_token=${wrong}`, { authorization: `Bearer ${wrong}` });
@@ -214,7 +214,7 @@ describe('a server behind a proxy', () => {
     while (again.status === 429) again = await server.watch(path, from('1.2.3.4'));
   });
 
-  it('gives the addresses of a /64 of IPv6 one share', async () => {
+  it('gives the addresses of an IPv6 /64 one common share', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });

@@ -121,7 +121,7 @@ describe('what a request needs permission for', () => {
     );
   });
 
-  it('is told in the same words for kinds that are not there', async () => {
+  it('is the same for kinds that do not exist', async () => {
     const { message, details } = await refusalOf('GET', '/apis/none.example.com/v1/things/x');
     expect(message).to.equal(
       'things.none.example.com "x" is forbidden: User "eve" cannot get resource "things" in API group "none.example.com" at the cluster scope',

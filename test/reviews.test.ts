@@ -102,7 +102,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('are refused when they name nothing, two things, or no subject, or have another shape', async () => {
+  it('are refused when they name nothing, two things, or no subject, or have another form', async () => {
     const both = { resourceAttributes: {}, nonResourceAttributes: {} };
     for (const spec of [{}, both]) {
       expectRefusal(await review(open, 'SelfSubjectAccessReview', spec), {

@@ -32,7 +32,7 @@ describe('the Scale of an object [compat scale]', () => {
     spec: { replicas },
   });
 
-  it('shows what is wanted and what there is', async () => {
+  it('shows the desired and the present number of replicas', async () => {
     const { status, body } = await server.get(url);
     const { metadata } = (await server.get(`${widgets}/a`)).body;
     const { name, uid, resourceVersion, creationTimestamp } = metadata;

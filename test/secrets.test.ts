@@ -112,12 +112,12 @@ describe('Secrets', () => {
     });
   });
 
-  it('never change their type, and nothing once they are immutable', async () => {
+  it('never change their type, and change nothing once they are immutable', async () => {
     await server.create(secrets, secret('typed', { type: 'example.com/token', stringData: { a: 'planted' } }));
     const path = `${secrets}/typed`;
     const retyped = await server.patch(path, { type: 'Opaque' });
     expectRefusal(retyped, { reason: 'Invalid', causes: ['FieldValueInvalid type'], message: 'field is immutable' });
-    // As with Kubernetes, an absent type is the stored one.
+    // An absent type counts as the stored one, as with Kubernetes.
     expect((await server.put(path, secret('typed', { stringData: { a: 'planted' } }))).body.type).to.equal(
       'example.com/token',
     );

@@ -148,7 +148,7 @@ describe('homeostat serve --workers [slow]', function () {
     expect(linesOf(served).at(-1)?.msg).to.equal('all processes have stopped');
   });
 
-  it('shows at each worker at once what another one has acknowledged', async () => {
+  it('shows at each worker at once what another worker has acknowledged', async () => {
     const served = await startWorkers();
     for (let round = 0; round < 20; round += 1) {
       const name = `m-${round}`;

@@ -119,7 +119,7 @@ describe('service accounts', () => {
     expect(unknown.body.message).to.include('cannot bind token for serviceaccount to object of type v1, Kind=Pod');
   });
 
-  it('get no token that tells of an object that its caller may not read', async () => {
+  it('get no token that reveals an object that its caller may not read', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const role = { rules: [{ verbs: ['create'], apiGroups: [''], resources: ['serviceaccounts/token'] }] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'token-maker' };
@@ -143,7 +143,7 @@ describe('service accounts', () => {
     expect((await server.post(path, { spec: {} }, asAnn)).status).to.equal(201);
   });
 
-  it('get tokens for others, which this server itself does not accept', async () => {
+  it('get tokens for other services, which this server itself does not accept', async () => {
     await createAccount('caller');
     const token = await tokenOf('caller', { audiences: ['billing', 'shop'] });
     expect(await isKnown(token)).to.equal(false);
@@ -153,7 +153,7 @@ describe('service accounts', () => {
     expect(await review(admin, [issuer])).to.deep.include({ authenticated: true, audiences: [issuer] });
   });
 
-  it('show their tokens to others who verify them by the published keys', async () => {
+  it('have tokens that other programs can verify with the published keys', async () => {
     await createAccount('verified');
     const token = await tokenOf('verified', { audiences: ['shop'] });
     const { body } = await server.get('/.well-known/openid-configuration', headers);

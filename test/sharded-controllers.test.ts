@@ -84,7 +84,7 @@ describe('a sharded controller on replicas', () => {
       await Promise.all(servers.map((server) => server.stop()));
     });
 
-    it('works at all of them, never on one key at two, and converges while replicas come and go', async function () {
+    it('works at all of them, never on one key at two, and converges while replicas join and leave', async function () {
       this.timeout(40_000);
       const { client } = await start('a');
       await areSpread(16);
@@ -126,7 +126,7 @@ describe('a sharded controller on replicas', () => {
     });
   });
 
-  it('has its shards taken over when a process is killed, and refuses what a suspended one writes late [slow]', async function () {
+  it('has its shards taken over when a process is killed, and refuses late writes of a suspended one [slow]', async function () {
     this.timeout(90_000);
     const program = new URL('./support/sharded-server.js', import.meta.url);
     const own = await TestDatabase.create(this);

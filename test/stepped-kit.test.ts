@@ -5,7 +5,7 @@ import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeost
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/staff.ts';
 
-/** Makes a badge and writes in the badge whose it is, one write after the other; says at the end that it is done. */
+/** Makes a badge and writes into it whose badge it is, in two writes; finally records that it is done. */
 const careful = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure, client }) {
@@ -96,7 +96,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('tells a change of a user from that of a run', async () => {
+  it('distinguishes a change of a user from that of a run', async () => {
     const invariants = { 'a badge has a text': hasText };
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true, invariants });
     await kit.step();

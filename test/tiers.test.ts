@@ -21,7 +21,7 @@ const patience = `
   it('passes the factor on to waits', () => {
     if (process.env.HOMEOSTAT_TEST_TIME_FACTOR !== '6') throw new Error(process.env.HOMEOSTAT_TEST_TIME_FACTOR);
   });
-  it('gives a test that sets its own time six times of that', async function () {
+  it('gives a test that sets its own time six times that time', async function () {
     this.timeout(100);
     await new Promise((resolve) => setTimeout(resolve, 250));
   });
@@ -61,7 +61,7 @@ describe('a test run [slow]', () => {
     });
   }
 
-  it('leaves out what is slow, with its hooks, and says how much', async () => {
+  it('leaves out slow tests, with their hooks, and reports how many', async () => {
     const { code, output } = await run(suites);
     expect(output).to.include('left out: 2 slow tests (npm run test:all runs all tests)');
     expect(output.trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');

@@ -45,7 +45,7 @@ describe('a server that speaks TLS', () => {
     );
   }
 
-  it('says so in its URL, and shows a certificate of the authority that it names', async () => {
+  it('has an HTTPS URL, and shows a certificate of the authority that it names', async () => {
     expect(server.api.url).to.match(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(server.api.ca).to.equal(readFileSync(join(folder, 'tls', 'ca.crt'), 'utf8'));
     for (const servername of ['localhost', 'home.example.com']) (await shake({ servername })).destroy();
@@ -128,7 +128,7 @@ describe('a server that speaks TLS', () => {
     });
   });
 
-  it('sends a watcher that reads late everything, and in order, while others go on [slow]', async () => {
+  it('sends everything, in order, to a watcher that reads late, while others continue [slow]', async () => {
     await server.create(machines, newMachine('m'));
     const revision = await server.revision(machines);
     const late = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);

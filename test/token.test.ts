@@ -151,7 +151,7 @@ describe('a server with a token', () => {
     expect(two.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  it('cuts off a client that keeps sending without it', async () => {
+  it('disconnects a client that keeps sending without the token', async () => {
     const socket = connect({ host: '127.0.0.1', port: server.port });
     let closed = false;
     socket.on('error', () => (closed = true));

@@ -13,7 +13,7 @@ import { TestServer } from './support/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** Together more than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
+/** Together these objects are larger than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
 const objects = 14;
 
 /** The permitted memory of the sockets, pieces and entries of some tens of responses. */
@@ -50,7 +50,7 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** Random, so that compression does not shrink it. */
+  /** The content is random, so that compression does not shrink it. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
@@ -94,7 +94,7 @@ describe('responses that clients do not read', () => {
       expect(body.items).to.have.length(objects);
     });
 
-  it('are no more than one on a connection, however many requests it has sent [slow]', async () => {
+  it('are at most one on a connection, however many requests the client has sent [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
     // Its own timer, and the timer of the metrics.
@@ -130,7 +130,7 @@ describe('responses that clients do not read', () => {
     expect(socket.destroyed).to.equal(false);
   });
 
-  it('are cut off when history has gone past them: they alone would keep what was changed since [slow]', async () => {
+  it('are cut off when history has gone past them, because only they would keep what has changed since [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     for (let index = 0; index < objects; index += 1) await server.put(`${persons}/p${index}`, large(index));
@@ -168,7 +168,7 @@ describe('responses that clients do not read', () => {
       expect(refused.headers['retry-after']).to.equal('1');
     }
 
-    it('share a bound: beyond it 503 and Retry-After, until one is read or has gone [slow]', async () => {
+    it('share a bound; beyond it requests get 503 and Retry-After, until a client has read or has disconnected [slow]', async () => {
       const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
       await expectRefused('192.0.2.3', 'not read yet');
       expect((await server.get(persons)).status).to.equal(200);
@@ -177,7 +177,7 @@ describe('responses that clients do not read', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('take at most half of the bound for one client address, and of IPv6 for one /64 [slow]', async () => {
+    it('take at most half of the bound for one client address, or for one IPv6 /64 [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

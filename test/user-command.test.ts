@@ -44,7 +44,7 @@ describe('homeostat user', () => {
     expect(await logIn('ada', 'another long secret')).to.equal(204);
   });
 
-  it('leaves no user behind whose password is refused', async () => {
+  it('leaves no user behind when the password is refused', async () => {
     const refused = await run(['add', 'bob'], 'short\n');
     expect(refused.code).to.equal(1);
     expect(refused.output).to.include('must have 12 to 256 characters');

@@ -45,7 +45,7 @@ for (const [where, open] of clients) {
       expect(item?.spec).to.deep.include({ extent: '4 cm', code: 'x' });
     });
 
-    it('hears of changes in the version of the model', async () => {
+    it('receives changes in the version of the model', async () => {
       const ending = new AbortController();
       const informer = client.informer(gadgetV1);
       const seen: (string | undefined)[] = [];
@@ -64,7 +64,7 @@ for (const [where, open] of clients) {
       await running;
     });
 
-    it('gets 500 for an object that has no such version, and goes on with the others', async () => {
+    it('gets 500 for an object that has no such version, and continues with the others', async () => {
       await client.create(gadgetV2, { metadata: { name: 'b' }, spec: { size: 3, code: 'odd' } });
       await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
       const failure = await client.get(gadgetV1, 'b').catch((error: unknown) => String(error));

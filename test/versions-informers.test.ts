@@ -81,7 +81,7 @@ describe('an informer in process, of a kind in several versions', () => {
     expect(seen).to.deep.equal(['3 mm', '3 mm -> 4 mm']);
   });
 
-  it('hears of an object as soon as it can be shown in the version', async () => {
+  it('receives an object as soon as it can be shown in the version', async () => {
     await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3, code: 'odd' } });
     const informer = client.informer(gadgetV1);
     const seen: (string | undefined)[] = [];

@@ -47,7 +47,7 @@ describe('a kind whose stored version changes', () => {
     expect((await client.get(gadgetV1, 'b')).spec).to.deep.equal({ extent: '3 cm', colour: 'red' });
   });
 
-  it('resumes watches from before the change, the events in the version that is asked for', async () => {
+  it('resumes watches from before the change, with events in the requested version', async () => {
     let { client } = await restart(gadgetV1);
     const { resourceVersion } = (await client.list(gadgetV1)).metadata;
     await client.create(gadgetV1, newGadgetV1('a') as never);
@@ -64,7 +64,7 @@ describe('a kind whose stored version changes', () => {
     ]);
   });
 
-  it('does not open, and names the object, where one cannot be converted [slow]', async () => {
+  it('is not opened when one object cannot be converted, which is named [slow]', async () => {
     const { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a') as never);
     await client.create(gadgetV1, newGadgetV1('huge', { extent: 'huge' }) as never);
@@ -75,7 +75,7 @@ describe('a kind whose stored version changes', () => {
     expect((await (await restart(gadgetV1)).client.get(gadgetV1, 'huge')).spec?.extent).to.equal('huge');
   });
 
-  it('takes a stored version that no model declares for one with the same fields [slow]', async () => {
+  it('treats a stored version that no model declares as one with the same fields [slow]', async () => {
     const { client } = await restart({ ...gadgetV2, version: 'v3' });
     await client.create({ ...gadgetV2, version: 'v3' }, newGadgetV2('a', {}, {}, 'v3') as never);
     expect((await (await restart(gadgetV2)).client.get(gadgetV2, 'a')).spec?.size).to.equal(3);

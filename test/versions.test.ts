@@ -42,12 +42,12 @@ describe('a kind in several versions', () => {
         expect(v1.metadata[field], field).to.equal(v2.metadata[field]);
     });
 
-    it('with the defaults of the version that is asked for', async () => {
+    it('with the defaults of the requested version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       expect((await read(`${gadgetsV1}/a`)).spec).to.deep.equal({ extent: '3 mm', colour: 'red' });
     });
 
-    it('in lists of a version: pages, chunks, sort and selectors by what is stored', async () => {
+    it('in lists of a version: pages, chunks, sort and selectors by the stored form', async () => {
       for (const size of [1, 2, 3])
         await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
       const sorted = await read(`${gadgetsV1}?sort=spec.size,desc&size=2`);
@@ -88,7 +88,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('with the warning of a deprecated version, that names the better one', async () => {
+    it('with the warning of a deprecated version, which names the better one', async () => {
       const warning = '299 - "shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget"';
       expect((await server.get(gadgetsV1)).headers['warning']).to.equal(warning);
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).headers['warning']).to.equal(warning);
@@ -97,7 +97,7 @@ describe('a kind in several versions', () => {
   });
 
   describe('is watched', () => {
-    it('in each, all hearing of all writes in their version', async () => {
+    it('in each version, where all watchers receive all writes', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const [v1, v2] = [await server.watch(`${gadgetsV1}?${from}`), await server.watch(`${gadgetsV2}?${from}`)];
       await server.create(gadgetsV1, newGadgetV1('a'));
@@ -148,7 +148,7 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV2}/a`)).metadata.resourceVersion).to.equal(created.metadata.resourceVersion);
     });
 
-    it('not by what is lost when it is stored', async () => {
+    it('not by a change that is lost when it is stored', async () => {
       await server.create(gadgetsV1, newGadgetV1('a'));
       const { metadata } = await read(`${gadgetsV1}/a`);
       const { status, body } = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '3 cm and a bit' } });
@@ -240,7 +240,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('and what is updated in one version is owned no more in another', async () => {
+    it('and fields that are updated in one version are no longer owned in another', async () => {
       await apply(gadgetsV1, newGadgetV1('a', { colour: 'red' }), 'one');
       await server.patch(`${gadgetsV2}/a?fieldManager=two`, { spec: { size: 4 } });
       const { metadata } = await read(`${gadgetsV2}/a`);
@@ -313,12 +313,12 @@ describe('a kind in several versions', () => {
       expect([event?.type, event?.object.spec]).to.deep.equal(['DELETED', { size: 3, unit: 'mm' }]);
     });
 
-    it('can be deleted all the same', async () => {
+    it('can be deleted in spite of that', async () => {
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
 
-    it('can be deleted where a finalizer holds it: the response is that it is, also of a second time', async () => {
+    it('can be deleted when a finalizer holds it: the response confirms that, also the second time', async () => {
       const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
       const { metadata } = await server.create(gadgetsV2, held);
       for (const time of ['first', 'second']) {

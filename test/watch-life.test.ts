@@ -243,7 +243,7 @@ describe('watch: a watcher that does not read', () => {
     await server.stop();
   });
 
-  it('that reads on in time gets everything [slow]', async () => {
+  it('continues to get everything when it reads on in time [slow]', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
     const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
@@ -259,7 +259,7 @@ describe('watch: a watcher that does not read', () => {
 });
 
 describe('watch: an end in the midst of the present objects', () => {
-  it('has no bookmark, which would pass over those that were not sent [slow]', async () => {
+  it('has no bookmark, which would skip the objects that were not sent [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock });
     const tags = ['x'.repeat(MiB)];

@@ -215,7 +215,7 @@ describe('watch [compat watch]', () => {
       expect(last.metadata.resourceVersion).to.equal(await now());
     });
 
-    it('carries the revision of the deletion, from which a watch goes on', async () => {
+    it('carries the revision of the deletion, from which a watch continues', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.delete(`${persons}/ann`);
       const [event] = await reader.count(1);
@@ -287,7 +287,7 @@ describe('watch [compat watch]', () => {
     });
   });
 
-  it('sends nothing for writes that are refused, and for those that change nothing', async () => {
+  it('sends nothing for refused writes, and for writes that change nothing', async () => {
     await leavesNoTrace(server, () => server.put(`${persons}/ann`, person('ann')));
     await leavesNoTrace(server, () => server.post(persons, person('ann')));
   });

@@ -134,7 +134,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     await eventually(() => ended);
   });
 
-  it('calls that wait for a connection to a webhook end at their time as well [slow]', async () => {
+  it('calls that wait for a connection to a webhook also end at their time [slow]', async () => {
     // A server that takes connections, and never says anything.
     const mute = createTcpServer().listen(0, '127.0.0.1');
     const sockets = new Set<Socket>();

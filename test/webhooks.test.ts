@@ -221,7 +221,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('conditions ask what the user of the write may do', async () => {
+  it('conditions check the permissions of the user of the write', async () => {
     hooks.on('/may', () => ({ allowed: false }));
     const expressions = [
       '!authorizer.group("").resource("secrets").check("get").allowed()',
@@ -261,7 +261,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
   });
 
-  it('rules for CONNECT are accepted, and are for no write, since no path here is connected to', async () => {
+  it('rules for CONNECT are accepted, and apply to no write, since no path here can be connected to', async () => {
     hooks.on('/connect', () => ({ allowed: false }));
     const rules = [
       { operations: ['CONNECT'], apiGroups: ['*'], apiVersions: ['*'], resources: ['pods/exec', 'persons'] },

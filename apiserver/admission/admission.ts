@@ -8,7 +8,10 @@ export type Draft<T> = T extends object ? { -readonly [K in keyof T]: Draft<T[K]
 export interface AdmissionCall {
   /** True when nothing will be stored; the hook must then have no side effects. */
   readonly dryRun: boolean;
-  /** The plugin's client. A write to the object that is being admitted waits for this hook, and so until its deadline. */
+  /**
+   * The plugin's client. A hook must not use it to write the object that is being admitted: that write would wait for
+   * the hook, until the deadline.
+   */
   readonly client: Client;
   /** Aborts at the deadline, and when the plugin stops. */
   readonly signal: AbortSignal;

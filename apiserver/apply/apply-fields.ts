@@ -45,8 +45,8 @@ export type Applied =
 /**
  * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts, unless
  * `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out is removed,
- * unless another manager owns it. The manager's own entry keeps its time, since only the defaults that are filled in later
- * decide whether anything has changed.
+ * unless another manager owns it. The manager's own entry keeps its time: the defaults are filled in later, and only
+ * then it is known whether anything has changed.
  */
 export function* applyFields(
   live: LiveFields,

@@ -73,7 +73,7 @@ export class Comparison implements FieldChanges {
     this.add(element, changed);
     const old = allFieldsOf(before, type);
     if (old === leaf) return;
-    // The fields below a value of another type are gone; the field itself is not.
+    // When the type of a value changes, the fields below it are gone, but the field itself is not.
     const gone = difference({ at: old }, { at: changed })['at'];
     if (gone !== undefined) this.remove(element, gone);
   }

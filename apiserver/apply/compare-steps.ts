@@ -88,7 +88,7 @@ class LargeComparison {
     const changed = yield* allFieldsSteps(after, type, this.#pace);
     found.add(element, changed);
     const old = yield* allFieldsSteps(before, type, this.#pace);
-    // The fields below a value of another type are gone; the field itself is not.
+    // When the type of a value changes, the fields below it are gone, but the field itself is not.
     const gone = old === leaf ? undefined : (yield* differenceSteps({ at: old }, { at: changed }))['at'];
     if (gone !== undefined) found.remove(element, gone);
   }

@@ -15,7 +15,7 @@ function setOf(members: readonly (readonly string[])[]): FieldSet {
   return members.reduce<FieldSet>((set, member) => union(set, node(member)), leaf);
 }
 
-/** A set of some 30,000 nodes; of the items, every n-th. */
+/** A set of some 30,000 nodes; it has every n-th item. */
 function largeSet(every: number): FieldSet {
   const items = Array.from({ length: 5000 }, (_, index) => index).filter((index) => index % every === 0);
   const list = Object.fromEntries(items.map((index) => [`k:{"k":${index}}`, { '.': leaf, 'f:k': leaf }]));

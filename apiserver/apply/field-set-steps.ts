@@ -8,7 +8,7 @@ import type { FieldSet } from './field-set.ts';
 /** Nodes of a set that an operation goes through in one step: a millisecond or two. */
 const nodesPerStep = 4_000;
 
-/** Returns the members of `a` that are not in `b`; `a` itself when those are all. */
+/** Returns the members of `a` that are not in `b`; `a` itself when `b` has none of its members. */
 export function* differenceSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   let rest = a;
   for (const part of partsOf(b)) {
@@ -65,7 +65,7 @@ export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldS
   return united;
 }
 
-/** Splits a set into sets of a few thousand nodes, whose union it is. */
+/** Splits a set into sets of a few thousand nodes; their union is the set. */
 export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Generator<FieldSet> {
   let part: Record<string, FieldSet> = {};
   let nodes = 0;

@@ -68,7 +68,10 @@ export function itemsByElement(list: readonly unknown[], shape: Shape): Readonly
   return storedItemsByElement(list, shape);
 }
 
-/** Returns the same for a stored list of any length: an older server may have stored a longer one, which must still be changeable. */
+/**
+ * Does the same without the limit: an older server may have stored a longer list, and clients must still be able to
+ * change it.
+ */
 export function storedItemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
   const items = new Map<string, unknown>();
   for (const item of list) {

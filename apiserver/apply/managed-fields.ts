@@ -127,7 +127,10 @@ export function* withoutFields(entries: ManagedFields, changes: WriteChanges): S
   return kept;
 }
 
-/** The same at once; undefined when a version's names, or the number of fields, need steps. */
+/**
+ * Does the same in one step. Returns undefined when it takes several: because the fields are many, or because another
+ * version may name them differently.
+ */
 export function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): ManagedFields | undefined {
   if (changes.isLong) return undefined;
   const kept: ManagedFieldsEntry[] = [];

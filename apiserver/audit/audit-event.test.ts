@@ -88,7 +88,7 @@ describe('an audit entry', () => {
     expect(entryOf({ attributes: core })).not.to.have.nested.property('objectRef.apiGroup');
   });
 
-  it('shows from where its own request came, though the user sent others from elsewhere', () => {
+  it('shows where its own request came from, though the user sent others from elsewhere', () => {
     const sources = [
       { address: '10.0.0.1', userAgent: 'a' },
       { address: '10.0.0.2', userAgent: 'a' },

@@ -63,8 +63,9 @@ interface Sender {
 }
 
 /**
- * Returns the entry of audit.k8s.io/v1, as one line of JSON with its end. Written by hand, since JSON.stringify of the whole
- * takes twice as long; and of parts that entries share, because each part that is joined costs, too.
+ * Returns the entry of audit.k8s.io/v1, as one line of JSON with its end. Written by hand, since JSON.stringify of
+ * the whole takes twice as long. It joins few parts, many of which entries share, because joining each part takes
+ * time, too.
  */
 export function auditLine(moment: AuditMoment): string {
   const { level, stage, auditId, uri, attributes, impersonatedUser, response } = moment;
@@ -174,7 +175,7 @@ function decisionJson(decision: Decision): string {
 
 /** Formats times as RFC 3339 with microseconds, as Kubernetes does; the server's clock has milliseconds. */
 class TimeFormat {
-  // A millisecond has several requests, and formatting a time takes a microsecond.
+  // Several requests share a millisecond, and formatting a time takes a microsecond.
   #ms = Number.NaN;
   #text = '';
 
@@ -187,6 +188,9 @@ class TimeFormat {
   }
 }
 
-/** Requests are received in one order, and answered in another. */
+/**
+ * Another format than for the time of an entry, because requests are not answered in the order in which they are
+ * received.
+ */
 const receivedTime = new TimeFormat();
 const stageTime = new TimeFormat();

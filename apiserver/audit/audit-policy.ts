@@ -67,7 +67,7 @@ export const defaultAuditPolicy: AuditPolicy = {
 
 const unaudited: AuditDecision = { level: 'None', omitStages: auditStages, omitManagedFields: false };
 
-/** Decides which requests are recorded: the first rule that matches a request. */
+/** Decides which requests are recorded, by the first rule that matches. */
 export class AuditRules {
   readonly #rules: readonly { readonly rule: AuditRule; readonly decision: AuditDecision }[];
 

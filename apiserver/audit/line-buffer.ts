@@ -40,7 +40,7 @@ export class LineBuffer {
     this.#lines = 0;
   }
 
-  /** The memory, in which so many bytes more have room. */
+  /** Returns the memory, with room for so many more bytes. */
   #roomFor(bytes: number): Buffer {
     const needed = this.#length + bytes;
     let memory = (this.#memory ??= Buffer.allocUnsafeSlow(usualBytes));

@@ -28,8 +28,7 @@ const plainParameters: ReadonlySet<string> = new Set(
 const maxUriLength = 2048;
 
 /**
- * Returns a URI in which the value of each parameter that may be a secret is replaced by `…`, such as a token or a
- * code.
+ * Returns the URI with `…` in place of the value of each parameter that may be a secret, such as a token or a code.
  */
 export function recordedUri(path: string, querystring: string): string {
   const uri = querystring === '' ? path : `${path}?${querystring.split('&').map(recordedParameter).join('&')}`;

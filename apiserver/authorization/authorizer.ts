@@ -19,8 +19,9 @@ export interface Authorizer {
    */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[];
   /**
-   * Returns a promise for decisions about a user that must know all writes acknowledged so far, by any replica;
-   * undefined when memory is never behind. Requests that wait at the same time share one query to the database.
+   * For decisions about this user that must know all writes acknowledged so far, by any replica: returns a promise
+   * that resolves when memory has them; undefined when memory is never behind. Requests that wait at the same time
+   * share one query to the database.
    */
   reach(user: UserInfo): Promise<void> | undefined;
   /** Calls the listener after each change of what users may do; returns a function that ends this. */

@@ -3,7 +3,7 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 /** From this size on, a hash set is faster than a search of the list. */
 const smallList = 8;
 
-/** Texts of a rule, `*` among them meaning all. */
+/** The texts of a list in a rule; `*` among them means all. */
 class TextSet {
   readonly #isAll: boolean;
   readonly #list: readonly string[];
@@ -51,7 +51,7 @@ export class CompiledRule {
     return this.#verbs.has(verb) && this.#groups.has(group);
   }
 
-  /** True when the rule names the resource, or in `anyParent` its subresource in all resources. */
+  /** True when the rule names the resource, or `anyParent`, which stands for its subresource in all resources. */
   hasResource(resource: string, anyParent: string | undefined): boolean {
     return this.#resources.has(resource) || (anyParent !== undefined && this.#resources.has(anyParent));
   }

@@ -71,7 +71,7 @@ export class Grants {
     return undefined;
   }
 
-  /** All rules, those of several bindings several times. */
+  /** Returns all rules; a rule that several bindings grant occurs several times. */
   rules(): readonly PolicyRule[] {
     return this.#rules;
   }
@@ -84,7 +84,7 @@ export class Grants {
     const ofParent = anyParent === undefined ? undefined : this.#byResource.get(anyParent);
     const count = (own?.length ?? 0) + (any?.length ?? 0) + (ofParent?.length ?? 0);
     if (count === 0) return undefined;
-    // No list of the lists, since most decisions are made here.
+    // Does not put the lists into another list first, since most decisions are made here.
     const decide = (): Decision | undefined =>
       search(own, question) ?? search(any, question) ?? search(ofParent, question);
     return count < fewRules ? decide() : this.#remember(question, decide);

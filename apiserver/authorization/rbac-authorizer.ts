@@ -69,7 +69,9 @@ export class RbacAuthorizer implements Authorizer {
     return this.#roles.rulesOf(referredRole(roleRef, namespace));
   }
 
-  /** The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the latter. */
+  /**
+   * The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the rules that they grant.
+   */
   outdatedRoles(): readonly { readonly name: string; readonly rules: readonly PolicyRule[] }[] {
     return this.#roles.outdated();
   }

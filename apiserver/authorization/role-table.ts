@@ -66,7 +66,9 @@ export class RoleTable {
     return role.compiled;
   }
 
-  /** The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the latter. */
+  /**
+   * The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the rules that they grant.
+   */
   outdated(): readonly { readonly name: string; readonly rules: readonly PolicyRule[] }[] {
     return [...this.#aggregated].flatMap(([key, { content }]) => {
       const rules = this.rulesOf(key) ?? [];

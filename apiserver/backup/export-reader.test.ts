@@ -16,7 +16,7 @@ function failureOf(read: () => unknown): string {
   return 'nothing is wrong';
 }
 
-/** Returns lines with right checks, as a malicious or faulty program could write them. */
+/** Returns lines whose checks are correct, as a malicious or faulty program could write them. */
 function sealed(...records: object[]): Uint8Array {
   const check = new LineCheck();
   return bytes(records.map((record) => check.seal(record)).join(''));

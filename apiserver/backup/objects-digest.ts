@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A digest that is equal for two databases with the same objects: the SHA-256 of key, length and bytes of each, by key.
- * It depends neither on revisions nor on the type of database. The key of an object includes its kind.
+ * A digest that is equal for two databases with the same objects: the SHA-256 of the key, the length and the bytes of
+ * each object, in the order of the keys. It depends neither on revisions nor on the type of database. The key of an
+ * object includes its kind.
  */
 export class ObjectsDigest {
   readonly #hash = createHash('sha256');

@@ -3,7 +3,7 @@ import { StoreError } from '../store/store-error.ts';
 
 /**
  * An object that marks a database whose import is not finished: written before the first object, and deleted once all have
- * been checked. The store assigns the number of its kind to no name, so that no model ever reads it.
+ * been checked. The store never assigns the number of this kind to a name, so that no model ever reads it.
  */
 const marker = { kind: 0, key: '/import' } as const;
 

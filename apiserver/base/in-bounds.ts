@@ -1,6 +1,6 @@
 /**
- * Returns an item of a list whose index was checked before. The list is read by the caller, so that each place keeps
- * its own fast access to its own kind of list.
+ * Returns an item of a list whose index was checked before. The caller reads the list, so that V8 optimises each
+ * access for the kind of list at that place.
  * @throws RangeError when there is no item, which is a bug
  */
 export function inBounds<T>(item: T | undefined): T {

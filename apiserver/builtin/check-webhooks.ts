@@ -122,7 +122,7 @@ function* resourcesOf(resources: readonly string[], field: string): Found {
     yield invalidField(field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-/** Yields the violations in the place of a webhook, also of conversions. */
+/** Yields the violations in the address of a webhook, or of the webhook of a conversion. */
 export function* checkClientConfig(config: WebhookClientConfig, field: string): Found {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined))

@@ -116,7 +116,7 @@ function typeChanged({ type }: Secret): FieldViolation {
   return { field: 'type', message: `Invalid value: ${JSON.stringify(type)}: field is immutable` };
 }
 
-/** Returns the violations of what Kubernetes asks of the types that it knows. */
+/** Returns the violations of Kubernetes' rules for the types of Secrets that it knows. */
 function typeViolations({ type = defaultType, data, metadata }: Secret): readonly FieldViolation[] {
   const has = (key: string): boolean => Object.hasOwn(data ?? {}, key);
   switch (type) {

@@ -83,8 +83,9 @@ interface ReadOptions {
 }
 
 /**
- * Returns the checked values of a field; undefined when it has none. Null counts as no values, and as an empty value. Base64 is
- * written in its canonical form. @throws ApiError BadRequest, as a decoder would, which does not quote values
+ * Returns the checked values of a field; undefined when it has none. Null in place of the field counts as no values,
+ * null in place of a value as an empty one. Base64 is written in its canonical form. @throws ApiError BadRequest, as
+ * a decoder would, which does not quote values
  */
 export function readValues(value: unknown, { model, field, areBytes }: ReadOptions): Values | undefined {
   if (value === undefined || value === null) return undefined;
@@ -109,7 +110,9 @@ function canonicalBase64(text: string, refuse: (problem: string) => Error): stri
   return Buffer.from(plain, 'base64').toString('base64');
 }
 
-/** The rules of a kind whose objects are only completed, by one function for new and changed objects. */
+/**
+ * Returns the rules of a kind whose objects one function completes, new and changed ones alike; it has no other rules.
+ */
 export function completing(complete: (object: ApiObject, stored?: ApiObject) => ApiObject): KindStrategy {
   return {
     completeNew: (object) => complete(object),

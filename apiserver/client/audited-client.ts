@@ -87,7 +87,7 @@ export class AuditedClient extends ForwardingClient implements PluginClient {
     const attributes = attributesOf(model, call);
     const audited = {
       user,
-      // As in the entries of requests, a creation has its name from the object that came of it.
+      // As in the entries of requests, the name of a creation is that of the created object.
       attributes: call.verb === 'create' ? { ...attributes, name: undefined } : attributes,
       decision: guard?.decide(attributes),
       uri: uriOf(model, call, options),

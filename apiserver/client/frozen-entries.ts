@@ -12,13 +12,14 @@ type Kind = Pick<Resource, 'cache' | 'feed'>;
 const selectedPerStep = 1_000;
 
 /**
- * All objects of kinds, in the turn in which they are frozen: many informers of a kind lose their permission at once.
+ * All objects of kinds, kept for the turn in which they are frozen: many informers of a kind lose their permission at
+ * once, and share the list.
  */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: readonly Entry[] }>();
 
 /**
- * The selected objects of a kind as they are when this is made, oldest first. Only their pointers are copied then, the
- * rest takes several turns.
+ * The selected objects of a kind as they are when this list is made, oldest first. Making it copies only their
+ * pointers; selecting and sorting them takes several turns.
  */
 export class FrozenEntries {
   readonly #kind: Kind;

@@ -7,7 +7,7 @@ export interface KnownState<T extends ApiObject> extends KeyedObject<T> {
   readonly revision: number;
 }
 
-/** Tells how objects differ from those that are known. */
+/** Returns a function that tells how objects differ from those that are known. */
 export function tellDifferences<T extends ApiObject>(
   known: Iterable<KnownState<T>>,
   present: Iterable<KnownState<T>>,

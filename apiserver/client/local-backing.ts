@@ -42,7 +42,7 @@ export interface LocalBackingParts<T extends ApiObject> {
 /** Most objects of a closing kind that are collected in one turn: about a millisecond. */
 const collectedAtOnce = 5_000;
 
-/** The selected objects of a kind while it is registered once. */
+/** The selected objects of a kind, from one registration of the kind to its end. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
@@ -59,7 +59,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   /** The shaped object of each parsed object. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The resource and its entries when the kind was last served. */
+  /** The resource as it was last served, and its entries at that time. */
   #before: Before | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -123,7 +123,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // In this turn, so that the cache shows no later change, and handlers receive no change that it does not show.
+        // In this turn, so that the cache shows no later change, and handlers receive no change that the cache does
+        // not show.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);
@@ -226,8 +227,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a handler. It is
-   * parsed by the resource it came from, since the next one of the kind may store another version.
+   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a
+   * handler. The resource that the entry came from parses it, since the next resource of the kind may store another
+   * version.
    */
   #stateOf(entry: Entry, resource: Resource): KnownState<T> {
     return new EntryState(entry, (each) => this.#read(each, resource));

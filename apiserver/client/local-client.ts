@@ -62,7 +62,7 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /** Returns the error for kinds that are not served at the moment. */
+  /** Knows the error for kinds that are not served at the moment. */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -342,7 +342,7 @@ interface Written {
   readonly fieldManager: string;
 }
 
-/** The kind to find; without a plural when it comes from an object. */
+/** The kind to find. It has no plural when it comes from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
 /** Returns the resource; refuses a version in which objects are only stored and not served. */

@@ -60,7 +60,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     };
     table.on('opened', look);
     signal.addEventListener('abort', end);
-    // Both may have changed since the caller looked.
+    // The kind and the signal may both have changed since the caller looked.
     look();
     if (signal.aborted) end();
     const isSame = this.#backing instanceof LocalBacking !== asCopy;
@@ -70,7 +70,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     signal.removeEventListener('abort', end);
   }
 
-  /** Follows with another backing. Handlers hear of what differs, once it is complete. */
+  /** Follows with another backing. Once that one is complete, handlers are called for what differs. */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];
     let isOpen = false;

@@ -65,7 +65,10 @@ export class GarbageCollector {
   readonly #untilLearned = new Map<string, Node>();
   /** Objects that wait until an owner that cannot be read is replaced or deleted. */
   readonly #behindBroken = new Map<string, Node>();
-  /** Namespace of the owner of the last dangling reference; references to one owner follow each other. */
+  /**
+   * Namespace of the owner of the last dangling reference. It is kept, because references to one owner follow each
+   * other.
+   */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
   constructor(parts: GarbageCollectorParts) {
@@ -150,7 +153,7 @@ export class GarbageCollector {
     this.#followed.get(kind)?.unsubscribe();
     this.#followed.delete(kind);
     if (this.#graph.isEmpty && this.#undecided.size === 0) return;
-    // Commits under way still change the kind, and nothing is subscribed to it any more.
+    // Commits under way still change the kind, though nothing is subscribed to it any more.
     const release = this.#release(resource, [...resource.cache.entries()]);
     if (resource.cache.size <= learnedAtOnce) allSteps(release);
     else this.#beginLearning(runInTurns(release));
@@ -213,7 +216,7 @@ export class GarbageCollector {
     } catch (error) {
       if (isNotFound(error)) return;
       if (!isConflict(error)) throw error;
-      // Another replica may have changed the object: check it again once that change is known here.
+      // Another replica may have changed the object: check it again once this replica knows that change.
       await this.#parts.revisions.reach(undefined);
       this.#queue.add(node);
     }

@@ -234,7 +234,7 @@ function isUndeclared({ deletion }: Entry): boolean {
   return deletion === undefined;
 }
 
-/** Restricts a write to this object, and excludes a new one of the same name. */
+/** Restricts a write to this object, so that a new one of the same name is not written. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
 }

@@ -81,7 +81,10 @@ export class OwnerGraph {
     }
   }
 
-  /** True when an object with this UID has dependents that have to lose the reference to it, or be deleted, before it goes. */
+  /**
+   * True when an object with this UID has dependents that must lose the reference to it, or be deleted, before it is
+   * deleted.
+   */
   #hasReleasable(uid: string): boolean {
     for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;
     return false;
@@ -92,7 +95,7 @@ export class OwnerGraph {
     return this.#leaving.get(uid)?.policy === 'Orphan';
   }
 
-  /** True when an object that waits for its dependents must still wait. */
+  /** Returns true while an object that waits for its dependents must go on waiting. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
     if (owner?.policy === 'Orphan') return this.#hasReleasable(uid);

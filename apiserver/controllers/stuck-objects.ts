@@ -20,14 +20,19 @@ interface StuckObject {
 /** A problem is shown when it has lasted that long. */
 const patienceMs = 60_000;
 
-/** Objects in the response; of each problem and kind, or controller, this many are looked for. */
+/**
+ * Most objects in the response. For each problem, and each kind or controller, the search also stops at this number.
+ */
 const maxItems = 500;
 
 /** Objects of a kind whose status is read. */
 const maxRead = 10_000;
 const readPerTurn = 200;
 
-/** The objects that are being deleted for long, fail for long, or whose status does not follow their spec: the oldest problem first. */
+/**
+ * The objects whose deletion takes long, that fail for long, or whose status does not follow their spec; the oldest
+ * problem comes first.
+ */
 export async function stuckObjects({
   table,
   nowMs,
@@ -106,7 +111,7 @@ function deletingOf(
   });
 }
 
-/** Only of kinds that a controller reconciles: no other status is expected to follow its spec. */
+/** Looks only at kinds that a controller reconciles: no other status is expected to follow its spec. */
 async function behindOf(
   table: ResourceTable,
   controllers: readonly ControllerObject[],

@@ -2,7 +2,8 @@ import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * Checks that the fields and items that allOf, anyOf, oneOf and not mention are also specified outside of these.
+ * Checks that the fields and items that `allOf`, `anyOf`, `oneOf` and `not` mention are also specified outside of
+ * them.
  */
 export function checkCompleteness(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
   for (const [place, branch] of branchesOf(schema)) compare(place, branch, { field, schema, violations });

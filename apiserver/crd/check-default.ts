@@ -29,8 +29,8 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, has no field that would be pruned, and does not unfold, with the defaults of
-   * its own fields, into more values than a person would write. Yields the work done.
+   * Checks that a default is valid by its schema, has no field that would be pruned, and does not grow, with the
+   * defaults of its own fields, to more values than a person would write. Yields the work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);
@@ -62,7 +62,7 @@ export class DefaultCheck {
   }
 }
 
-/** True for metadata of an embedded resource. It is pruned by a list of names, and a default may have other names. */
+/** True for metadata of an embedded resource. A list of names prunes it, so that a default may have other names. */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');
 }

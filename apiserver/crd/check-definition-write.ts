@@ -76,7 +76,7 @@ function checkStoredVersions({ spec, status }: CustomResourceDefinition, violati
     if (!present.has(name)) violations.invalid(`status.storedVersions[${index}]`, name, 'must appear in spec.versions');
 }
 
-/** Checks that authorities which can be read are not replaced by others which cannot, as kube-apiserver does. */
+/** Checks, as kube-apiserver does, that authorities that can be parsed are not replaced by some that cannot. */
 function checkAuthorities(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition,

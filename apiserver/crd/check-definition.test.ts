@@ -33,7 +33,7 @@ function definitionOf(schema: DefinitionSchema, given: Given = {}): CustomResour
   };
 }
 
-/** What is wrong, by place; the schema is that of the field `a`. */
+/** Returns the mistakes by place; the schema is that of the field `a`. */
 function wrongIn(a: DefinitionSchema): readonly string[] {
   return wrong(definitionOf({ type: 'object', properties: { a } })).map((each) =>
     each.replace('spec.versions[0].schema.openAPIV3Schema.properties[a].', ''),
@@ -102,7 +102,7 @@ describe('the rules of definitions', () => {
     expect(wrongIn({ ...text, anyOf: [{ ...text, minLength: 1 }] })).to.deep.equal([`anyOf[0].${rule}`]);
   });
 
-  it('refuse in branches what says what a value is, and nothing that is empty', () => {
+  it('refuse keywords in branches that define what a value is, unless these are empty', () => {
     const branch = {
       description: '',
       title: '',
@@ -127,14 +127,14 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('refuse an integer or a string that is more', () => {
+  it('refuse further keywords for an integer or a string', () => {
     const keyword = 'x-kubernetes-preserve-unknown-fields';
     expect(wrongIn({ 'x-kubernetes-int-or-string': true, [keyword]: true })).to.deep.equal([
       `${keyword}: Invalid value: true: must be false if x-kubernetes-int-or-string is true`,
     ]);
   });
 
-  it('refuse a root that may be null, and branches at the root beside a status', () => {
+  it('refuse a root that may be null, and branches at the root beside a status subresource', () => {
     const root = { type: 'object', properties: { spec: { type: 'object' } } } as const;
     const place = 'spec.versions[0].schema.openAPIV3Schema';
     expect(wrong(definitionOf({ ...root, nullable: true }))).to.deep.equal([
@@ -147,7 +147,7 @@ describe('the rules of definitions', () => {
     expect(wrong(definitionOf({ ...root, oneOf: [] }, { subresources: { status: {} } }))).to.deep.equal([]);
   });
 
-  it('require an approval for groups of Kubernetes, and let a stored definition without one be', () => {
+  it('require an approval for groups of Kubernetes, but accept a stored definition without one', () => {
     const schema = { type: 'object' } as const;
     const inGroup = (approval?: string, group = 'x.k8s.io'): CustomResourceDefinition =>
       definitionOf(schema, {

@@ -20,8 +20,8 @@ import { DefinitionViolations } from './definition-violations.ts';
 const maxVersions = 64;
 
 /**
- * Returns all violations of Kubernetes' rules for definitions, except those of the name, and all parts that cost too much.
- * Yields the work done, in units of about 5 µs.
+ * Returns all violations of Kubernetes' rules for definitions, except the rules for the name; and a violation for
+ * each part that costs too much. Yields the work done, in units of about 5 µs.
  */
 export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();
@@ -141,7 +141,9 @@ function* checkVersion(
   }
 }
 
-/** The keywords beside the status, which Kubernetes judges by the schema of its own field. */
+/**
+ * The keywords that a schema may have beside the status; Kubernetes judges the status by the schema of its own field.
+ */
 const rootKeywords: readonly string[] = [
   'description',
   'type',

@@ -48,11 +48,11 @@ const unsupportedKeywords = [
 interface Place {
   readonly field: string;
   readonly depth: number;
-  /** `root`: the schema of the whole object. `branch`: one below allOf, anyOf, oneOf or not. */
+  /** `root` is the schema of the whole object, `branch` a schema below allOf, anyOf, oneOf or not. */
   readonly level: 'root' | 'field' | 'item' | 'branch';
   /** True for a branch whose `type` is that of an integer or a string, as {@link isIntOrString} describes. */
   readonly mayHaveType?: boolean;
-  /** True for the first branch of an allOf that is in no branch. */
+  /** True for the first branch of an allOf that is not itself in a branch. */
   readonly isFirstOfAll?: boolean;
   /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
@@ -86,12 +86,15 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
-  /** True once a schema has a keyword without which the rest has another meaning. */
+  /** True once a schema has a keyword that changes the meaning of the rest. */
   #isUnsupported = false;
   /** Fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
-  /** The schemas that are not visited yet; a list and no recursion, since a client's schema may be arbitrarily deep and wide. */
+  /**
+   * The schemas that are not visited yet; a list instead of recursion, since a client's schema may be arbitrarily deep
+   * and wide.
+   */
   readonly #open: Visit[] = [];
 
   constructor(violations: DefinitionViolations, cost: SchemaCost) {
@@ -112,7 +115,8 @@ class SchemaCheck {
       yield visit.branches.count;
     }
     if (this.#isUnsupported) return;
-    // Defaults are checked after the patterns, which they are matched against; inner defaults first, as they are part of the outer.
+    // Defaults are checked after the patterns, because they are matched against them. Inner defaults come first,
+    // because outer ones include them.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
     for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }

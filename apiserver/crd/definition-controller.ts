@@ -44,7 +44,7 @@ export class DefinitionController {
   readonly #queue: WorkLoop<string>;
   /** Names of the definitions that wait for a name of another kind. */
   readonly #conflicting = new Set<string>();
-  /** Names of the definitions whose kinds have to be read again. */
+  /** Names of the definitions whose kinds must be read again. */
   readonly #rereading = new Set<string>();
   /** Why kinds wait for the conversion of their objects, by the definition's name. */
   readonly #unconverted = new Map<string, string>();
@@ -102,7 +102,7 @@ export class DefinitionController {
     return this.#queue.isIdle();
   }
 
-  /** Returns the reason why the definition of a formerly served kind cannot be served as it is now. */
+  /** Returns why the definition of a formerly served kind cannot be served at present. */
   awaited({ group, plural }: StoredKind): string | undefined {
     const name = `${plural}.${group}`;
     if (this.#definitions?.cache.broken.has(name) === true)
@@ -246,7 +246,7 @@ function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
 }
 
-/** Restricts a write to this object, and excludes a new one of the same name. */
+/** Restricts a write to this object, so that a new one of the same name is not written. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }

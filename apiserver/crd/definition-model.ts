@@ -54,7 +54,7 @@ const schemaProps = fields({
   oneOf: schemas,
   not: schema,
   externalDocs: free,
-  // Known, so that they are refused instead of dropped.
+  // Declared only so that these are refused and not dropped.
   id: text,
   $schema: text,
   $ref: text,

@@ -119,7 +119,10 @@ function rootSchema(schema: DefinitionSchema): JsonSchema {
   return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
 }
 
-/** Returns a text of all that a model must share with the one that it replaces while the kind is served. */
+/**
+ * Returns a text of everything that two models must have in common, so that one can replace the other while the kind is
+ * served.
+ */
 export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);

@@ -12,7 +12,7 @@ const maxSchemas = 100_000;
 /** Most properties of one schema: the validation of an object visits all of them, which takes 20 ms. */
 const maxProperties = 5000;
 
-/** Most schemas in allOf, anyOf, oneOf and not of one value, since each of them checks each value. */
+/** Most schemas in allOf, anyOf, oneOf and not that apply to one value, since each of them checks each value. */
 const maxBranches = 2000;
 
 /** Most states of one pattern: 20 ms to compile. The longest repetition that RE2 allows, `.{1,1000}`, has 2,000. */

@@ -128,7 +128,7 @@ function withoutSingular(definition: CustomResourceDefinition): CustomResourceDe
 /** Values that are frozen in one turn of the event loop: 2 ms. */
 const frozenPerTurn = 20_000;
 
-/** Freezes a model in several turns: that of a large definition holds 100,000 values. */
+/** Freezes a model in several turns: the model of a large definition holds 100,000 values. */
 function frozen(model: ModelDescriptor): Promise<ModelDescriptor> {
   return inTurns(freezeInSteps(model), frozenPerTurn);
 }

@@ -128,7 +128,10 @@ export class BodyCodec {
     });
   }
 
-  /** Asks the worker for a reader; a request that still waits when the reader disconnects is dropped, with its bytes. */
+  /**
+   * Sends a request to the worker on behalf of a reader. When the reader disconnects first, the waiting request is
+   * dropped, with its bytes.
+   */
   async #askFor(reader: ResponseState | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);
     if (reader.closed) throw readerGone();
@@ -161,11 +164,11 @@ export class BodyCodec {
     try {
       const worker = (this.#worker ??= this.#start());
       this.#currentWorker = worker;
-      // A copy, which can be handed over; made now, so that those that wait hold one.
+      // A copy, which can be transferred to the worker. It is made now, so that requests that wait hold a copy, too.
       const bytes = new Uint8Array(request.bytes);
       worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {
-      // The system has no further thread. The next job may get one.
+      // The system has no thread to spare. The next job may get one.
       this.#settle(({ reject }) => reject(noWorker(cause)));
     }
   }

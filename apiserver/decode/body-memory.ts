@@ -30,7 +30,7 @@ export class BodyMemory {
   }
 
   /**
-   * Tells whose request it is, such as the block of the client's address. Without it, only the bound of all bodies
+   * Returns the client of a request, such as the block of its address. Without it, only the bound of all bodies
    * applies.
    */
   nameClient(request: IncomingMessage, client: string): void {

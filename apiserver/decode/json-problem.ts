@@ -2,7 +2,7 @@ import { formatPath } from '../schema/judge/field-path.ts';
 import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
-// Each matches at one place only (flag y), so that a long text is never searched.
+// Each matches only at the place where the reader is (flag y), so that a long text is never searched.
 const whiteSpace = /[ \t\n\r]*/y;
 const plainCharacters = /[ !#-[\]-\uffff]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;

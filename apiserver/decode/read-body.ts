@@ -12,7 +12,7 @@ export const maxBodyBytes: number = 3 * 1024 * 1024;
 /** Most bytes that are read and dropped after a refusal, so that the client gets the response instead of a reset. */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
-/** Most bytes that deflate makes of one byte. */
+/** The most bytes that inflating one byte can give. */
 const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };

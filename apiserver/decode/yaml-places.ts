@@ -12,7 +12,9 @@ export class YamlPlaces {
   readonly #text: string;
   readonly #events: readonly Event[];
 
-  /** `events` are those of one document, the document's own first, with offsets into `text`. */
+  /**
+   * `events` are the events of one document, beginning with that of the document itself; their offsets are into `text`.
+   */
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
     this.#events = events;
@@ -24,8 +26,9 @@ export class YamlPlaces {
   }
 
   /**
-   * Returns the offset of a field (`spec.items[1].b`): that of its name, or of an item's content. For a field that is absent,
-   * or comes from an alias, returns that of the nearest field around it; undefined when there is none.
+   * Returns the offset of a field (`spec.items[1].b`): where its name begins, or the content of an item. For a field
+   * that is absent, or comes from an alias, returns the offset of the nearest field around it; undefined when there
+   * is none.
    */
   offsetOf(field: string): number | undefined {
     // Keys of maps can be written as `labels["a.b/c"]`, too.

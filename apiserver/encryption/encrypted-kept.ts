@@ -3,8 +3,8 @@ import type { KeptData, KeptStore, NumberedKind } from '../store/store.ts';
 import type { Encryption } from './encryption.ts';
 
 /**
- * What is kept about the objects of each kind, encrypted as the objects are. A part that the present configuration would store in
- * another form has a problem instead of data.
+ * The data that the store keeps about the objects of each kind, encrypted as the objects are. A part that the present
+ * configuration would store in another form has a problem in place of its data.
  */
 export class EncryptedKept implements KeptStore {
   readonly #stored: KeptStore;

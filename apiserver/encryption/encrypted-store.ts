@@ -27,8 +27,8 @@ const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
  * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present
- * objects, their log, and the states before. A row that cannot be decrypted is returned in its stored form, with the
- * problem.
+ * objects, their log, and the states before changes. A row that cannot be decrypted is returned in its stored form,
+ * with the problem.
  */
 export class EncryptedStore implements Store {
   /** The bytes as they are stored. */
@@ -85,8 +85,9 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key. What is kept
-   * about their kinds is in the same form, and is deleted: a kind that is not served would have it for ever.
+   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key.
+   * The data that is kept about their kinds has the same outdated form, and is deleted: otherwise a kind that is not
+   * served would keep it for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

@@ -15,7 +15,7 @@ export interface EncryptionEntry {
 
 /** How the objects of one kind are stored. */
 export interface KindEncryption {
-  /** Encrypts written objects; undefined: they are stored in plain text. */
+  /** Encrypts written objects; undefined when they are stored in plain text. */
   readonly key: EncryptionKey | undefined;
   /** True when objects that are stored in plain text can be read. */
   readonly readsPlain: boolean;

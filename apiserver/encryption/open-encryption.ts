@@ -32,8 +32,9 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 }
 
 /**
- * Reads the encryption configuration in the file `encryption.key` beside the database, and makes it with a new key at the
- * first start. Rejects with EncryptionConfigError when the database was encrypted with keys that the file does not have.
+ * Reads the encryption configuration in the file `encryption.key` beside the database, or makes the file with a new
+ * key at the first start. Rejects with EncryptionConfigError when the database was encrypted with keys that the file
+ * does not have.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);
@@ -78,7 +79,8 @@ const withoutKeys = new Encryption([
 ]);
 
 /**
- * Finds the keys as a server does, and neither makes nor notes one. Without `encryption.key`, encrypted objects have a problem.
+ * Finds the keys as a server does, but creates no key and writes nothing to the database. Without `encryption.key`,
+ * encrypted objects have a problem.
  */
 export function readingEncryption(database: string, config: string | undefined): OpenEncryption {
   const path = config ?? defaultKeyFile(database);
@@ -100,7 +102,7 @@ export const processEncryption: OpenEncryption = async () => {
   return keyOfProcess;
 };
 
-/** The file beside a SQLite file, otherwise in `./data`; undefined for a database in memory. */
+/** Returns the file beside a SQLite file, or in `./data` for other databases; undefined for a database in memory. */
 function defaultKeyFile(database: string): string | undefined {
   const location = parseDatabaseUrl(database);
   if (location.engine === 'memory') return undefined;
@@ -172,7 +174,7 @@ async function refuseSecondKey(store: Names, encryption: Encryption, path: strin
   );
   const [first] = numbered.sort((a, b) => a.number - b.number);
   if (first === undefined || encryption.hasKey(first.name)) return;
-  // The new key has not encrypted any object yet.
+  // The new key has not encrypted any object yet, so it can be deleted.
   await rm(path);
   throw lostKeys(path, [first.name]);
 }

@@ -19,7 +19,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The beginning of all encrypted bytes, and that of this algorithm, as Kubernetes writes them. No JSON begins like it.
+ * The beginning of all encrypted bytes, and the beginning of those of this algorithm, as Kubernetes writes them. No
+ * JSON begins like it.
  */
 const anyMarker = Buffer.from('k8s:enc:');
 const marker = Buffer.from('k8s:enc:aesgcm:v1:');
@@ -67,7 +68,7 @@ export function unseal({ name, secret }: EncryptionKey, place: string, sealed: U
   try {
     return Buffer.concat([decipher.update(sealed.subarray(start + nonceBytes, end)), decipher.final()]);
   } catch {
-    // The error of the library says only that the tag differs.
+    // The library's own error would say no more than that the tag differs.
     return undefined;
   }
 }

@@ -36,7 +36,7 @@ export interface PriorityLevelParts {
   readonly name: string;
   /** While several identities send requests. */
   readonly shared: SeatLimits;
-  /** While only one identity sends requests; more than its share among several. */
+  /** The limits while only one identity sends requests, which may have more than its share among several. */
   readonly alone: SeatLimits;
   readonly contention: Contention;
   readonly clock: Clock;
@@ -194,7 +194,7 @@ export class PriorityLevel {
     return best;
   }
 
-  /** Removes the first request of a flow, whose turn is then the last. */
+  /** Removes the first request of a flow. The turn of this flow is then the last. */
   #shift(flow: Flow): void {
     flow.queue.shift();
     this.#queued -= 1;

@@ -89,7 +89,10 @@ async function adopt(own: string, known: KnownTokens | undefined, { file, vault 
   await vault.put(entryName, next(known, digest));
 }
 
-/** The file is written once the token is the valid one: of several replicas that start at once, one makes it. */
+/**
+ * The file is written after the token has become the valid one: when several replicas start at once, only one of them
+ * makes it.
+ */
 async function makeToken(known: KnownTokens | undefined, { file, vault, isShared }: AdministratorParts): Promise<void> {
   const token = randomBytes(tokenBytes).toString('base64url');
   const isOwn = await vault.put(entryName, next(known, digestOf(token).toString('hex')), { ifAbsent: isShared });

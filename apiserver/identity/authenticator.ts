@@ -10,7 +10,7 @@ export type Lookup<Credential> = (credential: Credential) => UserInfo | undefine
 /** Finds the user of a bearer token. */
 export interface TokenAuthenticator {
   readonly ofToken: Lookup<BearerToken>;
-  /** The same for another audience than this server; absent where tokens are for this server alone. */
+  /** Finds the user of a token for another audience; absent where tokens are for this server alone. */
   readonly ofTokenFor?: (token: BearerToken, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 
@@ -67,7 +67,10 @@ export class Authenticator {
     return found ?? this.#withoutCredential(request);
   }
 
-  /** `holder`: the user of a certificate, who takes precedence over that of the token; a header without a token is refused all the same. */
+  /**
+   * `holder` is the user of a certificate, and takes precedence over the user of the token. A header without a token is
+   * refused even so.
+   */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
     const kept = this.#headers.keptOf(socket, header);
     if (kept !== undefined) return holder ?? this.#ofOwnToken(kept);

@@ -1,6 +1,9 @@
 import type { UserInfo } from './user-info.ts';
 
-/** What a browser's login has to remember until the person comes back from the issuer. All of it is secret. */
+/**
+ * What the server must remember during a browser's login, until the person comes back from the issuer. All of it is
+ * secret.
+ */
 export interface LoginSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -36,7 +39,10 @@ export interface LoginProvider {
   finish(returned: ReturnedLogin): Promise<UserInfo>;
 }
 
-/** The issuer said no; what the browser brought back is wrong; the claims make no user here; the issuer cannot be reached, or used. */
+/**
+ * Why a login failed: the issuer refused it; what the browser brought back is wrong; the claims give no user; or the
+ * issuer cannot be reached, or used.
+ */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 
 /** A login that did not succeed. The message is for the log: it has no secret, and nothing that the browser has sent. */

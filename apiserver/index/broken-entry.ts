@@ -1,8 +1,8 @@
 import type { Entry } from './entry.ts';
 
 /**
- * A stored object that cannot be read. `bytes` only names it; it has no index values. It is in no list or index,
- * since its content is unknown.
+ * A stored object that cannot be read. Its `bytes` hold only its name, and it has no index values. It is in no list
+ * or index, since its content is unknown.
  */
 export interface BrokenEntry extends Entry {
   /** The problem, without any of the object's content. */

@@ -44,7 +44,7 @@ describe('ChangeFeed', () => {
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
   });
 
-  it('knows the states that are only in the window, each once, and how many bytes a trim frees', () => {
+  it('lists the former states in the window, each once, and returns how many bytes a trim frees', () => {
     const feed = createFeed();
     const states = [11, 12, 13, 14].map((revision) => entryOf(cache, createPerson({ name: 'ann' }), revision));
     const [first, second, third, gone] = states as [Entry, Entry, Entry, Entry];

@@ -67,8 +67,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Bytes of the objects in the window. The previous state of a change is counted with the change, or the load, that
-   * brought it.
+   * Bytes of the objects in the window. The previous state of a change is not counted again: it was counted with the
+   * change, or the load, that brought it.
    */
   get bytes(): number {
     return this.#bytes;
@@ -80,8 +80,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Starts with the content of the log: changes up to `floor` are trimmed, and these followed. Subscribers are not
-   * called.
+   * Starts with the content of the log: changes up to `floor` are trimmed, and these are the changes after it.
+   * Subscribers are not called.
    */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
@@ -128,8 +128,8 @@ export class ChangeFeed {
   }
 
   /**
-   * The changes of one object, the newest first, with revisions below `before` and above `after`. Looks at `most` changes of the kind;
-   * `next` is where to go on, undefined at the end.
+   * The changes of one object, the newest first, with revisions below `before` and above `after`. Looks at no more
+   * than `most` changes of the kind; `next` is the revision at which to continue, undefined at the end.
    */
   changesOf(
     key: string,

@@ -9,7 +9,7 @@ export type ValueTest =
   | { readonly kind: 'any' }
   | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }
   | {
-      /** from ≤ value < to, and accepted by `accepts` if that is given. */
+      /** The values `from ≤ value < to` that `accepts` accepts, if it is given. */
       readonly kind: 'range';
       readonly from: string;
       readonly to: string;
@@ -42,7 +42,7 @@ export interface Candidates {
   readonly exact: boolean;
 }
 
-/** With more values, an object is searched instead of passed through: it may have 10,000 labels. */
+/** With more values than this, an object's values are searched instead of passed through: it may have 10,000 labels. */
 const fewValues = 8;
 
 export function isMet(condition: Condition, entry: Entry): boolean {
@@ -85,14 +85,14 @@ function hasPassing(test: ValueTest, values: readonly string[]): boolean {
   }
 }
 
-/** Searches for each of the listed values, or passes through the others where that is less work. */
+/** Searches for each of the listed values, or passes through the object's values where that is less work. */
 function hasListed(listed: ReadonlySet<string>, values: readonly string[]): boolean {
   if (listed.size * Math.log2(values.length) > values.length) return values.some((value) => listed.has(value));
   for (const value of listed) if (values[placeOf(value, values)] === value) return true;
   return false;
 }
 
-/** The place of the first value that is not before this one. */
+/** Returns the position of the first value that does not come before this one. */
 function placeOf(value: string, values: readonly string[]): number {
   let low = 0;
   let high = values.length;
@@ -128,7 +128,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
   const list = index.values;
   switch (test.kind) {
     case 'any':
-      // One item for each object, also under a multi-valued index.
+      // Each object once, even under a multi-valued index.
       return [all(index.order(false))];
     case 'listed':
       return (

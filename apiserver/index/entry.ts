@@ -3,7 +3,10 @@ import { formatKey } from '@homeostat/controller-runtime/api';
 import { policyOf } from './propagation.ts';
 import type { PropagationPolicy } from './propagation.ts';
 
-/** Values of one object in one index: a list, or the only value, because a list of it would take 56 bytes more. */
+/**
+ * Values of one object in one index: a list, or the value itself when there is only one, because a list would take 56
+ * bytes more.
+ */
 export type IndexValue = string | readonly string[];
 
 /** Index values of one object, for each index of its kind: encoded, distinct, in code point order. */
@@ -48,7 +51,10 @@ export interface Entry {
 /** The parts of an entry that its object does not hold. */
 export interface EntryParts {
   readonly revision: number;
-  /** Kept as they are: allocate them in {@link Slabs} or outside of Buffer's pool, of which one entry would keep 8 KB alive. */
+  /**
+   * Kept as they are: allocate them in {@link Slabs} or outside of Buffer's pool, because one entry would keep 8 KB of
+   * the pool alive.
+   */
   readonly bytes: Buffer;
   /** From `KindCache.draft`. */
   readonly values: IndexValues;
@@ -68,7 +74,7 @@ export interface EntryObject {
 
 /** An object in memory. It knows the place of its bytes and holds no Buffer, which would take 200 bytes of memory more. */
 export class StoredEntry implements Entry {
-  // Only declared: a field that is defined first would be written twice.
+  // Only declared: a field that were also initialized here would be written twice.
   declare readonly key: string;
   declare readonly name: string;
   declare readonly namespace: string | undefined;
@@ -102,7 +108,7 @@ export class StoredEntry implements Entry {
   }
 }
 
-/** The same entry with other bytes or another revision. A copy by spread alone would have no bytes. */
+/** Returns the same entry with other bytes or another revision. A copy by spread alone would have no bytes. */
 export function entryWith(entry: Entry, changes: Partial<Pick<Entry, 'bytes' | 'revision'>>): Entry {
   const { bytes = entry.bytes, revision = entry.revision } = changes;
   return { ...entry, revision, bytes, size: bytes.length };
@@ -226,7 +232,7 @@ export class Slabs {
     return this.#fresh?.has(memory) !== true;
   }
 
-  /** Counts again: so many bytes of the sealed blocks stay in use there, and so many are garbage. */
+  /** Counts again: this many bytes of the sealed blocks are still in use, and this many are garbage. */
   settle(used: number, garbage: number): void {
     this.#used += used;
     this.#garbage = garbage;

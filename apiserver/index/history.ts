@@ -50,9 +50,9 @@ export class History {
   }
 
   /**
-   * The page of a query as of a revision; a revision after the last change means the present. Runs in several turns if
-   * it takes long. A page costs its own length, except the first one after a change, which costs a pass over all
-   * matches. Throws, or rejects with, ApiError Expired when the feed does not reach back that far.
+   * The page of a query as of a revision; for a revision after the last change, the present page. Runs in several
+   * turns if it takes long. A page costs its own length, except the first one after a change, which costs a pass over
+   * all matches. Throws, or rejects with, ApiError Expired when the feed does not reach back that far.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     const isPresent = revision >= this.#feed.revision;
@@ -105,7 +105,7 @@ function keyOf({ canonical }: Query, revision: number): string {
   return `${revision} ${canonical}`;
 }
 
-/** The state of each changed object before the first of these changes; undefined: absent. */
+/** The state of each changed object before the first of these changes; undefined when the object was absent. */
 function firstStates(
   changes: Iterable<{ entry: Entry; previous?: Entry | undefined }>,
 ): Map<string, Entry | undefined> {

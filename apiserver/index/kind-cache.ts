@@ -54,7 +54,7 @@ export class KindCache {
     this.descriptor = descriptor;
     this.indexes = specs.map((spec, position) => new KindIndex(spec, position, () => this.#slots.values()));
     this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
-    // A name is unique only in its namespace, and already by the key.
+    // A name is unique only in its namespace, and the key ensures that already.
     this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
   }
 
@@ -101,7 +101,10 @@ export class KindCache {
     return this.#unique.flatMap((index) => claimsOf(index, values));
   }
 
-  /** The change of an object's claims with a write; undefined values: it was absent before, or will be after. */
+  /**
+   * The change of an object's claims by a write. Values are undefined when the object is absent before or after the
+   * write.
+   */
   claimChanges(
     before: IndexValues | undefined,
     after: IndexValues | undefined,
@@ -134,7 +137,7 @@ export class KindCache {
     allSteps(this.loadSteps(entries));
   }
 
-  /** The same in steps, for a cache that has no readers yet. */
+  /** Does the same in steps, for a cache that has no readers yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.take(yield* this.contentsOf(entries));
   }
@@ -214,7 +217,8 @@ const namespaceIndex = new Spec({
 /** Objects loaded in one step: about a millisecond. */
 const slotsPerStep = 1000;
 
-// One pass for all indexes: the cost is memory outside the processor's cache, which is then read once for each entry.
+// One pass for all indexes: the time goes into memory outside the processor's cache, which is read only once for each
+// entry this way.
 function* itemsOf(slots: readonly Slot[], indexes: readonly KindIndex[]): Steps<readonly (IndexItems | undefined)[]> {
   const items = indexes.map((index): IndexItems | undefined =>
     isMadeOnDemand(index) && !index.isMade ? undefined : { values: [], slots: [] },

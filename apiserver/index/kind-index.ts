@@ -109,7 +109,7 @@ export class KindIndex {
     return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();
   }
 
-  /** The value by which an entry sorts; undefined: last in either direction. */
+  /** The value by which an entry sorts; undefined for one that comes last in either direction. */
   sortValue(entry: Entry, descending: boolean): string | undefined {
     const values = inBounds(entry.values[this.position]);
     if (typeof values === 'string') return values;
@@ -158,7 +158,7 @@ export class KindIndex {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
-  /** Moves a slot from its former values to the new ones; undefined: the object was absent before, or is now. */
+  /** Moves a slot from its former values to the new ones; undefined when the object was absent before, or is now. */
   move(slot: Slot, before: IndexValues | undefined, after: IndexValues | undefined): void {
     const old = before?.[this.position];
     const current = after?.[this.position];

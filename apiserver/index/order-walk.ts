@@ -146,7 +146,7 @@ function sortGroup({ list, from, to }: Group, { rest }: Keys, { accepts, emit }:
   return group.sort(compareByOrder(rest)).every(emit);
 }
 
-/** For a group that takes longer to sort than to filter from the whole kind, which the next key has in order. */
+/** For a group that takes longer to sort than to filter out of the whole kind, which the next key has in order. */
 function filterGroup({ value }: Group, { first, rest }: Keys, { accepts, emit }: Walk): boolean {
   const isMember = (entry: Entry): boolean => first.index.sortValue(entry, first.descending) === value;
   return walkOrder(rest, { from: 0, accepts: (entry) => accepts(entry) && isMember(entry), emit });

@@ -71,7 +71,8 @@ describe('prepareQuery', () => {
       write();
       await Promise.all([prepareQuery(cache, query), prepareQuery(cache, query)]);
       isPrepared = true;
-      // The 6,000 objects are visited, sorted and loaded in so many steps, and the writes meanwhile need more.
+      // The 6,000 objects are visited, sorted and loaded in at least this many steps, and the writes in the meantime
+      // need more.
       expect(turns).to.be.at.least(30);
       expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
       expectSame(cache, options);

@@ -57,7 +57,7 @@ describe('selectLong', () => {
       for (const page of pages) {
         const [found, expected] = [await selectLong(cache, query, page), select(cache, query, page)];
         const message = JSON.stringify([options, page]);
-        // As text: chai compares lists of thousands of keys slowly.
+        // Compared as text, because chai compares lists of thousands of keys slowly.
         expect(keysOf(found.entries), message).to.equal(keysOf(expected.entries));
         expect(found.total, message).to.equal(expected.total);
       }

@@ -27,7 +27,7 @@ const checksPerSort = 16;
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // Above this, the conditions take the time, not the walk.
+  // Up to this number, the walk takes the time, not the conditions.
   if (cache.size * checks <= checksAtOnce) return false;
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }

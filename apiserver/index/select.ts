@@ -130,7 +130,7 @@ function collectAndSort(candidates: Candidates, query: Query, { from, to }: Boun
 function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
   const found: Entry[] = [];
   let visited = 0;
-  // With one condition that the index serves exactly, there is nothing left to check.
+  // With one condition that the index serves exactly, nothing is left to check.
   const isCertain = candidates.exact && query.conditions.length === 1;
   for (const { list, from, to } of candidates.slices) {
     list.forEach(from, to, (entry) => {

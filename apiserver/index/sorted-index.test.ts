@@ -33,6 +33,12 @@ function descending(index: SortedIndex, offset = 0): string[] {
   return items;
 }
 
+function byValueAndName(a: string, b: string): number {
+  const [[value = '', name = ''], [otherValue = '', otherName = '']] = [a.split(':'), b.split(':')];
+  if (value === otherValue) return name < otherName ? -1 : 1;
+  return value < otherValue ? -1 : 1;
+}
+
 describe('SortedIndex', () => {
   it('sorts by code point, also where the order of UTF-16 units differs', () => {
     const index = new SortedIndex();
@@ -79,6 +85,45 @@ describe('SortedIndex', () => {
     expect(index.remove('v', slotNamed('b'))).to.equal(false);
     expect(index.remove('w', slot)).to.equal(false);
     expect(index.size).to.equal(1);
+  });
+
+  it('removes an entry that waits to be placed, also beside placed ones', () => {
+    const index = new SortedIndex();
+    const [placed, waiting] = [slotNamed('a'), slotNamed('b')];
+    index.insert('v', placed);
+    expect(contents(index)).to.deep.equal(['v:a']);
+    index.insert('v', waiting);
+    expect(index.size).to.equal(2);
+    expect(index.remove('v', waiting)).to.equal(true);
+    expect(index.remove('v', waiting)).to.equal(false);
+    expect(contents(index)).to.deep.equal(['v:a']);
+  });
+
+  it('has the same items in the same order, whatever is read and removed between insertions', () => {
+    const value = fc.integer({ min: 0, max: 40 }).map((number) => `v${number}`);
+    const burst = fc.record({
+      values: fc.array(value, { maxLength: 400 }),
+      removed: fc.array(fc.nat(), { maxLength: 90 }),
+    });
+    const check = (bursts: readonly { readonly values: string[]; readonly removed: number[] }[]): void => {
+      const index = new SortedIndex();
+      const model: { readonly value: string; readonly slot: Slot }[] = [];
+      for (const [round, { values, removed }] of bursts.entries()) {
+        for (const [at, each] of values.entries()) {
+          const item = { value: each, slot: slotNamed(`n${(at * 7919) % 1000}-${round}`) };
+          model.push(item);
+          index.insert(item.value, item.slot);
+        }
+        for (const at of removed) {
+          const [item] = model.splice(at % Math.max(1, model.length), 1);
+          if (item !== undefined) expect(index.remove(item.value, item.slot)).to.equal(true);
+        }
+        expect(index.size).to.equal(model.length);
+        const sorted = model.map((item) => `${item.value}:${item.slot.name}`).sort(byValueAndName);
+        if (round % 2 === 0) expect(contents(index)).to.deep.equal(sorted);
+      }
+    };
+    fc.assert(fc.property(fc.array(burst, { minLength: 3, maxLength: 9 }), check), { numRuns: 20 });
   });
 
   it('keeps order and ranks while it grows to many buckets and shrinks to none', () => {

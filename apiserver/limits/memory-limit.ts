@@ -12,10 +12,13 @@ const fullShare = 0.85;
 /** Below this share it is no longer full. */
 const freeShare = 0.82;
 
-/** A start may fill this share of the heap. It is larger than {@link fullShare}, because users delete objects that they can read. */
+/**
+ * The objects read at a start may fill this share of the heap. It is larger than {@link fullShare}, because users can
+ * only delete objects that are served.
+ */
 const startShare = 0.9;
 
-/** The time between two measurements of 25 µs each: from half of a limit on, and below. */
+/** The time between two measurements of 25 µs each, from half of a limit on; below that it is longer. */
 const nearMs = 100;
 const farMs = 1000;
 
@@ -23,7 +26,7 @@ const farMs = 1000;
 const collectShare = 0.05;
 const collectMs = 5000;
 
-/** What indexes take of the heap in addition, for each object that a start has read. */
+/** The memory of the heap that indexes need for each object that a start has read. */
 const indexBytesPerObject = 400;
 
 const retryAfterSeconds = 10;
@@ -91,8 +94,8 @@ export class MemoryLimit {
   }
 
   /**
-   * Counts objects that were read to be served, of whose kind `ofKind` are now in memory without their indexes. Returns false when
-   * no more of them fit.
+   * Counts objects that were read to be served; `ofKind` objects of the kind are now in memory, still without
+   * indexes. Returns false when no more of them fit.
    */
   load(objects: number, ofKind: number): boolean {
     this.#loaded += objects;
@@ -101,7 +104,7 @@ export class MemoryLimit {
     return fits(this.#parts.meter.read()) || fits(this.#collect());
   }
 
-  /** What a start with this many stored objects needs, in words; after {@link load} has returned false. */
+  /** Says in words what a start with this many stored objects needs; used after {@link load} has returned false. */
   needOf(objects: number): string {
     const use = this.#parts.meter.read();
     const isHeap = use.heap / (use.heapLimit * usableShare) > use.resident / use.residentLimit;
@@ -125,7 +128,7 @@ export class MemoryLimit {
       this.#collectedHeap = 0;
       this.#judge(use);
     } else if (shareOf(use) >= fullShare && this.#isCollectionDue(use, nowMs)) {
-      // Without a collection it is not known what of the heap is garbage.
+      // Until a collection, it is unknown how much of the heap is garbage.
       use = this.#collect();
       this.#collectedMs = nowMs;
       this.#collectedHeap = use.heap;

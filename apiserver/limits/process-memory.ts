@@ -22,7 +22,10 @@ export interface MemoryMeter {
 /** V8's default for `--max-semi-space-size`, in MiB, by the line of Node. */
 const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
 
-/** That of other lines. With a value that is too large, the limit is only lower; with one too small, V8 ends the process before it. */
+/**
+ * The default of other lines. With a value that is too large, the limit is only lower; with one that is too small, V8
+ * ends the process before the limit is reached.
+ */
 const largestSemiSpace = 64;
 
 /** The meter of this process, which shares the memory that the system grants with others: `processes` in all. */

@@ -9,7 +9,7 @@ export class SharedMemory<Holder extends object> {
   /** The bounds of the clients whose holders are counted now. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
-  /** `refusal`: the message of the error that is thrown beyond the bound. */
+  /** `refusal` is the message of the error that is thrown beyond the bound. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;

@@ -53,8 +53,8 @@ function matchesResource(pattern: string, { plural, subresource }: MatchPath): b
 }
 
 /**
- * Finds the version of a kind that rules are for: that of the request, or with matchPolicy `Equivalent` another one that is
- * served. undefined: the rules are not for this path.
+ * Finds the version of a kind that rules are for: the version of the request, or with matchPolicy `Equivalent`
+ * another served one. Returns undefined when the rules are not for this path.
  */
 export function matchedVersion(
   { rules = [], matchPolicy = 'Equivalent' }: { readonly rules?: readonly MatchRule[]; readonly matchPolicy?: string },

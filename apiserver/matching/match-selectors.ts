@@ -18,7 +18,7 @@ export interface WrittenObjects {
   readonly oldObject: ApiObject | undefined;
 }
 
-/** The labels that namespace selectors look at: undefined for an object that has none, which is in no namespace. */
+/** Returns the labels that namespace selectors look at; undefined for an object that is in no namespace. */
 type NamespaceLabels = () => Labels | undefined;
 
 /** Selectors that were compiled once. */

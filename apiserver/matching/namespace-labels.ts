@@ -19,7 +19,7 @@ export class NamespaceLabels {
 
   /**
    * Returns the labels that namespace selectors look at: those of the object's namespace, or, for a Namespace, its own.
-   * undefined: the object is in no namespace.
+   * Returns undefined when the object is in no namespace.
    */
   of({ model }: Resource, { object, oldObject }: WrittenObjects): Labels | undefined {
     const written = object ?? oldObject;

@@ -1,7 +1,7 @@
-/** Initial letters of abbreviations whose names start with a vowel: an HTTPRoute. */
+/** Initial letters whose own names start with a vowel, as abbreviations are read: an HTTPRoute. */
 const spelledWithVowel = /^[AEFHILMNORSX][A-Z]/;
 const spelled = /^[A-Z]{2}/;
-/** Initial vowels that are pronounced as `you` or `won`: a User, a Once. */
+/** Words that start with a vowel, but are pronounced with `you` or `won`: a User, a Once. */
 const readAsConsonant = /^(?:Uni|Us[aeu]|Ut|Eu|Once|One)/;
 
 /** A kind with its article: `a Person`, `an Event`. */

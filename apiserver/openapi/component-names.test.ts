@@ -17,7 +17,7 @@ describe('ComponentNames', () => {
     expect(new ComponentNames([person]).of({ ...person, group: '' }, 'Person')).to.equal('core.v1alpha1.Person');
   });
 
-  it('places names that start with the kind beside it, and all others below it', () => {
+  it('places names that start with the kind beside the kind, and all others below it', () => {
     const person = model('Person', 'PersonSpec', 'Address');
     const names = new ComponentNames([person]);
     expect(names.of(person, 'PersonSpec')).to.equal(`${prefix}.PersonSpec`);

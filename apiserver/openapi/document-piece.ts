@@ -27,12 +27,12 @@ export function endpointPiece(routes: readonly EndpointRoute[]): DocumentPiece {
   return { tags, paths, schemas: Buffer.alloc(0) };
 }
 
-/** The text of an object without its braces. */
+/** Returns the JSON text of an object without its braces. */
 export function jsonMembersOf(object: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(object).slice(1, -1);
 }
 
-/** Members of one object from those of several. */
+/** Joins the members of several objects to those of one. */
 export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
   return parts.filter(({ length }) => length > 0).flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
 }

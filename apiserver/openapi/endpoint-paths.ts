@@ -74,8 +74,8 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
 }
 
 /**
- * There are no named schemas to refer to. A schema that is no JSON (an object that contains itself) must not break the
- * document.
+ * A schema of an endpoint cannot refer to named schemas. One that cannot be JSON (an object that contains itself)
+ * must not break the document.
  */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {

@@ -28,8 +28,8 @@ export function exampleBody(model: ModelDescriptor): object | undefined {
 }
 
 /**
- * True when a component leads back to itself: some components are left after repeatedly removing those that no other
- * refers to.
+ * True when a component leads back to itself: after removing, again and again, those that no other refers to, some
+ * are left.
  */
 function refersToItself({ components }: ModelDescriptor): boolean {
   const targets = new Map(Object.entries(components).map(([name, schema]) => [name, targetsOf(schema)]));

@@ -82,7 +82,7 @@ function scopedPaths(
   };
 }
 
-/** Reading, replacing and patching an object, or a part of it. */
+/** The operations that read, replace and patch an object, or a part of it. */
 function subresource(operations: ModelOperations, part?: Part): PathItem {
   return { get: operations.get(part), put: operations.update(part), patch: operations.patch(part) };
 }

@@ -105,7 +105,7 @@ describe('OpenApiDocuments', () => {
     expect(new Set(read)).to.deep.equal(new Set(['One']));
   });
 
-  it('are made of changed parts, and reuse the unchanged ones', async () => {
+  it('are made again from changed parts, and reuse the unchanged ones', async () => {
     const read: string[] = [];
     const stays = watchedModel('Stays', () => read.push('Stays'));
     surface = { models: [stays, watchedModel('Changes', () => undefined)], routes: [] };

@@ -2,8 +2,8 @@ import type { Fragment, OpenApiOperation, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 
 /**
- * Joins words to an id such as `listPeopleExampleComV1alpha1Person`: each word but the first with a capital; characters
- * other than letters and digits separate words.
+ * Joins words into an id such as `listPeopleExampleComV1alpha1Person`: each word but the first with a capital;
+ * characters other than letters and digits separate words.
  */
 export function operationId(...words: readonly string[]): string {
   const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/)).filter((part) => part !== '');

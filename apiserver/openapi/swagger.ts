@@ -73,7 +73,10 @@ function parameter({ schema, ...rest }: Parameter): Json {
   return { ...rest, ...plainSchema(schema) };
 }
 
-/** Several media types have one schema here; patches differ, so theirs says nothing. */
+/**
+ * All media types of a body share one schema here. Those of a patch have different ones, so its schema accepts
+ * anything.
+ */
 function bodyParameter({ required, content }: RequestBody): Json {
   const schemas = new Set(Object.values(content).map(({ schema }) => JSON.stringify(plainSchema(schema))));
   const [only = '{}'] = schemas.size === 1 ? schemas : [];

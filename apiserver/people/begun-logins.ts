@@ -67,7 +67,7 @@ export class BegunLogins {
     return this.#vault.put(name, this.#clock.now(), { ifAbsent: true });
   }
 
-  /** Deletes the used logins that are too old to be opened, and the keys that encrypted none but such logins. */
+  /** Deletes the used logins that are too old to be opened, and the keys that encrypted only such logins. */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
     for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))

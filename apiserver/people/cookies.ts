@@ -1,7 +1,10 @@
 /** A cookie of the login, and how long a browser keeps it. */
 interface LoginCookie {
   readonly name: string;
-  /** Strict: no other site can have it sent. Lax: it comes along when another site leads the person here. */
+  /**
+   * Strict: the browser sends it only with requests from this site's own pages. Lax: also when another site leads the
+   * person here.
+   */
   readonly sameSite: 'Strict' | 'Lax';
   readonly maxAgeSeconds: number;
 }

@@ -98,7 +98,10 @@ export class IssuerLogins {
     await this.#begun.sweep();
   }
 
-  /** A login comes back once, with the state that went out, to the path of the provider at which it began. */
+  /**
+   * Returns the login, which can come back only once, with the state that was sent, and to the path of the provider at
+   * which it began.
+   */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);
     if (login === undefined) throw new LoginFailure('this browser has begun no login, or it took too long', 'invalid');

@@ -65,8 +65,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Forgets the failures of the account, or only those at its address if these have their own count. Of the failures
-   * of the address it forgets only this attempt, since attackers may try other accounts from there.
+   * Forgets the failures of the account, or only those at its address if these have their own count. It forgets only
+   * this attempt among the failures of the address, since attackers may try other accounts from there.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
@@ -106,7 +106,7 @@ export class LoginThrottle {
     const everywhere = this.#shared.of(sharedKey(part, key));
     return Math.max(
       waitOf(part, here, this.#clock.monotonicMs()),
-      // Clocks of replicas differ: a failure in the future is one of now.
+      // The clocks of replicas differ: a failure in the future counts as one of now.
       waitOf(part, everywhere, Math.max(this.#clock.now(), everywhere?.lastMs ?? 0)),
     );
   }

@@ -14,7 +14,10 @@ const idleMs = 8 * hourMs;
 /** The time after the login at which a session ends in any case. */
 export const maxSessionMs: number = 7 * 24 * hourMs;
 
-/** The same after a login at an issuer. Issuers do not tell when a person leaves, so this server asks them again. */
+/**
+ * The same for a session that began at an issuer. Issuers do not tell when a person leaves, so people have to go
+ * through the issuer again.
+ */
 const maxIssuerSessionMs = 24 * hourMs;
 
 /** The interval at which the time of the last request is stored, since each costs a write. */
@@ -140,7 +143,7 @@ export class Sessions {
     });
   }
 
-  /** Deletes sessions that have ended, and those that `isVoid` names. */
+  /** Deletes sessions that have ended, and those for which `isVoid` returns true. */
   async sweep(isVoid: (session: Session) => boolean): Promise<void> {
     const { vault } = this.#parts;
     for (const { hash, session } of this.#all())

@@ -75,7 +75,7 @@ describe('the failed logins that replicas share', () => {
     expect(vault.writes).to.equal(0);
   });
 
-  it('cost eight writes a second, however many names fail, and bounded memory, in which the worst stays [slow]', async () => {
+  it('cost eight writes a second, however many names fail, and bounded memory that keeps the worst names [slow]', async () => {
     const one = replica();
     fail(one, 'account ada', 7);
     for (let name = 0; name < 12_000; name += 1) {
@@ -92,7 +92,7 @@ describe('the failed logins that replicas share', () => {
     expect(replica().of('account ada')?.count).to.equal(7);
   });
 
-  it('count on while they cannot be stored, and are stored later', async () => {
+  it('are counted while they cannot be stored, and stored later', async () => {
     const one = replica();
     const put = vault.put.bind(vault);
     vault.put = () => Promise.reject(new Error('no database'));

@@ -9,11 +9,11 @@ const prefix = 'login-failures/';
 /** The number of keys in one value, and so 10,240 in all. */
 const maxPerValue = 40;
 
-/** Failures are stored so long after the first that is not, and at most so many values at a time. */
+/** Failures are stored this long after the first unstored one, and at most this many values at a time. */
 const storeMs = 1000;
 const storedAtOnce = 8;
 
-/** The number of keys whose failures wait to be stored; those of further keys are not. */
+/** The number of keys whose failures wait to be stored; the failures of further keys are not stored. */
 const maxPending = 10_000;
 
 export interface Failures {
@@ -40,9 +40,10 @@ export interface SharedFailuresParts {
 }
 
 /**
- * Failed logins that a restart keeps and other replicas see, a second later. Clients without credentials cause them, so their
- * cost is bounded: eight small writes a second, and 10,240 keys. Keys with few failures are dropped first, so that many
- * keys cannot displace one that fails often. A name counts whether it has a user or not, so that nothing tells which do.
+ * Failed logins; they survive a restart, and other replicas see them a second later. Clients without credentials
+ * cause them, so their cost is bounded: eight small writes a second, and 10,240 keys. Keys with few failures are
+ * dropped first, so that many keys cannot displace one that fails often. Names without a user count as well, so that
+ * nothing reveals which names have one.
  */
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;
@@ -113,7 +114,9 @@ export class SharedFailures {
     if (this.#pending.size > 0) this.#startTimer();
   }
 
-  /** Returns what waits to be stored, by the name of its value; first what has waited longest. */
+  /**
+   * Returns the failures that wait to be stored, by the name of their value; those that have waited longest come first.
+   */
   #byName(): (readonly [string, readonly DigestPending[]])[] {
     const byName = new Map<string, DigestPending[]>();
     for (const each of this.#pending) {
@@ -141,7 +144,7 @@ export class SharedFailures {
     for (const [digest, stored] of taken) this.#leaveRest(digest, stored);
   }
 
-  /** Leaves what happened while it was being stored. */
+  /** Keeps the failures that happened while the others were being stored. */
   #leaveRest(digest: string, stored: Pending): void {
     const pending = this.#pending.get(digest);
     if (pending === undefined || pending.resets !== stored.resets) return;

@@ -53,7 +53,7 @@ export class TokenLogins {
 
 const place = 'token of a session';
 
-/** The database has a hash of the secret, which must not tell the key. */
+/** The database has a hash of the secret, from which the key must not follow. */
 function keyOf(secret: string): EncryptionKey {
   return { name: 'session', secret: createSecretKey(createHmac('sha256', secret).update(place).digest()) };
 }

@@ -63,7 +63,7 @@ function kindsOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable):
   return [...found.values()].slice(0, maxKinds);
 }
 
-/** undefined for parameters of a kind that is not served, or whose objects have any form. */
+/** Returns undefined for parameters of a kind that is not served, or whose objects may have any form. */
 function paramsTypeOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable): CelType | undefined {
   const { paramKind } = spec;
   const found = table
@@ -107,10 +107,10 @@ const metadataType = typeOfSchema(
   false,
 );
 
-/** These fields of metadata have a reserved word as their name, or any form. */
+/** The fields of metadata that have a reserved word as their name, or may have any form. */
 const otherMetadata: ReadonlySet<string> = new Set(['namespace', '__namespace__', 'managedFields']);
 
-/** undefined for a kind whose objects have any form. */
+/** Returns undefined for a kind whose objects may have any form. */
 function typeOfKind({ schema, components }: Omit<CheckedKind, 'text'>): CelType | undefined {
   const type = typeOfSchema(schema, components, true);
   if (type?.kind !== 'object' || metadataType?.kind !== 'object') return undefined;

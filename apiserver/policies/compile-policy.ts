@@ -27,7 +27,7 @@ export interface CompiledPolicy {
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
   /** The mistakes; a policy with one is not in effect. */
   readonly problems: readonly FieldViolation[];
-  /** The same, in the words of the compiler alone. */
+  /** The mistakes in the words of the compiler alone. */
   readonly mistakes: readonly ExpressionMistake[];
 }
 

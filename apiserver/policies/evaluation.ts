@@ -18,7 +18,7 @@ export function isError(outcome: EvaluationOutcome): outcome is { readonly error
   return 'error' in outcome;
 }
 
-/** What all expressions of one policy, with one binding and one write, may cost together. */
+/** The cost that all expressions of one policy, with one binding and one write, may have together. */
 export class Budget {
   left: number;
   readonly #pause: (cost: number) => Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class Budget {
     return outcome;
   }
 
-  /** The same without a pause, for variables, which are evaluated when an expression reads them. */
+  /** Does the same without a pause, for variables, which are evaluated when an expression reads them. */
   evaluateNow(expression: CelExpression, values: EvaluationValues): EvaluationOutcome {
     const meter = new CostMeter(callLimit);
     const outcome = outcomeOf(expression, values, meter);
@@ -62,7 +62,7 @@ function outcomeOf(expression: CelExpression, values: EvaluationValues, meter: C
   }
 }
 
-/** `variables`: each is evaluated when it is first read. */
+/** The value of `variables`. Each variable is evaluated when it is first read. */
 export class LazyVariables extends CelMap {
   readonly #variables: ReadonlyMap<string, CelExpression>;
   readonly #values: () => EvaluationValues;

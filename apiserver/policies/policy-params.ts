@@ -18,7 +18,8 @@ export interface ParamsAsked {
 }
 
 /**
- * Returns the objects that a binding names as parameters; a policy is evaluated once for each. `[undefined]`: once, without one.
+ * Returns the objects that a binding names as parameters; a policy is evaluated once for each. Returns `[undefined]`
+ * when it is evaluated once, without parameters.
  * @throws Error for a binding that cannot be used
  */
 export function paramsOf(

@@ -11,7 +11,7 @@ import type { CelValue } from '../cel/values/cel-value.ts';
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const labels: JsonSchema = { type: 'object', additionalProperties: text };
-/** A value of any form: the only schema that expressions read without one. */
+/** A value of any form: the only schema without a type whose values expressions can read. */
 const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -30,9 +30,9 @@ export interface MessageField {
   readonly type: FieldType;
   /**
    * `list`: repeated; `map`: entries with a key of text; `optional`: an empty
-   * value counts as a value; `inline`: JSON has the fields of the message beside the other fields; `shown`: a value, or a list
-   * of values, that is only written, since it is the server's own; `either`: the message has the fields {@link eitherFields},
-   * and JSON has the one that is there. Default: none of these.
+   * value counts as a value; `inline`: JSON has the fields of the message beside the other fields; `shown`: a value,
+   * or a list of values, that is written and never read, since only the server sets it; `either`: the message has the
+   * fields {@link eitherFields}, and JSON has the value of the one that is present. Default: none of these.
    */
   readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown' | 'either';
 }

@@ -126,7 +126,7 @@ const secret = message({
 
 const scope = message({ 1: ['scopeName', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] });
 
-/** With the scopes, which the kind does not have, so that fieldValidation treats them as it does in JSON. */
+/** Has the field for scopes, which the kind does not have, so that fieldValidation treats them as it does in JSON. */
 const quotaSpec = message({
   1: ['hard', 'quantity', 'map'],
   2: ['scopes', 'string', 'list'],
@@ -164,7 +164,7 @@ const messages: Readonly<Record<string, Message>> = {
   ...reviewMessages,
 };
 
-/** Returns the message of a kind; undefined for kinds that are only sent as JSON, as all but the built-in ones are. */
+/** Returns the message of a kind; undefined for kinds that are only sent as JSON: all that are not built in. */
 export function messageOf({
   group,
   version,
@@ -192,7 +192,7 @@ export const listMetaMessage: Message = message({
   4: ['remainingItemCount', 'integer', 'optional'],
 });
 
-/** Without its object (2), which is in an envelope. */
+/** Without its object (field 2), which is in an envelope. */
 export const watchEventMessage: Message = message({ 1: ['type', 'string'] });
 
 const statusDetails = message({

@@ -62,7 +62,7 @@ export class QuotaController {
       resource.feed.subscribe((change) => this.#note(change, isQuotas)),
     );
     const quotas = isQuotas ? resource : this.#getQuotas();
-    // A kind that is served again, or was changed by others meanwhile.
+    // Counts a kind that is served again, and quotas that others changed meanwhile.
     for (const { namespace = '' } of quotas?.cache.entries() ?? []) this.#noteNamespace(namespace);
   }
 

@@ -39,7 +39,7 @@ export class QuotaLedger {
   /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** How often this process took over a quota, by its uid, since a creation that it counted was decided. */
+  /** How often this process has taken over a quota since it last counted a creation, by the uid of the quota. */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
@@ -143,7 +143,7 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // Another process is also working: it must not have to decide again all creations for which it holds places.
+    // Another process is also working: it should not have to decide all creations again for which it holds places.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

@@ -88,7 +88,10 @@ export class Registry {
     return resource.showLater(this.#planner.stored(resource, key));
   }
 
-  /** Reaches the commit in this turn, if nothing has to wait. `draws`: how many names were drawn, with this one. */
+  /**
+   * Reaches the commit in this turn, if nothing has to wait. `draws` is the number of names that were drawn, including
+   * this one.
+   */
   create(resource: Resource, body: BodySource, options: CreateOptions, draws: number = 1): Promise<WriteResult> {
     const again = (): Promise<WriteResult> => this.create(resource, body, options, draws + 1);
     const retry = draws === maxNameDraws ? undefined : again;
@@ -143,7 +146,10 @@ export class Registry {
     }
   }
 
-  /** False while memory may lag behind, or a write is under way: a permission to create must not be asked for in vain. */
+  /**
+   * False while memory may lag behind, or a write is under way: a client must not need a permission to create if the
+   * object may exist.
+   */
   #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
     if (this.#options.revisions.mayLag) return false;
     const at = formatKey(key);
@@ -198,7 +204,7 @@ export class Registry {
     return written.outcome === 'removed' ? written : whenConverted(() => deletionAnswer(resource, written));
   }
 
-  /** Calls `retry` when the name is drawn and taken. @throws ApiError AlreadyExists for any other that is taken */
+  /** Calls `retry` when a drawn name is taken. @throws ApiError AlreadyExists for any other name that is taken */
   #createNamed(
     resource: Resource,
     proposal: CreateProposal,
@@ -241,8 +247,8 @@ export class Registry {
   }
 
   /**
-   * The lock of a write: that of its object. A write about which webhooks are asked may take half a minute, and waits for none: its
-   * commit fails when the object was changed meanwhile, and it is planned again.
+   * Returns the lock of a write, which is that of its object. A write that webhooks review may take half a minute, so
+   * it shares no lock: if the object was changed meanwhile, its commit fails, and it is planned again.
    */
   #lockFor(resource: Resource, key: string, options: WriteOptions): string {
     const lock = resource.keyPrefix + key;
@@ -298,8 +304,9 @@ export class Registry {
   }
 
   /**
-   * A commit detects by itself that its plan is based on an old state. A result without a commit, including errors, is
-   * planned on everything that is acknowledged, since memory may be behind. So is a write that other objects allow.
+   * A commit detects by itself that its plan is based on an old state. A plan without a commit, or with an error, is
+   * made again on everything that is acknowledged, since memory may be behind. So is the plan of a write that depends
+   * on other objects.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;

@@ -48,8 +48,8 @@ const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 
 /**
  * Prepares a model's schema, at its first registration.
- * @throws Error that says why an author's schema cannot be served: a reference to nothing, a pattern that RE2 cannot hold, a
- * default without an end.
+ * @throws Error that says why an author's schema cannot be served: a reference to nothing, a pattern that RE2 cannot
+ * hold, a default that contains itself.
  */
 export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;

@@ -19,8 +19,8 @@ export class DefaultFiller {
   }
 
   /**
-   * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: 4 KiB of schema and
-   * 2.6 MB of empty list items otherwise make gigabytes. Values over the limit are not built.
+   * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: without this
+   * limit, 4 KiB of schema and 2.6 MB of empty list items would make gigabytes. Values over the limit are not built.
    */
   fill(object: object): void {
     this.#left = maxObjectBytes;

@@ -46,8 +46,8 @@ export interface ApiServerOptions {
   readonly administratorFile?: AdministratorFile;
   /**
    * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1), which only its owner can read: the kinds
-   * whose objects are encrypted in the database, and the keys. Default: Secrets are, with the key in `encryption.key` beside a
-   * SQLite database, otherwise in `./data`. The file is made at the first start.
+   * whose objects are encrypted in the database, and the keys. Default: Secrets are encrypted, with the key in
+   * `encryption.key` beside a SQLite database, otherwise in `./data`. The first start makes this file.
    */
   readonly encryptionConfig?: string;
   /**
@@ -61,8 +61,9 @@ export interface ApiServerOptions {
    */
   readonly authenticationConfig?: string;
   /**
-   * The issuer of service accounts' tokens, which is also their default audience: an https URL. Others who verify the tokens
-   * ask `<issuer>/.well-known/openid-configuration` for the keys. Default `https://<serviceDomain>`.
+   * The issuer of service accounts' tokens, which is also their default audience: an https URL. Other programs that
+   * verify the tokens fetch the keys from `<issuer>/.well-known/openid-configuration`. Default
+   * `https://<serviceDomain>`.
    */
   readonly serviceAccountIssuer?: string;
   /**
@@ -88,7 +89,7 @@ export interface ApiServerOptions {
   readonly maxWatches?: number;
   /** The number of processes on this machine that serve together, and share the memory that the system grants. Default 1. */
   readonly processes?: number;
-  /** Returns the text of `GET /metrics`, from the metrics of this process. Default: these. */
+  /** Returns the text of `GET /metrics`, given the metrics of this process. Default: only those. */
   readonly gatherMetrics?: (own: string) => string | Promise<string>;
   /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
   readonly readyChecks?: readonly HealthCheck[];
@@ -128,7 +129,7 @@ export interface ApiServerOptions {
   /**
    * The memory in bytes of all responses that clients have not read yet; beyond it requests get 503 with Retry-After. The responses
    * to one client address (of IPv6: to its /64) take at most half of it.
-   * Lists in JSON are sent from stored bytes and hardly count. Default 256 MiB.
+   * Lists in JSON are sent from stored bytes, and so hardly count. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;
   /** Records each request in a file. Default: requests are not audited. */

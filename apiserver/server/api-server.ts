@@ -32,8 +32,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 /**
- * The same on a given store that is not open yet; `database` is then ignored. Without a configuration of encryption, the key
- * is that of the process.
+ * Does the same on a given store that is not open yet; `database` is then ignored. Without a configuration of
+ * encryption, the key is that of the process.
  */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);
@@ -124,8 +124,8 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, who may do what `permits` allows, and what roles
-   * grant; without `permits`, everything.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, who may do what `permits` allows and
+   * what roles grant, or everything without `permits`.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);
@@ -235,7 +235,7 @@ export class ApiServer {
       [collector, namespaces, events, runs, roles, quotas, policies].map(async (each) => each.stop()),
     );
     await Promise.all([memory.stop(), compactor.stop(), schemaWatch.stop()]);
-    // Pending writes wait for the follower, which may wait for a database that does not come back.
+    // Pending writes wait for the follower, which may wait for a database that never comes back.
     await follower?.stop();
     await webhooks.client.close();
     await collected;

@@ -201,7 +201,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
     });
 
-    it('keeps its uid when it is replaced, or takes the one that is sent; preconditions hold', async () => {
+    it('keeps its uid when it is replaced, or gets the uid that is sent; preconditions hold', async () => {
       const one = (await call('POST', notes, newNote('one'))).body;
       const two = (await call('POST', notes, newNote('two'))).body;
       await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });
@@ -293,7 +293,7 @@ describe('a stored object that cannot be read', () => {
       await eventually(async () => (await call('GET', `${boxes}/one`)).status === 200);
     });
 
-    it('is deleted with the definition of its kind', async () => {
+    it('is deleted together with the definition of its kind', async () => {
       await call('POST', definitions, definition);
       await eventually(async () => (await call('GET', boxes)).status === 200);
       await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });

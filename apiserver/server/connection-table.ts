@@ -82,7 +82,7 @@ export class ConnectionTable {
     connection.response = response;
     connection.order = this.#requests += 1;
     if (!connection.isExcess) return true;
-    // Others of the address may have become known, or closed, since it was accepted.
+    // Other connections of the address may have become known, or closed, since this one was accepted.
     connection.isExcess = (this.#unknown.get(connection.address) ?? 0) > this.#limits.maxUnknownPerAddress;
     return !connection.isExcess;
   }
@@ -145,7 +145,7 @@ export class ConnectionTable {
   #nextFound(): Connection | undefined {
     for (let found = this.#found.pop(); found !== undefined; found = this.#found.pop()) {
       const { connection, order } = found;
-      // It may be closed, or have sent another request.
+      // The connection may have been closed, or may have sent another request.
       const isSame = this.#open.get(connection.key) === connection && connection.order === order;
       if (isSame && !isAnswered(connection)) return connection;
     }
@@ -176,7 +176,7 @@ function isSent(response: ServerResponse | undefined): boolean {
 }
 
 /**
- * True while a complete request is being handled. A response without a socket is queued behind another one of its
+ * True while a complete request is being handled. A response without a socket waits behind another one of its
  * connection.
  */
 function isAnswered({ response }: Connection): boolean {

@@ -137,7 +137,7 @@ describe('controllers of the server and concurrent writers', () => {
       return { apiVersion, kind, name, uid };
     }
 
-    it('deletes what is changed all the time', async () => {
+    it('deletes an object even if it is changed all the time', async () => {
       const replica = await start();
       const { client } = replica.server;
       await createNote(replica, 'owned', await createNote(replica, 'owner'));
@@ -210,7 +210,7 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
-    /** Holds the commit that removes the namespace, after all that the namespace contains. */
+    /** Holds the commit that removes the namespace, after everything in the namespace was deleted. */
     function holdFinalization(store: ReplicaStore): Gate {
       const held = gate();
       store.beforeCommit = async (batch) => {
@@ -219,7 +219,7 @@ describe('controllers of the server and concurrent writers', () => {
       return held;
     }
 
-    /** `b` creates a page before it hears that the namespace is deleted; resolves when the namespace is gone. */
+    /** `b` creates a page before it receives the deletion of the namespace; resolves when the namespace is gone. */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);
       await b.server.client.list(Page);
@@ -267,7 +267,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('leaves the object of a lagging server to the next namespace of the same name', async () => {
+    it('leaves an object that a lagging server creates to the next namespace of the same name', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

@@ -31,16 +31,19 @@ export interface ImportDatabaseOptions {
    * plain text. Default: `encryption.key` beside the database; without Secrets in plain text, no key is needed.
    */
   readonly encryptionConfig?: string;
-  /** True: the import has no object that the export holds in encrypted form, so it needs none of the keys. Default false. */
+  /**
+   * True leaves out the objects that the export holds in encrypted form, so that none of their keys are needed. Default
+   * false.
+   */
   readonly withoutEncrypted?: boolean;
   /** Called with the number of objects that were read for writing, and their total. */
   readonly onProgress?: (objects: number, total: number) => void;
-  /** Stops between two pieces of the file; the import is then incomplete, and the same call completes it. */
+  /** Stops the import between two pieces of the file; it is then incomplete, and the same call completes it. */
   readonly signal?: AbortSignal;
 }
 
 export interface ExportDatabaseOptions {
-  /** True: Secrets, and the server's own secrets, are in plain text. Default: as they are stored. */
+  /** True writes Secrets, and the server's own secrets, in plain text. Default: as they are stored. */
   readonly decrypt?: boolean;
   /** The path of an encryption configuration. Default `encryption.key` beside the database. */
   readonly encryptionConfig?: string;

@@ -14,7 +14,7 @@ const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt',
 /** `follow` reads the changes of other writers, which may fail forever although the database's revision can be read. */
 type Use = 'read' | 'follow' | 'write';
 
-/** The problem of the last read or write of the database. */
+/** Keeps the problem of the last read or write of the database. */
 export class DatabaseHealth implements HealthCheck {
   readonly name = 'database';
   readonly #clock: Clock;
@@ -30,7 +30,8 @@ export class DatabaseHealth implements HealthCheck {
   }
 
   /**
-   * Reports the result of a use; `error` undefined: success. Errors that only the request itself causes are ignored.
+   * Reports the result of a use; `error` is undefined after a success. Errors that only the request itself causes are
+   * ignored.
    */
   report(what: Use, error: unknown): void {
     if (error === undefined) {

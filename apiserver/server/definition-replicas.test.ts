@@ -61,7 +61,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
 
-  it('wait while the database fails, neither refused nor deleted', async () => {
+  it('wait while the database fails, and are neither refused nor deleted', async () => {
     const [first] = servers as [ApiServer, ApiServer];
     const path = `${definitions}/${name}`;
     let failures = 0;
@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The write first waits for its own commit, but not for long.
+      // The write waits for its own commit at first, but not for long.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -238,7 +238,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     expect((await create(second, 'newer')).status).to.equal(201);
   });
 
-  it('a server stops though the kind of a definition waits for changes that cannot be read', async () => {
+  it('a server stops even when the kind of a definition waits for changes that cannot be read', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const store = stores[1] as ReplicaStore;
     const claims = store.claims.bind(store);

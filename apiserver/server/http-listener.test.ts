@@ -111,7 +111,7 @@ describe('connections of a server', () => {
       await once(socket, 'data');
       idle.push(socket);
     }
-    // The first one is no longer the one that has waited longest.
+    // The first connection is no longer the one that has waited longest.
     idle[0]?.write(whole);
     await once(idle[0] as Socket, 'data');
     const closed = once(idle[1] as Socket, 'end');

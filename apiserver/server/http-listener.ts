@@ -35,7 +35,10 @@ const lookMs = 5000;
 /** The time that running requests have once the server stops. */
 const drainMs = 10_000;
 
-/** The time that a connection may then be silent before it is closed: a request on its way still gets a response. */
+/**
+ * Once the server stops, a connection that is silent for this time is closed: a request on its way still gets a
+ * response.
+ */
 const silentMs = 100;
 
 export interface ListenOptions {
@@ -182,7 +185,7 @@ function refuseUnknown(response: ServerResponse): void {
 const fixedOptions = {
   maxHeaderSize,
   keepAliveTimeout: keepAliveTimeoutMs,
-  // The origin guard refuses a request without Host, with a Status.
+  // The origin guard refuses a request without Host, and responds with a Status.
   requireHostHeader: false,
 } as const;
 

@@ -8,7 +8,7 @@ const apiGroup = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${apiGroup}/v1`;
 const accounts = '/api/v1/namespaces/default/serviceaccounts';
 
-describe('the permission to impersonate, and replicas that hear of no change', () => {
+describe('the permission to impersonate, on replicas that receive no notice of changes', () => {
   let database: SharedDatabase;
   let servers: readonly [ApiServer, ApiServer];
 

@@ -98,7 +98,7 @@ describe('building the indexes of a kind', () => {
     const totals: (number | undefined)[] = [];
     const list = async (options: ListOptions): Promise<unknown> =>
       totals.push((await server.client.list(model, { limit: 1, ...options })).total);
-    // 3,000 objects are visited, sorted and loaded in so many steps. Then all indexes are built.
+    // The 3,000 objects are visited, sorted and loaded in at least this many steps. Then all indexes are built.
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1' }))).to.be.above(15);
     expect(await turnsOf(() => list({ sort: 'tags,desc' }))).to.be.above(15);
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1', sort: 'tags,desc' }))).to.be.below(5);

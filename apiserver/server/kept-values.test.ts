@@ -188,7 +188,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
-  it('are right after later changes, which are computed', async () => {
+  it('are correct after later changes, whose values are computed', async () => {
     await start();
     calls = 0;
     await running().client.update({
@@ -210,7 +210,7 @@ describe('index values that are kept for the next start', () => {
     await start();
     await createThings(objects, objects + 10_000);
     await fake.advance(30_000);
-    // What a killed process leaves behind: the server has the file itself for itself.
+    // The files that a killed process leaves behind; they are copied, because the server has the original for itself.
     const copy = path('killed');
     await eventually(async () => {
       await copyFile(path(), copy);
@@ -267,7 +267,7 @@ describe('index values that are kept for the next start', () => {
     });
   }
 
-  it('say nothing about an object whose bytes were changed or damaged', async () => {
+  it('are not used for an object whose bytes were changed or damaged', async () => {
     await inDatabase((database) => {
       const find = database.prepare<{ readonly data: Uint8Array }>('SELECT data FROM history WHERE key = ?');
       const set = database.prepare('UPDATE history SET data = ? WHERE key = ?');
@@ -282,7 +282,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed, and the index is named, when the sample shows others', async () => {
+  it('are all computed, and the index is named, when the sample shows other values', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');
@@ -298,7 +298,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept of an index that is a function, which is reported when it varies', async () => {
+  it('are not kept for an index that is a function, which is reported when its results vary', async () => {
     await start();
     await stop();
     logged = [];

@@ -28,7 +28,7 @@ export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, cl
 
 /** A complete HTTP response, after which the connection is closed. */
 export function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
-  // Two of these codes have no reason of their own; the Status still has the code of its response.
+  // Kubernetes has no reason for two of these codes; the Status still has the code of its response.
   const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
   const headers = [
     'Content-Type: application/json',

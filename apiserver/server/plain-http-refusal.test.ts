@@ -39,7 +39,7 @@ describe('plain HTTP to an HTTPS server', () => {
       expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
     });
 
-  it('gets a response when it comes byte by byte, and when it brings a body', async () => {
+  it('gets a response when it comes byte by byte, and when it has a body', async () => {
     expect(await exchange((socket) => socket.write('G'))).to.equal(refusal);
     const body = `POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`;
     expect(await exchange((socket) => socket.write(body))).to.equal(refusal);
@@ -57,7 +57,7 @@ describe('plain HTTP to an HTTPS server', () => {
     expect(answer).to.equal(refusal);
   });
 
-  it('is not waited for: a client that sends nothing, or half a handshake, is cut off', async () => {
+  it('is not waited for: a client that sends nothing, or half a handshake, is disconnected', async () => {
     const silent = exchange(() => undefined);
     await eventually(() => clock.pendingTimers > 0);
     await clock.advance(timeoutMs);

@@ -23,7 +23,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     servers = [await startOn(storeOf(), { port: 0 }), await startOn(storeOf(), { port: 0 })];
     const spec = { hard: { 'count/configmaps': most } };
     await servers[0].client.create(Quota, { metadata: { name: 'few', namespace }, spec });
-    // Each server knows of it once it has read it.
+    // Each server knows of the quota once it has read it.
     for (const { client } of servers) await client.get(Quota, 'few', { namespace });
   });
 
@@ -70,7 +70,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     await eventually(async () => expect(await used()).to.equal('0'));
   });
 
-  it('gives the place of an object that one deletes to the other at once', async () => {
+  it('lets one server use the place of an object that the other deletes, at once', async () => {
     expectTen(await createAll('x'), await names());
     for (let round = 0; round < 10; round += 1) {
       expect(await create(round, 'too-many')).to.equal(403);
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('loses no place to deletions and creations at the same time, and is never exceeded', async () => {
+  it('counts each deletion and creation when both happen at the same time, and is never exceeded', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([

@@ -38,7 +38,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
       metadata: { name: 'few', namespace },
       spec,
     });
-    // Each server knows of it once it has read it.
+    // Each server knows of the quota once it has read it.
     for (const server of servers) await server.client.get(Quota, 'few', { namespace });
   }
 
@@ -47,7 +47,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     return server.client.create(configMapKind, { metadata: { name, namespace } }).then(() => undefined, reasonOf);
   }
 
-  it('lets them create exactly as many together as it says, and refuses the others as forbidden', async () => {
+  it('lets them create exactly as many objects together as the quota allows, and refuses the others as forbidden', async () => {
     await setQuota(25);
     const outcomes = await Promise.all(
       servers.flatMap((server, at) =>
@@ -70,7 +70,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     }
   });
 
-  it('is not exceeded by a server that is behind the others', async () => {
+  it('is not exceeded by a server whose memory is behind the others', async () => {
     await setQuota(2);
     const [ahead, behind] = servers as [ApiServer, ApiServer];
     expect(await create(behind, 'a')).to.equal(undefined);

@@ -226,7 +226,7 @@ async function runSchedule(seed: number): Promise<{ readonly reads: number; read
   }
 }
 
-describe('replicas whose database is slow, deaf and unreliable', () => {
+describe('replicas whose database is slow, sends no hints and fails at random', () => {
   it('agree with each other, with what was acknowledged, and with what their watchers saw [slow]', async () => {
     let relists = 0;
     for (let seed = 1; seed <= 6; seed += 1) {

@@ -69,7 +69,7 @@ describe('a replica with a large kind that has lost its history', () => {
       await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, at) => work(from + at)));
   };
 
-  it('reads it again, and reports the differences, some hundred objects in a turn [slow]', async () => {
+  it('reads it again, and reports the differences, some hundred objects in each turn [slow]', async () => {
     const a = await start(Person, { retention: { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 } });
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),
@@ -116,7 +116,7 @@ describe('a replica with a large kind that has lost its history', () => {
     await run;
   });
 
-  it('applies many changes of others some hundred in a turn', async () => {
+  it('applies many changes of other replicas, some hundred in each turn', async () => {
     const a = await start(Person);
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),

@@ -105,7 +105,7 @@ describe('the parts of a replica together', () => {
       expect(unheard).to.deep.equal([]);
     });
 
-    it('does not bring memory back to what it was before the writes of this replica', async () => {
+    it('does not return memory to its state before the writes of this replica', async () => {
       const [a, b] = [await start(), await start()];
       const told: string[] = [];
       const informer = b.server.client.informer(Note);
@@ -163,7 +163,7 @@ describe('the parts of a replica together', () => {
     expect(created.outcomes).to.have.nested.property('[0].revision');
   }
 
-  it('a hint that comes while the database is asked about a wrong one is not lost', async () => {
+  it('a hint that arrives while the database is asked about a wrong one is not lost', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await start({ clock });
@@ -281,7 +281,7 @@ describe('the parts of a replica together', () => {
       });
       b.store.beforeRevision = free;
       asked.open();
-      // The kind may return, as it does here: NotFound would mean that its objects are gone.
+      // The kind may come back, as it does here; NotFound would mean that its objects are gone.
       expect(await outcome).to.equal('ServiceUnavailable');
       b.server.schemeManager.register(Note);
       await b.server.whenReady(Note);
@@ -327,7 +327,7 @@ describe('the parts of a replica together', () => {
     expect(await namesAt(b)).to.deep.equal(names);
   });
 
-  it('a server whose memory cannot follow is not live merely because it can read the others’ revision', async () => {
+  it('a server whose memory cannot follow is not live, even if it can read the revision of the others', async () => {
     const clock = new FakeClock();
     const [a, b] = [await start(), await start({ clock })];
     b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
@@ -347,7 +347,7 @@ describe('the parts of a replica together', () => {
     expect(await live()).to.equal(503);
   });
 
-  it('writes that are refused for other unique indexes read them together', async () => {
+  it('several writes that are refused because of other unique indexes read these once', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
     const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);

@@ -152,7 +152,7 @@ describe('replicas on one database', () => {
     expect(await failing(b.server.client.update({ ...created, spec: { ...created.spec, age: 2 } }))).to.equal(
       'Conflict',
     );
-    // No change compared with memory, but a change of the stored state.
+    // This changes nothing compared with memory, but it changes the stored state.
     const patch = { type: 'merge', patch: { spec: { age: null } } } as const;
     expect((await b.server.client.patch(Person, 'ann', patch)).spec).to.not.have.property('age');
     await a.server.client.patch(Person, 'ann', { type: 'merge', patch: { spec: { age: 3 } } });
@@ -186,7 +186,7 @@ describe('replicas on one database', () => {
     expect(first).to.have.lengthOf(1);
   });
 
-  it('give out a unique value that memory still has as taken', async () => {
+  it('give out a unique value that memory still shows as taken', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Person, person('ann', 'x@example.com'));
     expect(await namesAt(b)).to.deep.equal(['ann']);
@@ -372,7 +372,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('report it, serve reads that memory satisfies, and recover by themselves', async () => {
+    it('report a failing database, serve reads that memory satisfies, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));

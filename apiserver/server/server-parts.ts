@@ -196,7 +196,7 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
 /** Index values that another version of this package or of Node.js computed are not used. */
 const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 
-/** The served kinds, and what keeps the values of their indexes. */
+/** The served kinds, and the part that stores the values of their indexes. */
 function createTable(
   { serviceDomain, clock, logger, random }: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'memory'> & Pick<Parts, 'store' | 'schemes'>,

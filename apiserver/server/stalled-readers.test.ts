@@ -28,7 +28,7 @@ class Connection {
 }
 
 describe('a connection on which a response waits', () => {
-  /** The number of seconds after which it is closed, up to ten minutes; undefined: it stays open. */
+  /** Returns the number of seconds after which it is closed, up to ten minutes; undefined when it stays open. */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
     const clock = new FakeClock();
@@ -49,12 +49,12 @@ describe('a connection on which a response waits', () => {
     expect(await closedAfter((seconds) => (seconds < 200 ? 512 * KiB : 1))).to.equal(260);
   });
 
-  it('stays while its client reads 512 KiB a minute, evenly or at once', async () => {
+  it('stays open while its client reads 512 KiB a minute, evenly or at once', async () => {
     expect(await closedAfter(() => (512 * KiB) / 11)).to.equal(undefined);
     expect(await closedAfter((seconds) => (seconds % 55 === 0 ? 512 * KiB : 0))).to.equal(undefined);
   });
 
-  it('stays when everything has been taken', async () => {
+  it('stays open when the client has read everything', async () => {
     expect(await closedAfter((seconds) => (seconds === 0 ? 100_000 * KiB : 0))).to.equal(undefined);
   });
 });

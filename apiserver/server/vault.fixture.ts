@@ -96,7 +96,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       ]);
     });
 
-    it('puts one value of many when there may be only one', async () => {
+    it('stores one of many values when there may be only one', async () => {
       const { vault } = await open((await newDatabase())());
       const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
       expect(won.filter(Boolean)).to.have.length(1);
@@ -149,7 +149,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(one.vault.get('a')).to.equal(undefined);
     });
 
-    it('tells both of changes, with and without the history', async () => {
+    it('calls the listeners of both for each change, with and without the history', async () => {
       const told: string[] = [];
       const end = two.vault.onChange((name) => told.push(`${name}=${String(two.vault.get(name))}`));
       await one.vault.put('a', 1);
@@ -163,7 +163,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(told).to.have.length(3);
     });
 
-    it('has one winner among the values that are put if there is none', async () => {
+    it('stores one of the values that both put if there is none', async () => {
       const puts = [one, two, one, two].map(({ vault }, index) => vault.put('key', index, { ifAbsent: true }));
       const won = await Promise.all(puts);
       expect(won.filter(Boolean)).to.have.length(1);

@@ -52,7 +52,7 @@ describeWithMysql('on MySQL or MariaDB', () => {
 });
 
 describe('the vault', () => {
-  it('takes neither names nor values that it could not keep', async () => {
+  it('refuses names and values that it could not keep', async () => {
     const under = await VaultUnderTest.open(createSqliteStore({ memory: true }));
     const { vault } = under;
     const failure = async (name: string, value: unknown): Promise<unknown> =>
@@ -76,7 +76,7 @@ describe('the vault', () => {
     await under.close();
   });
 
-  it('tells nothing to those who read the files of the database', async () => {
+  it('reveals nothing to a reader of the database files', async () => {
     const path = newFile();
     const under = await VaultUnderTest.open(createSqliteStore({ path }));
     await under.vault.put('password/planted-user', 'planted-value-1');

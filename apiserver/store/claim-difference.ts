@@ -29,7 +29,7 @@ export function* claimDifference(
     if (stale.get(id)?.key !== key) set.push(row);
     stale.delete(id);
   }
-  // A claim for another holder is in `set`, and has no row left to drop.
+  // A claim that goes to another holder is in `set`, so there is no row left to drop.
   return { set, drop: [...stale.values()] };
 }
 

@@ -67,7 +67,7 @@ async function finishFrom(
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
-  it('commits at once when idle, then everything that came meanwhile, one batch at a time', async () => {
+  it('commits at once when idle, then everything that has arrived meanwhile, one batch at a time', async () => {
     const { group, commits } = setUp();
     for (const key of ['/a', '/b']) void group.submit(operation(key));
     await settled();
@@ -83,7 +83,7 @@ describe('GroupCommit batches', () => {
     expect([group.isIdle(), commits.length]).to.deep.equal([true, 2]);
   });
 
-  it('keeps to the limits of operations and bytes, and commits a large operation alone', async () => {
+  it('observes the limits of operations and bytes, and commits a large operation alone', async () => {
     const { group, commits } = setUp({ maxOperations: 3, maxBytes: 100 });
     const sizes = { '/a': 10, '/b': 10, '/c': 10, '/d': 60, '/e': 41, '/f': 500, '/g': 1 };
     for (const [key, size] of Object.entries(sizes)) void group.submit(operation(key, { data: new Uint8Array(size) }));
@@ -398,7 +398,7 @@ describe('GroupCommit outcomes', () => {
     await store.close();
   });
 
-  it('applies a batch before what is left of a refused one behind it', async () => {
+  it('applies a batch before the rest of a refused one behind it', async () => {
     const applied: string[] = [];
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
@@ -415,7 +415,7 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.deep.equal(keys);
   });
 
-  it('drains, and takes nothing more once closed', async () => {
+  it('drains, and accepts nothing more once it is closed', async () => {
     const { group, commits } = setUp();
     await group.drain();
     void group.submit(operation('/a'));

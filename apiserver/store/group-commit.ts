@@ -29,7 +29,7 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
-/** A batch of so many operations starts at once, without waiting for the end of the turn, if starting costs the store nothing. */
+/** A batch of this many operations starts before the end of the turn, if starting costs the store nothing. */
 const enough = 32;
 
 /** The number of batches that are written but not answered yet, besides the one that is being written. */
@@ -120,7 +120,7 @@ export class GroupCommit {
     return new Promise((settle, fail) => this.begin({ operation, apply, settle, fail }));
   }
 
-  /** The same for a caller that keeps what belongs to the operation itself: the fewest objects for each write. */
+  /** Does the same for a caller that keeps the parts of the operation itself: the fewest objects for each write. */
   begin(submission: Submission): void {
     if (this.#isClosed) return submission.fail(new StoreError('closed', 'no more writes are accepted'));
     if (this.#queued >= this.#options.maxQueued) {
@@ -201,7 +201,7 @@ export class GroupCommit {
     });
   }
 
-  /** `answered`: the number of operations that get their results now; their callers are likely to submit as many again. */
+  /** `answered` operations get their results now; their callers are likely to submit as many again. */
   #send(answered = 0): void {
     const batch = this.#takeBatch(Math.max(this.#enough, Math.ceil((this.#queued + answered) / 2)));
     this.#inFlight = batch.length;
@@ -247,7 +247,7 @@ export class GroupCommit {
   #onCommitted(batch: readonly Entry[], committed: Committed): void {
     this.#inFlight = 0;
     const { follow } = this.#options;
-    // The writes that follow a few responses wait for the end of the turn by themselves.
+    // The writes that follow a few responses wait for the end of the turn anyway.
     const isSmall = batch.length < enough && !this.#hasReady() && this.#unanswered === 0;
     if (isSmall && follow === undefined) return this.#answer(batch, committed.outcomes);
     this.#unanswered += 1;
@@ -258,14 +258,14 @@ export class GroupCommit {
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // In a turn of its own: a fast store has its next response ready by now, and nothing else would run.
+    // In a turn of its own: by now a fast store has its next response ready, and otherwise no other work would run.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count: most are tried again, and what that needs is read once for all of a turn.
+      // Refused operations do not count: most are tried again, on a state that is read once for all of a turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

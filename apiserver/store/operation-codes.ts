@@ -26,8 +26,8 @@ const conflicts: ReadonlyMap<number, Conflict> = new Map<number, Conflict>([
 ]);
 
 /**
- * The outcome for a revision or a conflict's code. For a lost claim it says only that there is a holder, whose key is
- * stored elsewhere.
+ * Returns the outcome for a revision or a conflict's code. For a lost claim, it says only that the claim has a
+ * holder, whose key is stored elsewhere.
  */
 export function outcomeOfCode(code: number): Outcome {
   if (code >= 0) return { revision: code };

@@ -1,18 +1,21 @@
 import { conflictCodes, operationNames, outcomeOfCode } from './operation-codes.ts';
 import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './store.ts';
 
-/** `numbers`: op, kind, expect (NaN: none), length of the data (-1: none), generation (-1: none) for each operation. */
+/**
+ * `numbers` has for each operation: op, kind, expect (NaN for none), length of the data (-1 for none), and generation
+ * (-1 for none).
+ */
 export interface PackedBatch {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
   readonly bytes: ArrayBuffer;
   /** By position; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
-  /** The same, by claim: the positions of the operations that require it. */
+  /** The required claims: for each one, the positions of the operations that require it. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
 }
 
-/** `codes`: the revision, or a number below zero for a conflict. */
+/** `codes` has the revision of each operation, or a number below zero for a conflict. */
 export interface PackedOutcomes {
   readonly before: number;
   readonly codes: Float64Array;
@@ -34,7 +37,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   const required = new Map<RequiredClaim, number[]>();
   let total = 0;
   for (const { data } of batch) total += data?.byteLength ?? 0;
-  // Never an empty buffer: node:sqlite of Node 22 takes a view of one for NULL.
+  // Never an empty buffer, because node:sqlite of Node 22 takes a view of one for NULL.
   const bytes = new Uint8Array(Math.max(total, 1));
   let offset = 0;
   for (const [position, operation] of batch.entries()) {
@@ -72,7 +75,7 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
   return outcomes;
 }
 
-/** Operations whose data are views into the batch's buffer. Throws TypeError for an operation that is none. */
+/** Operations whose data are views into the batch's buffer. Throws TypeError for an unknown operation. */
 export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: PackedBatch): Operation[] {
   const requiredAt: RequiredClaim[][] = [];
   for (const [claim, positions] of required) {

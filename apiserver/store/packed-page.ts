@@ -1,7 +1,10 @@
 import { operationNames } from './operation-codes.ts';
 import type { Change, Row, Store } from './store.ts';
 
-/** `numbers`: revision, op, kind, length of the data, length and revision of the row before (-1: none) for each row. */
+/**
+ * `numbers` has for each row: revision, op, kind, length of the data, and length and revision of the previous row (-1
+ * for none).
+ */
 export interface PackedPage {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;

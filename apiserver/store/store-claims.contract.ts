@@ -14,14 +14,14 @@ export function describeClaims(store: () => Store): void {
     return { op: 'update', key: key(name), kind, expect: expected, data: bytes('u'), unique: claims };
   };
 
-  it('gives a claim to one object, and names it and the claim to the other', async () => {
+  it('gives a claim to one object, and refuses the other object with the claim and its holder', async () => {
     const outcomes = await committed(store(), [create('a', '1', [value]), create('b', '2')]);
     expect(outcomes.map((outcome) => 'revision' in outcome)).to.deep.equal([true, true]);
     const [lost] = await committed(store(), [create('c', '3', [[1, 'free'], value])]);
     expect(lost).to.deep.equal({ conflict: 'unique', holder: key('a'), claim: value });
   });
 
-  it('lets an operation that loses one claim keep none, write nothing and release nothing', async () => {
+  it('lets an operation that loses one claim keep no claim, write nothing and release nothing', async () => {
     const [a = 0] = await written(store(), create('a', '1', [[1, 'mine']]), create('b', '2', [value]));
     const before = await store().currentRevision();
     const [lost] = await committed(store(), [update('a', a, { add: [[2, 'won'], value], remove: [[1, 'mine']] })]);
@@ -51,7 +51,7 @@ export function describeClaims(store: () => Store): void {
 
   it('tells values apart by kind, index, length, NUL and lone surrogates', async () => {
     const long = 'x'.repeat(300);
-    // As if the client knew the stored form of the long value.
+    // This value looks as if the client knew the stored form of the long value.
     const hashOfLong = `#${createHash('sha256').update(Buffer.from(long, 'utf16le')).digest('base64')}`;
     const values = [long, `${long}y`, 'a\0b', 'a\0c', '\ud800', '\ud801', 'x', '#x', '', hashOfLong];
     await written(store(), ...values.map((each, at) => create(`n${at}`, '', [[1, each]])));
@@ -159,7 +159,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses claims that are behind the objects of the kind, but not of another kind', async () => {
+  it('refuses claims when objects of the kind have changed since, but not when those of another kind have', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });
@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('refuses writes under other indexes once the claims that set them were found behind', async () => {
+  it('refuses writes under other indexes once claims were refused because objects had changed', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -236,7 +236,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), create('f', '', [[1, 'won']]));
   });
 
-  it('refuses for the missing claim before all else, and tells claims apart by kind and index', async () => {
+  it('refuses for the missing claim before any other reason, and tells claims apart by kind and index', async () => {
     await written(store(), lease([term]));
     const missing = [
       { kind, claim: term },

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { bytes, committed, create, key, kind, readable, scanned, written } from './store-operations.fixture.ts';
 import type { Operation, Store } from './store.ts';
 
-/** Tests of four stores that share a database. `open`: opens them on an empty one. */
+/** Tests of four stores that share a database. `open` opens them on an empty one. */
 export function describeReplicas(engine: string, open: () => Promise<readonly Store[]>): void {
   describe(`several stores of ${engine} on one database`, () => {
     let stores: readonly Store[] = [];
@@ -36,7 +36,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       expect(await scanned(b)).to.deep.equal(await scanned(a));
     });
 
-    it('give a unique value to one of all that claim it at once, until it is released', async () => {
+    it('give a unique value to one of all the stores that claim it at once, until it is released', async () => {
       const [a, b] = pair();
       for (let round = 0; round < 10; round += 1) {
         const outcomes = await Promise.all(

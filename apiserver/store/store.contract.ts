@@ -101,7 +101,7 @@ function describeCommits(store: () => Store): void {
     expect(await store().currentRevision()).to.equal(a);
   });
 
-  it('writes nothing of a batch that is refused as a whole, and continues', async () => {
+  it('writes nothing of a batch that is refused as a whole, and continues afterwards', async () => {
     const spoilt: Operation = { op: 'create', key: key('b'), kind };
     const error = await rejectionOf(store().commit([create('a', '1', [[1, 'v']]), spoilt, create('c', '3')]));
     expect(error).to.include({ name: 'StoreError', code: 'refused' });
@@ -110,7 +110,7 @@ function describeCommits(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(1);
   });
 
-  it('does not let an update for an object reach its successor of the same name', async () => {
+  it('does not apply an update of a deleted object to a new one of the same name', async () => {
     const [a = 0] = await written(store(), create('a', '1', [[1, 'v']]));
     await written(store(), { op: 'delete', key: key('a'), kind, expect: a, unique: { add: [], remove: [[1, 'v']] } });
     await written(store(), create('a', '2', [[1, 'v']]));

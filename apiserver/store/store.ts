@@ -16,7 +16,7 @@ export interface Operation {
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
   /**
    * The generation of the kind's unique indexes, as {@link Store.setClaims} returned it. A writer with other indexes
-   * would claim too little, so its write is refused. Absent: not checked.
+   * would claim too little, so its write is refused. When absent, it is not checked.
    */
   readonly generation?: number;
   /** Claims, of any kinds, that must all have a holder at the commit. Absent: none. */
@@ -40,7 +40,10 @@ export type Outcome =
 
 /** The result of a batch. */
 export interface Committed {
-  /** The database's revision just before: the writes of others up to here come before the batch's own. */
+  /**
+   * The database's revision just before the batch: other writers' changes up to this revision come before the batch's
+   * own.
+   */
   readonly before: number;
   /** In the order of the batch. */
   readonly outcomes: readonly Outcome[];
@@ -62,7 +65,10 @@ export interface KindClaims {
   readonly revision: number;
 }
 
-/** `behind`: objects of the kind have changed after the revision, or it is compacted and changes are unknown. */
+/**
+ * `behind` means that objects of the kind have changed after the revision, or that the revision is compacted, so that
+ * changes are unknown.
+ */
 export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
 
 /** A claim as it is stored. */
@@ -141,11 +147,11 @@ export interface KeptData {
 }
 
 /**
- * What is kept about the objects of each kind, in parts. A part is about revisions, which never get other data as long as it is
- * there. It may be lost.
+ * The data that is kept about the objects of each kind, in parts. A part belongs to revisions, whose data never
+ * change while the part exists. Parts may be lost.
  */
 export interface KeptStore {
-  /** The first part whose last revision is at least `from`; undefined: there is none. */
+  /** The first part whose last revision is at least `from`; undefined when there is none. */
   read(kind: NumberedKind, from: number): Promise<KeptData | undefined>;
   /** Adds a part, or replaces the one with the same last revision. Durable when it resolves. */
   write(kind: NumberedKind, part: Pick<KeptData, 'last' | 'data'>): Promise<void>;
@@ -168,8 +174,8 @@ export interface Store {
   readonly batchLimits?: BatchLimits | undefined;
   open(): Promise<OpenedStore>;
   /**
-   * One transaction. A batch has at most one operation per key, no two that share a claim, and none that requires a
-   * claim that another one changes.
+   * Writes a batch in one transaction. A batch has at most one operation per key, no two that share a claim, and none
+   * that requires a claim that another one changes.
    */
   commit(batch: readonly Operation[]): Promise<Committed>;
   /** The present rows in pages: of all kinds by key, of one kind in any order. */
@@ -201,10 +207,10 @@ export interface Store {
   /** The claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**
-   * Sets the unique indexes of a kind and its claims exactly to these, in one transaction. For start-up, when an index
-   * may have been added, removed or changed. Any change makes a new generation. If the claims are `behind`, only the
-   * indexes are set, under a new generation: writers with other indexes are refused from then on, and the next attempt
-   * succeeds.
+   * Sets the unique indexes of a kind and its claims exactly to these, in one transaction. It is for start-up, when
+   * an index may have been added, removed or changed. Any change makes a new generation. If the claims are `behind`,
+   * only the indexes are set, under a new generation: writers with other indexes are refused from then on, and the
+   * next attempt succeeds.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**
@@ -215,10 +221,10 @@ export interface Store {
   /**
    * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with the path. The
    * caller deletes the file. The copy has all writes that were acknowledged before the call. A database that is opened from the copy
-   * continues at a later revision, with a new epoch. Absent: the engine's own tools do that.
+   * continues at a later revision, with a new epoch. It is absent where the engine's own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
-  /** Absent: the engine keeps nothing, and a start computes everything. */
+  /** Absent when the engine keeps nothing, so that each start computes everything. */
   readonly kept?: KeptStore | undefined;
   close(): Promise<void>;
 }

@@ -88,7 +88,7 @@ describe('the folder of an authority', () => {
     expect([second.ca, third.ca]).to.deep.equal([first.ca, first.ca]);
   });
 
-  it('makes no certificate that outlives the authority, and does not renew that one again and again', async () => {
+  it('makes no certificate that outlives the authority, and does not renew such a certificate again and again', async () => {
     await load();
     await clock.advance(3640 * dayMs);
     const last = await load();
@@ -160,7 +160,7 @@ describe('the folder of an authority', () => {
     });
   }
 
-  it('refuses a key that is not that of the certificate', async () => {
+  it('refuses a key that does not belong to the certificate', async () => {
     await load();
     const path = join(directory, 'authority.pem');
     const authority = await readFile(path, 'utf8');

@@ -78,7 +78,7 @@ export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);
   // The version is left out in certificates of version 1.
   const members = derMembers(signed).filter((member) => member.at(0) !== 0xa0);
-  // Serial number, algorithm, issuer and validity stand before it.
+  // Serial number, algorithm, issuer and validity come before it.
   const [, , , , subject = Buffer.alloc(0)] = members;
   return subject;
 }
@@ -144,7 +144,7 @@ function extension(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeOctetString(value));
 }
 
-/** One that clients which do not know it must not ignore. */
+/** An extension that clients which do not know it must not ignore. */
 function critical(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeTrue(), encodeOctetString(value));
 }

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 /** The names of the loopback interface, which every certificate has. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
-/** All addresses of a machine: a server can listen there, but no host has this address. */
+/** Addresses that stand for all addresses of a machine: a server can listen on them, but no host has them. */
 const unspecified = new Set(['0.0.0.0', '::']);
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
@@ -25,7 +25,7 @@ export function namesOfCertificate(subjectAltName: string | undefined): readonly
 }
 
 function normalise(name: string): string {
-  // Brackets as in a URL, and the interface, which only this machine knows, are removed.
+  // Removes brackets, as in a URL, and the name of the interface, which only this machine knows.
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv6(bare)) return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
   if (isIP(bare) !== 0) return bare;

@@ -40,12 +40,12 @@ describe('a certificate that is given', () => {
     );
   }
 
-  it('is used as it is, and names no authority that the file does not hold', async () => {
+  it('is used unchanged, and names no authority that is not in the file', async () => {
     expect(await load()).to.deep.equal({ ...made, ca: undefined });
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('ends with the authority when the file holds it', async () => {
+  it('ends together with the authority when the file contains the authority', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
@@ -67,7 +67,7 @@ describe('a certificate that is given', () => {
     expect(await problem()).to.match(isRoot ? /^none$/ : /others than its owner/);
   });
 
-  it('is refused, naming the file, when one is absent, damaged, or of another key', async () => {
+  it('is refused, with the name of the file, when a file is absent, damaged, or does not match the other', async () => {
     await writeFile(certFile, 'no certificate');
     expect(await problem()).to.equal(`${certFile}: holds no certificate in PEM`);
     await writeFile(certFile, made.ca!);

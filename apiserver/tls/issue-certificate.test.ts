@@ -17,7 +17,7 @@ async function makeAuthority(): Promise<KeyAndChain> {
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
 describe('issued certificates', () => {
-  it('of an authority are signed by itself, are for signing only, and end after 2050 if they must', async () => {
+  it('of an authority are self-signed, only for signing, and end after 2050 if necessary', async () => {
     const { key, chain } = await makeAuthority();
     const [root] = chain;
     expect(root.checkIssued(root) && root.verify(root.publicKey) && root.checkPrivateKey(key)).to.equal(true);

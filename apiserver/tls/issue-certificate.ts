@@ -12,7 +12,7 @@ import {
 import type { CertificateContent } from './certificate-der.ts';
 import type { KeyAndChain } from './pem.ts';
 
-/** Certificates are valid from an hour before, since clocks of clients may be behind. */
+/** Certificates are valid from an hour before they are made, since clocks of clients may be behind. */
 const backdateMs = 3_600_000;
 
 /** A key and a certificate, both in PEM. */

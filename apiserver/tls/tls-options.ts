@@ -29,6 +29,9 @@ export interface ServerCertificate {
 }
 
 export interface CertificateSource {
-  /** Returns the certificate to use now; the same one while it is good. Rejects with an Error that names the file and the remedy. */
+  /**
+   * Returns the certificate to use now, which is the same one until it has to be replaced. Rejects with an Error that
+   * names the file and the remedy.
+   */
   load(): Promise<ServerCertificate>;
 }

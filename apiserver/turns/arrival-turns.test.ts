@@ -23,7 +23,7 @@ describe('ArrivalTurns', () => {
     );
   }
 
-  it('handles arrivals at once for a few milliseconds, and the rest in order, in turns as long', async () => {
+  it('handles arrivals at once for a few milliseconds, and the others in order, in turns of the same length', async () => {
     const handled: number[] = [];
     const turns: number[] = [];
     let turn = 0;

@@ -11,7 +11,7 @@ export function oneStepPerTurn(): void {
   let restore: () => void;
 
   beforeEach(() => {
-    // The queue outlives the test: its time does not go back.
+    // The queue exists longer than the test, so its time must not go back.
     let nowMs = performance.now();
     restore = replaceTurnClock(() => (nowMs += stepMs));
   });

@@ -25,7 +25,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['a1', 'b1', 'a2', 'b2']);
   });
 
-  it('does the steps of work that turns out to be long in turns of their own', async () => {
+  it('does the steps of work that turns out to be long in separate turns', async () => {
     const log: string[] = [];
     const growing = function* (): Steps<string> {
       log.push('short');
@@ -41,7 +41,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['short', 'still short', 'long']);
   });
 
-  it('rejects with what a step throws', async () => {
+  it('rejects with the error that a step throws', async () => {
     const fail = function* (): Steps<never> {
       yield;
       throw new Error('broken');

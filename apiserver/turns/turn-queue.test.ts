@@ -50,12 +50,12 @@ describe('TurnQueue', () => {
     expect(turns).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('gives each of many works its step before the first gets another', async () => {
+  it('gives each of many pieces of work a step before the first one gets another', async () => {
     const turns = await turnsOf(['a', 'b', 'c'].map((name) => work({ name, steps: 3, stepMs: 5 })));
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });
 
-  it('counts all of a step that continues after several promises', async () => {
+  it('counts the whole of a step that continues after several promises', async () => {
     const deep = async (name: string): Promise<void> => {
       await (async () => (async () => queue.next('request'))())();
       await Promise.resolve();
@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('saves up no time for work that was not there', async () => {
+  it('saves no time for work that was not there', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

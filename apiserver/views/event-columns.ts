@@ -27,7 +27,7 @@ interface EventColumn {
   readonly read: (event: EventFields) => unknown;
 }
 
-/** All that the columns read: no event has much in these fields. */
+/** The paths of everything that the columns read: no event has much in these fields. */
 const shownPaths: readonly FieldPath[] = [
   metadataPaths.name,
   metadataPaths.creationTimestamp,

@@ -38,7 +38,7 @@ const ageColumn: PrinterColumn = {
 export interface Column {
   readonly definition: ColumnDefinition;
   readonly read: (object: RowSource) => unknown;
-  /** The paths of the fields that have all that is read. Default: the whole object. */
+  /** The paths of the fields that hold everything that is read. Default: the whole object. */
   readonly paths?: readonly FieldPath[];
   /** Reads the JSON of a large object. Default: parses the fields at `paths`, and reads them. */
   readonly readJson?: (json: Buffer) => unknown;
@@ -128,7 +128,9 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
   return read(parts);
 }
 
-/** Sets the value at a path of fields; a value that is there already has all parts of it, or is a part of it. */
+/**
+ * Sets the value at a path of fields. A value that is already there either contains the new one, or is a part of it.
+ */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
   for (const name of path.slice(0, -1)) {

@@ -18,8 +18,8 @@ export interface TableViewParts {
 }
 
 /**
- * The size up to which an object is parsed whole. Of a larger one, only the fields that the columns show are parsed: 3
- * MB would take 50 ms.
+ * The size up to which an object is parsed whole. For a larger one, only the fields that the columns show are parsed,
+ * because parsing 3 MB takes 50 ms.
  */
 const parsedWhole = 64 * 1024;
 

@@ -33,7 +33,7 @@ describe('guardedLookup', () => {
     expect(error?.message).to.match(/link-local or metadata address/);
   });
 
-  it('returns one address, or all, as it is asked', async () => {
+  it('returns one address, or all, as requested', async () => {
     const one = await new Promise<unknown>((resolve) => guardedLookup('127.0.0.1', {}, (...found) => resolve(found)));
     expect(one).to.deep.equal([null, '127.0.0.1', 4]);
     const all = await new Promise<unknown>((resolve) =>

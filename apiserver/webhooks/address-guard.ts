@@ -19,7 +19,7 @@ blocked.addAddress('fd00:ec2::254', 'ipv6');
 blocked.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
 blocked.addSubnet('::a9fe:0', 112, 'ipv6');
 
-/** True for an IP address that is never called. IPv4 addresses in IPv6 count as what they are. */
+/** True for an IP address that is never called. An IPv4 address that is written as IPv6 counts as the IPv4 address. */
 export function isBlockedAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   return blocked.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
@@ -35,7 +35,7 @@ class BlockedAddressError extends Error {
   }
 }
 
-/** @throws BlockedAddressError for a host that is an IP address which is never called. */
+/** @throws BlockedAddressError for a host that is one of the addresses that are never called. */
 export function checkLiteralHost(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && isBlockedAddress(address)) throw new BlockedAddressError(address, address);

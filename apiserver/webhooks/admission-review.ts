@@ -45,7 +45,7 @@ export interface AdmissionVerdict {
   readonly result: JsonObject;
 }
 
-/** Most warnings of one answer, and the length of one: Kubernetes cuts longer ones. */
+/** Most warnings of one response, and the length of one; Kubernetes cuts longer ones. */
 const maxWarnings = 64;
 const maxWarningLength = 256;
 
@@ -134,8 +134,8 @@ function annotationsOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * Reasons that a refusal may have. The others become Forbidden: the server itself acts on NotFound and AlreadyExists as on
- * statements about the object that is being written.
+ * Reasons that a refusal may have. All others become Forbidden, because the server takes NotFound and AlreadyExists
+ * as statements about the object that is being written.
  */
 const knownReasons: readonly StatusReason[] = [
   'BadRequest',
@@ -163,7 +163,7 @@ export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError 
   return new ApiError(known, words.slice(0, maxMessageLength));
 }
 
-/** A refusal without a code, or with one of success, is a 400, as in Kubernetes. */
+/** A refusal is a 400 when it has no code, or a code of success, as in Kubernetes. */
 function reasonFor(code: unknown): StatusReason {
   if (typeof code !== 'number' || code < 400) return 'BadRequest';
   return knownReasons.find((reason) => statusCodes[reason] === code) ?? 'Forbidden';
@@ -175,7 +175,7 @@ export function failedCall(name: string, cause: Error): ApiError {
   return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });
 }
 
-/** Returns an object as webhooks receive it: without what the server has not decided yet. */
+/** Returns an object as webhooks receive it: without the fields that the server has not decided yet. */
 export function reviewedObject(object: ApiObject | undefined): object | null {
   if (object === undefined) return null;
   const { resourceVersion, ...metadata } = object.metadata;

@@ -12,7 +12,7 @@ import type { WebhookPlaces } from './webhook-places.ts';
 /** Kubernetes' time limit of conversions. */
 const timeoutMs = 30_000;
 
-/** Most objects of one call, and about the most characters of their JSON. */
+/** Most objects of one call, and roughly the most characters of their JSON. */
 const maxBatch = 100;
 const maxBatchLength = 1024 * 1024;
 
@@ -151,7 +151,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, maxTextLength) : '';
 }
 
-/** The fields by which the server knows the object. Of the rest of metadata, only labels and annotations are taken. */
+/**
+ * The fields by which the server knows the object. From the rest of metadata, the result takes only labels and
+ * annotations.
+ */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 function checkConverted(

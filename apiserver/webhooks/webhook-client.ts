@@ -7,7 +7,7 @@ import { UnusableAnswer, WebhookConnections } from './webhook-connections.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-connections.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
-/** Calls at the same time; further ones wait, and the time counts. */
+/** Most calls at the same time; further ones wait, and the wait counts towards their timeout. */
 const maxInFlight = 1000;
 
 /** A call of a webhook. */

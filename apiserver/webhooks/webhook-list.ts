@@ -15,7 +15,7 @@ export interface ListedWebhook {
   readonly conditions: MatchConditions;
 }
 
-/** The webhooks of one kind of configuration, as long as no configuration changes. */
+/** The webhooks of one kind of configuration, made again when a configuration changes. */
 class Listing {
   readonly webhooks: readonly ListedWebhook[];
   readonly #entries: readonly Entry[];
@@ -48,10 +48,10 @@ class Listing {
 
 const emptyListing = new Listing([], []);
 
-/** The webhooks of one kind of configuration, in the order of their calls. Writes ask for them several times each. */
+/** The webhooks of one kind of configuration, in the order of their calls. Each write reads them several times. */
 class Listings {
   readonly #configurations: () => Resource | undefined;
-  /** What was read from each stored configuration. An entry never changes, so it is read once. */
+  /** The webhooks of each stored configuration. An entry never changes, so it is read once. */
   readonly #read = new WeakMap<Entry, readonly ListedWebhook[]>();
   #latest = emptyListing;
 

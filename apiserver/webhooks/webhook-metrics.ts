@@ -58,13 +58,13 @@ export class WebhookMetrics {
   /** Called with the webhook's decision. */
   answered(call: MeasuredCall, { isAllowed, result }: AdmissionVerdict): void {
     const refused = typeof result['code'] === 'number' && result['code'] >= 400 ? result['code'] : 400;
-    // So that a webhook cannot make any number of series.
+    // Limits the labels, so that a webhook cannot create any number of series.
     const code = isAllowed ? '200' : Math.min(Math.trunc(refused), maxCode).toString();
     this.#measure(call, code, !isAllowed);
     if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code).inc();
   }
 
-  /** Called when there is no decision; `status` is the one that says why, as in Kubernetes. */
+  /** Called when there is no decision; `status` gives the reason, as in Kubernetes. */
   failed(call: MeasuredCall, { isIgnored, status }: { readonly isIgnored: boolean; readonly status: number }): void {
     const code = Math.min(status, maxCode).toString();
     this.#measure(call, code, !isIgnored);

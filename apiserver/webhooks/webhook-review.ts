@@ -133,7 +133,8 @@ export class WebhookReview implements WriteReview {
       const shown = object === undefined ? undefined : convertedTo(object, write.resource, target);
       const oldObject = storedObject(write, version);
       const request = requestOf({ write, version, object: shown, oldObject, uid: uuid() });
-      // A condition that has no value refuses the write, or leaves the webhook out, as its policy says.
+      // When a condition has no value, the policy of the webhook decides whether the write is refused or the webhook
+      // is left out.
       if (!listed.conditions.isEmpty) {
         const authorizers = authorizerValues(this.#parts.authorizer, write, request);
         if (!listed.conditions.match(request, authorizers, meter)) return undefined;

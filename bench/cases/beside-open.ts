@@ -30,7 +30,7 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
   const rows = [
     { name: 'http-create, required beside open', ours: asking(creations('r', token)), limit: asked(creations('r')) },
     { name: 'http-get, required beside open', ours: asking(get({ token })), limit: asked(get()) },
-    // The least that a token can cost: the open server receives it, and does not read it.
+    // The least that a token can cost: the open server receives the token, but does not read it.
     {
       name: 'http-create, a token that is not read beside none',
       ours: asked(creations('s', token)),

@@ -34,7 +34,7 @@ export async function commandLine({ settings }: CaseContext): Promise<readonly R
 
 /**
  * How long does it take from `npm create homeostat` to the first reconciled object, with a registry on this machine?
- * The test of the scaffold walks that way, and prints the time.
+ * The test of the scaffold takes these steps, and prints the time.
  */
 export async function create(): Promise<readonly Row[]> {
   const title = 'makes a plugin that passes lint, types and tests';

@@ -49,7 +49,10 @@ function overHttp(format: (number: number) => string): Operation {
   };
 }
 
-/** `share` of the writes of a round: some operations are so short that a round needs more of them. */
+/**
+ * `share` is the share of the writes of a round that it does: some operations are so short that a round needs more of
+ * them.
+ */
 function inProcess(verb: string, share: number): Operation {
   return async ({ child }, { writes }) => {
     await child.call(verb, writes * share);

@@ -46,7 +46,7 @@ async function compareWrites(url: string, { rounds, writes: count }: Settings): 
   await using thirdBare = new Child('bare-etcd');
   const replicas = [first, second, third];
   const bares = [bare, secondBare, thirdBare];
-  // A database of its own: no replica follows it.
+  // This store has a database of its own, because no replica should follow it.
   await single.call('open', `${url}-alone`);
   for (const child of [...replicas, ...bares]) await child.call('open', url);
   let size = 0;

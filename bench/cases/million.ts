@@ -63,6 +63,8 @@ export async function million({ settings, folder }: CaseContext): Promise<readon
   rows.push(...(await restartRows(file, 'restart')));
   {
     await using bare = new Child('bare-sqlite');
+    const readMs = await bare.call<number>('readRows', file);
+    rows.push({ name: 'restart, the least', note: `${readMs.toFixed(0)} ms to read all rows, and nothing else` });
     await bare.call('forget', file);
   }
   rows.push(...(await restartRows(file, 'restart, nothing kept')));
@@ -86,14 +88,21 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
   const resident = (await child.call<number>('resident')) / count;
   const after = await child.call<MemoryUse>('memoryUse');
   const heap = (after.heap - before.heap) / count;
+  const bytes = await bytesOfOne(child);
   return [
     { name: 'fill', note: `${perSecond.toFixed(0)} creates/s in process` },
     {
       name: 'memory of an object',
       target: atMost(resident, mostBytesEach, 'bytes resident'),
-      note: `${heap.toFixed(0)} bytes of heap after a collection, ${(after.resident / count).toFixed(0)} bytes resident then; the whole process`,
+      note: `${heap.toFixed(0)} bytes of heap after a collection, ${(after.resident / count).toFixed(0)} bytes resident then; the whole process; the bytes of an object alone: ${bytes.toString()}`,
     },
   ];
+}
+
+/** The bytes of an object as a client gets it, which is the least that memory has to hold. */
+async function bytesOfOne(child: Child): Promise<number> {
+  const response = await fetch(`${await child.call<string>('url')}${personsPath}/p-0`);
+  return (await response.arrayBuffer()).byteLength;
 }
 
 /** Processor time of a page beside that of few objects. */

@@ -86,7 +86,7 @@ interface Writing {
   readonly since: Since;
 }
 
-/** One write after the other, each at its time and after the arrival of the one before. */
+/** Writes one after the other, each at its time and after the arrival of the one before. */
 async function deliver(watchers: Watchers, { connection, count, nextNumber, since }: Writing): Promise<Figures> {
   const latencies = new Float64Array(count);
   const startMs = performance.now();

@@ -1,4 +1,4 @@
-// The longest time for which one turn of the event loop takes, while the server does what is most work for it.
+// The longest turn of the event loop while the server does its heaviest work.
 import {
   applyDefinition,
   firstRequests,

@@ -30,7 +30,7 @@ export interface Filling {
   readonly matching?: number;
 }
 
-/** Objects are made before the clock runs: the limit has its bytes, too. */
+/** Objects are made before the clock runs, because the limit also has its bytes beforehand. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

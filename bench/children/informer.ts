@@ -17,7 +17,10 @@ export interface Synchronisation {
   readonly objects: number;
   /** Bytes of the cached objects as JSON. */
   readonly jsonBytes: number;
-  /** Growth of what this process holds, after garbage collection; the objects' share of it when it runs for the first time. */
+  /**
+   * The growth of the memory that this process holds, after garbage collection; at the first run, this is what the
+   * objects take.
+   */
   readonly heldBytes: number;
 }
 

@@ -82,7 +82,7 @@ function sites(onRun: (name: string) => boolean): ControllerDefinition {
 }
 
 export interface Reconciled {
-  /** From the start until all sites are reconciled, and nothing is left to do. */
+  /** The time from the start until all sites are reconciled, and nothing is left to do. */
   readonly ms: number;
   /** Processor time of the whole process meanwhile. */
   readonly cpuMs: number;

@@ -56,7 +56,7 @@ function plainQueue(): Queue {
   };
 }
 
-/** Adds, takes and gives back this many keys, of which some hundreds wait at a time. */
+/** Adds, takes and gives back this many keys; some hundreds of them wait at a time. */
 function serveAll(queue: Queue, count: number): Figures {
   let served = 0;
   const startMs = performance.now();

@@ -90,7 +90,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that comes late in several turns, and completes it when it is asked before', async () => {
+  it('fills an index that is added late in several turns, and completes it when it is read earlier', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({
@@ -111,7 +111,7 @@ describe('an informer of many objects with an index', () => {
     expect(read).to.be.within(1, count / 2);
     backing.put('p999', person('p999', '2'));
     backing.delete('p998');
-    // Neither the deleted one, nor the changed one a second time.
+    // Reads neither the deleted object, nor the changed one a second time.
     await eventually(() => read === count - 1);
     const namesOf = (index: string, value: string): readonly string[] =>
       informer.byIndex(index, value).map(({ metadata }) => metadata.name);

@@ -53,7 +53,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the backing; its objects have the shape. */
+  /** Makes the backing, whose objects have the shape. */
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
@@ -66,7 +66,10 @@ interface Opening<T extends ApiObject> {
 /** The time for which the end of a run waits for handlers that still run. */
 const drainLimitMs = 10_000;
 
-/** The informer over a backing: its handlers, its indexes, its runs. Throws BadRequest for an invalid selection. */
+/**
+ * Makes the informer over a backing, with its handlers, its indexes and its runs. Throws BadRequest for an invalid
+ * selection.
+ */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
   return new BackedInformer(options);
@@ -197,7 +200,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#handlers.push(event);
   }
 
-  /** Puts all objects into the indexes, in several turns unless one is asked before. */
+  /** Puts all objects into the indexes, in several turns unless an index is read before. */
   #fillIndexes(): void {
     this.#refilling = undefined;
     if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
@@ -208,7 +211,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {
       await nextTurn();
-      // Another filling has begun, the rest was asked for, or the run has ended.
+      // Another filling has begun, `byIndex` has completed this one, or the run has ended.
       if (this.#refilling !== filling) return;
     }
     this.#refilling = undefined;

@@ -26,7 +26,7 @@ export class CacheIndexes<T extends ApiObject> {
   readonly #indexes = new Map<string, CacheIndex<T>>();
   readonly #report: (error: unknown, index: string) => void;
 
-  /** `report` is called with what index functions throw, and for objects that cannot be read. Must not throw. */
+  /** `report` is called with the errors of index functions, and for objects that cannot be read. Must not throw. */
   constructor(report: (error: unknown, index: string) => void) {
     this.#report = report;
   }
@@ -36,7 +36,10 @@ export class CacheIndexes<T extends ApiObject> {
     return this.#indexes.size === 0;
   }
 
-  /** Returns whether it is new, and has to be filled. Throws RangeError when another function has the name. */
+  /**
+   * Returns true when the index is new, so that it must be filled. Throws RangeError when another function has the
+   * name.
+   */
   add(name: string, valuesOf: IndexFunction<T>): boolean {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return false;
@@ -99,7 +102,7 @@ function addTo<T extends ApiObject>({ groups }: CacheIndex<T>, value: string, ke
     return created;
   }
   if (group.keys instanceof Set) group.keys.add(key);
-  // The result of `concat` has no spare capacity; an array that grows has room for 16 more.
+  // The result of `concat` has no spare capacity, while an array that grows has room for 16 more.
   else if (group.keys.length < mostKeysOfArray) group.keys = group.keys.concat(key);
   else group.keys = new Set(group.keys).add(key);
   return group;

@@ -4,7 +4,7 @@ import type { HandlerEvent } from './handler-event.ts';
 import type { HandlerRegistration, InformerHandler } from '../client/informer.ts';
 import { nextTurn } from '../clock/next-turn.ts';
 
-/** Deliveries in one turn of the event loop; between turns, other handlers and I/O get theirs. */
+/** Deliveries in one turn of the event loop; between turns, other handlers and I/O have their turn. */
 const deliveriesPerTurn = 100;
 /** More waiting events than this are coalesced. */
 const coalesceAbove = 10_000;
@@ -17,9 +17,9 @@ export interface HandlerBufferOptions {
 }
 
 /**
- * The events of one handler, delivered in order and one at a time, beginning in a later microtask than their `push`.
- * A handler that returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the
- * buffer drops intermediate states of objects, so that its size is bounded by the number of objects.
+ * The events of one handler, delivered in order and one at a time, never in the same microtask as their `push`. A
+ * handler that returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the buffer
+ * drops intermediate states of objects, so that its size is bounded by the number of objects.
  */
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
@@ -41,8 +41,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
 
   /**
    * Adds the events of all objects, as they are at the time of the call: after those that wait, before those that are
-   * pushed from now on. Each event is made when its turn comes, because there can be a hundred thousand. Does nothing
-   * while those of an earlier call are being delivered.
+   * pushed from now on. Each event is made just before its delivery, because there can be a hundred thousand. Does
+   * nothing while the events of an earlier call are being delivered.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;
@@ -116,7 +116,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   async #deliver(event: HandlerEvent<T>): Promise<void> {
     if (this.#removed) return;
     try {
-      // An async function passes for one that returns void: its promise is waited for.
+      // An async function passes for one that returns void, so this waits for its promise.
       await (this.#call(event) as unknown);
     } catch (error) {
       this.#options.report(error);
@@ -137,7 +137,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     }
   }
 
-  /** True for an object whose last state could not be read: it has not been delivered yet. */
+  /** When the last state of an object could not be read, the object has not been delivered yet. */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;
     let previous: T;

@@ -59,9 +59,9 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 }
 
 /**
- * The same changes with the steps in between left out: at most two events an object, each object at the place of its
- * first event. For a handler that is so far behind that the steps would not fit into memory; it ends with the same
- * state. For an object that cannot be read, the first and the last event stay.
+ * Returns the same changes without the steps in between: at most two events for each object, at the place of its
+ * first event. This is for a handler that is so far behind that the steps would not fit into memory; it ends with the
+ * same state. For an object that cannot be read, the first and the last event stay.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // The handler that receives them receives the error, too.
+    // A handler that receives these two also receives the error.
     return [first, last];
   }
 }

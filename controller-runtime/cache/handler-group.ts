@@ -9,8 +9,8 @@ export interface HandlerGroupParts<T extends ApiObject> {
   /** Called with what handlers throw. Must not throw. */
   readonly report: (error: unknown) => void;
   /**
-   * The objects that are there at the time of the call: as additions that say `initial`, or as updates to what they are. The
-   * iterable can be gone through several times.
+   * The objects that are there at the time of the call: as additions with `initial`, or as updates without a change.
+   * The iterable can be gone through several times.
    */
   readonly present: (as: 'initial' | 'resync') => Iterable<ObjectEvent<T>>;
 }

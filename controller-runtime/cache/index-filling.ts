@@ -19,7 +19,7 @@ export class IndexFilling<T extends ApiObject> {
     this.#put = put;
   }
 
-  /** Leaves out an object that has changed since: it is indexed as it is now. */
+  /** Leaves out an object that has changed since: its present state is indexed already. */
   leaveOut(key: string): void {
     this.#changed.add(key);
   }

@@ -107,7 +107,7 @@ function describeForms(followed: FollowedCase): void {
     expect(states[1]).to.have.all.keys('apiVersion', 'kind', 'metadata');
   });
 
-  it('keep of each object what a function leaves, frozen', async () => {
+  it('keep the part of each object that a function returns, frozen', async () => {
     await followed.one.create('a', { age: 5 });
     const transform = ({ metadata, ...object }: Person): Person => ({
       ...object,
@@ -128,7 +128,7 @@ function describeForms(followed: FollowedCase): void {
     }
   });
 
-  it('keep an object whole when that function throws, or makes another object of it', async () => {
+  it('keep an object whole when that function throws, or returns a different object', async () => {
     await followed.one.createAll('throws', 'renames', 'shrinks');
     const transform = (object: Person): Person => {
       if (object.spec.name === 'throws') throw new Error('a bug of the function');

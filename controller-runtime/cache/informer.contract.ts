@@ -88,7 +88,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => registration.hasSynced());
     });
 
-    it('get additions, updates and deletions in order, with the state before and the last one', async () => {
+    it('get additions, updates and deletions in order, with the previous state and the last one', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -136,7 +136,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(2)).to.deep.equal(['initial a', 'add b']);
     });
 
-    it('receive the next event after one that they threw on, and delay no other handler', async () => {
+    it('receive the next event after one for which they threw, and delay no other handler', async () => {
       const record = new HandlerRecord();
       let thrown = 0;
       followed.informer.addHandler({

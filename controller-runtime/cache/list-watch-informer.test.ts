@@ -97,7 +97,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(4);
   });
 
-  it('ends though a handler never settles, once it has waited ten seconds for it', async () => {
+  it('ends even if a handler never settles, after waiting ten seconds for it', async () => {
     const never: InformerHandler<Person> = { onAdd: () => new Promise<never>(() => {}) as unknown as undefined };
     informer.addHandler(never);
     source.answerList('9', [person('a', '3')]);
@@ -241,7 +241,7 @@ describe('an informer over list and watch', () => {
     await eventually(() => registration.hasSynced() && registration.isIdle());
   });
 
-  it('reports a handler that throws; it and the others get what follows', async () => {
+  it('reports a handler that throws; it and the others receive the later events', async () => {
     const { seen, handler } = recorder();
     let calls = 0;
     informer.addHandler({
@@ -306,7 +306,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(500);
   });
 
-  it('continues where it was when it is run again, and reports the differences', async () => {
+  it('continues at its last revision when it is run again, and reports the differences', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList('9', [person('a', '3'), person('b', '4')]);
@@ -321,7 +321,7 @@ describe('an informer over list and watch', () => {
     expect(seen.slice(2)).to.deep.equal(['update a@3 a@15', 'delete b@4']);
   });
 
-  it('tells a handler of all objects again whenever its own period has passed, while it runs', async () => {
+  it('calls a handler with all objects again whenever its own period has passed, while it runs', async () => {
     const often = recorder();
     const seldom = recorder();
     informer.addHandler(often.handler, { resyncMs: 1000 });
@@ -348,7 +348,7 @@ describe('an informer over list and watch', () => {
       return createInformer({ ...parts, model: Badge, selection: { namespaces: ['x', 'y'] } });
     };
 
-    it('is at the revision of the one that is furthest behind', async () => {
+    it('has the revision of the namespace that is furthest behind', async () => {
       source.answerList('9', []);
       source.answerList('12', []);
       const first = source.nextWatch();
@@ -360,7 +360,7 @@ describe('an informer over list and watch', () => {
       await eventually(() => badges.resourceVersion === '12');
     });
 
-    it('has synced, and tells handlers, once all are listed', async () => {
+    it('has synced, and calls handlers, once all namespaces are listed', async () => {
       source.answerList('9', []);
       source.failList(down);
       const badges = followed();

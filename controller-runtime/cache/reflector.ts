@@ -8,7 +8,9 @@ import { sleep } from '../clock/sleep.ts';
 /** A watch that ends sooner without an event counts as a failure; otherwise it would be opened again and again. */
 const shortWatchMs = 1000;
 
-/** The state of a reflector. `next` is the step after the wait; a revision means a watch from there. */
+/**
+ * The state of a reflector. `next` is the step after the wait; when it is a revision, this step is a watch from there.
+ */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }

@@ -76,7 +76,7 @@ export interface SharedBackingParts<T extends ApiObject> {
   readonly make: () => InformerBacking<T>;
 }
 
-/** One informer's part in a shared cache: it joins when it is run, not before. */
+/** One informer's part in a shared cache: it joins when it is run. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: SharedBackingParts<T>;
   #cache: SharedCache<T> | undefined;
@@ -122,7 +122,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
     caches.giveBack(key, cache);
   }
 
-  /** In the turn in which it stops, because other informers may go on. */
+  /** Runs in the turn in which the informer stops, because other informers may go on. */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
   }

@@ -6,7 +6,7 @@ interface Run {
   users: number;
 }
 
-/** One thing that runs once for several callers, and ends with the last of them. */
+/** A task that runs once for several callers, and ends when the last of them leaves. */
 export class SharedRun {
   readonly #follow: (signal: AbortSignal) => Promise<void>;
   #current: Run | undefined;

@@ -29,7 +29,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(await subject.client.apply(Person, draft, asA)).to.deep.equal(first);
     });
 
-    it('removes what is left out, unless another manager owns it', async () => {
+    it('removes fields that are left out, unless another manager owns them', async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3, tags: ['x'] }), asA);
       await subject.client.apply(Person, { metadata: { name: one.name('alice') }, spec: { age: 3 } }, asB);
@@ -37,7 +37,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(spec).to.deep.equal({ name: 'alice', age: 3 });
     });
 
-    it('rejects with Conflict, a cause for each field of another, and takes them by force', async () => {
+    it('rejects with Conflict, with a cause for each field of another manager, and takes these fields by force', async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       const wanted = { metadata: { name: one.name('alice') }, spec: { age: 4 } };

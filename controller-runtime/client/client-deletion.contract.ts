@@ -23,7 +23,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.delete(Person, 'nobody'))).to.equal('NotFound');
     });
 
-    it('rejects another uid or resourceVersion than the object’s with Conflict', async () => {
+    it('rejects a uid or resourceVersion other than the object’s with Conflict', async () => {
       const { metadata } = await subject.newCase().create('alice');
       for (const preconditions of [{ uid: '00000000-0000-4000-8000-000000000000' }, { resourceVersion: '1' }]) {
         const refused = subject.client.delete(Person, metadata.name, { preconditions });

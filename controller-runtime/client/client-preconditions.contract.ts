@@ -57,7 +57,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('reject a merge patch that has another uid in its metadata with Invalid, with an older revision Conflict', async () => {
+    it('reject a merge patch whose metadata has another uid with Invalid, or an older revision with Conflict', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, { type: 'merge', patch: { metadata: { uid } } })).to.equal('Invalid');

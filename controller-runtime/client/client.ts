@@ -20,12 +20,12 @@ export interface RequestOptions {
 }
 
 export interface NamespaceOptions extends RequestOptions {
-  /** Required by Namespaced models on every verb but list and watch (absent there: all namespaces). */
+  /** Required by Namespaced models on every verb but list and watch (there, absent means all namespaces). */
   readonly namespace?: string;
 }
 
 export interface GetOptions extends NamespaceOptions {
-  /** `0`: whatever is at hand; N: not older than N. Absent: linearizable. */
+  /** `0` allows any state, N one that is not older than N. When absent, the read is linearizable. */
   readonly resourceVersion?: string;
 }
 
@@ -61,10 +61,10 @@ export interface ListOptions extends NamespaceOptions {
 export interface WatchOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Changes after this revision; absent: the present objects as ADDED first. */
+  /** The watch shows changes after this revision. When absent, the present objects come first, as ADDED. */
   readonly resourceVersion?: string;
   readonly allowBookmarks?: boolean;
-  /** The present objects first, closed by a bookmark annotated `k8s.io/initial-events-end`. */
+  /** The present objects come first, and end with a bookmark annotated `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
 }
 
@@ -108,9 +108,9 @@ export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion
 };
 
 /**
- * The API as a program sees it. Two implementations, in process and over HTTP; nothing tells them apart.
- * Every verb rejects with ApiError. Objects that are handed out are deeply frozen.
- * `update` and `updateStatus` find the model by the object's apiVersion and kind.
+ * The API as a program sees it. Two implementations, in process and over HTTP; they behave alike. Every verb rejects
+ * with ApiError. Objects that are handed out are deeply frozen. `update` and `updateStatus` find the model by the
+ * object's apiVersion and kind.
  */
 export interface Client {
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T>;
@@ -122,14 +122,14 @@ export interface Client {
   updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T>;
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
   /**
-   * Server-side apply: the object has these fields afterwards, and is created when it is absent. Fields that this manager
-   * applied before and leaves out now go, unless others own them. A field of another manager that should have another
-   * value is a Conflict with a cause for each.
+   * Server-side apply: the object has these fields afterwards, and is created when it is absent. Fields that this
+   * manager applied before and now leaves out are removed, unless others own them. A field of another manager that
+   * should have another value is a Conflict with a cause for each.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /**
-   * Resolves with the object when finalizers keep it, with undefined when it is gone, or the model's version cannot
-   * show it.
+   * Resolves with the object when finalizers keep it, and with undefined when it is gone, or cannot be shown in the
+   * model's version.
    */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
@@ -149,7 +149,7 @@ export interface Client {
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /**
    * An informer of a kind, with handlers and indexes of its own; it holds nothing before it is run. Informers with the same
-   * options share one cache while they are run. Throws BadRequest on a selection that cannot be.
+   * options share one cache while they are run. Throws BadRequest for an invalid selection.
    */
   informer<T extends ApiObject>(
     model: Model<T>,
@@ -163,8 +163,8 @@ export interface Client {
  */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
-// A mapped type: TypeScript 5.9 takes a controller of one kind for a controller of any kind only if it compares what `status`
-// takes, and with a condition on T itself it compares T.
+// A mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind: it then
+// compares the arguments of `status`. With a condition on T itself it would compare T.
 type DeclaredStatus<T> = 'status' extends keyof T
   ? T extends { readonly status?: infer S }
     ? Exclude<S, undefined>
@@ -173,7 +173,7 @@ type DeclaredStatus<T> = 'status' extends keyof T
     ? unknown
     : never;
 
-/** Part of an object: what it should hold, merged into what it holds. */
+/** A part of an object, which is merged into the present object. */
 export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly metadata?: MergePatch<Partial<ApiObject['metadata']>>;
 };

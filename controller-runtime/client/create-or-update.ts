@@ -12,14 +12,14 @@ const maxAttempts = 8;
 
 /** The options of {@link createOrUpdate}. */
 export interface CreateOrUpdateRequest<T extends ApiObject> {
-  /** A name alone takes its namespace from the options. */
+  /** With a name alone, the namespace comes from the options. */
   readonly key: string | ObjectKey;
   readonly options?: WriteOptions;
   /**
    * Returns the desired object. Called with the present one, or with undefined when there is none. The present object
    * is frozen, so the result is a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name,
-   * namespace and resourceVersion count for nothing; a uid or version in it is a precondition. Called again after a
-   * lost race.
+   * namespace and resourceVersion are ignored; a uid or version in it is a precondition. Called again after a lost
+   * race.
    */
   change(this: void, present: T | undefined): NewObject<T>;
 }
@@ -31,8 +31,8 @@ export interface CreatedOrUpdated<T extends ApiObject> {
 }
 
 /**
- * Creates the object, or replaces it by what `change` makes of it; writes nothing when that is equal. A lost race is tried
- * again; after eight in a row it rejects with the last one's error, as it does with any other error at once.
+ * Creates the object, or replaces it by the result of `change`; writes nothing when they are equal. A lost race is
+ * tried again; after eight in a row it rejects with the last one's error, as it does with any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -71,7 +71,7 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // Fields that the server fills in are no difference.
+  // Fields that the server fills in do not count as a difference.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 

@@ -49,7 +49,7 @@ describe('ensureObject', () => {
     ]);
   });
 
-  it('writes nothing when the object holds it all; undefined means nothing', async () => {
+  it('writes nothing when the object already contains all of it; undefined means nothing', async () => {
     const present = person('alice', '1');
     const client = new ScriptedVerbs(present);
     const desired = { metadata: { version: 99 }, spec: { name: 'alice', age: undefined } };

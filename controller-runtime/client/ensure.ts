@@ -5,15 +5,15 @@ import { createOrUpdate } from './create-or-update.ts';
 import { toJson } from './to-json.ts';
 
 export interface EnsureRequest<T extends ApiObject> {
-  /** A name alone takes its namespace from the options. */
+  /** With a name alone, the namespace comes from the options. */
   readonly key: string | ObjectKey;
   readonly desired: Desired<T>;
   readonly options?: WriteOptions | undefined;
 }
 
 /**
- * {@link Client.ensure} in terms of other verbs, for every client alike. After eight lost races it rejects with the
- * last one's error. A `version` or `resourceVersion` in `desired` counts for nothing.
+ * {@link Client.ensure} made of other verbs, the same for every client. After eight lost races it rejects with the
+ * last one's error. A `version` or `resourceVersion` in `desired` is ignored.
  */
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,

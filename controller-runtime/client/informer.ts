@@ -16,18 +16,20 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
   readonly metadataOnly?: boolean;
   /**
    * Returns what the cache keeps of an object: unused fields need not be stored. Called with each state, which is frozen and
-   * not to be changed; must be pure, and keep name, namespace, uid and resourceVersion. When it throws or keeps them not,
-   * that is reported, and the object is kept whole. Informers with different functions are different caches.
+   * not to be changed; must be pure, and keep name, namespace, uid and resourceVersion. When it throws or does not
+   * keep them, that is reported, and the object is kept whole. Informers with different functions are different
+   * caches.
    */
   transform?(this: void, object: T): T;
 }
 
 /**
- * Learns of changes of one kind. Calls come in order, one at a time, each handler from a buffer of its own: a slow one
- * does not delay the others, and one that throws is reported and gets the next event. Objects are frozen and shared.
+ * Is called with the changes of one kind. Calls come in order, one at a time, each handler from a buffer of its own:
+ * a slow one does not delay the others, and one that throws is reported and gets the next event. Objects are frozen
+ * and shared.
  */
 export interface InformerHandler<T extends ApiObject> {
-  /** `initial`: the object was there before the handler. */
+  /** `initial` is true when the object existed before the handler was added. */
   onAdd?(object: T, info: { readonly initial: boolean }): void;
   /** Equal resourceVersions: a resync. */
   onUpdate?(previous: T, object: T): void;
@@ -37,8 +39,8 @@ export interface InformerHandler<T extends ApiObject> {
 
 export interface HandlerOptions {
   /**
-   * Tells this handler of every cached object again, as an update that changes nothing, each time so many milliseconds
-   * have passed. Above 0, RangeError otherwise. Default never.
+   * Calls this handler again with every cached object, as an update that changes nothing, each time this many
+   * milliseconds have passed. It must be above 0 (RangeError). Default never.
    */
   readonly resyncMs?: number;
 }
@@ -60,22 +62,25 @@ export interface Informer<T extends ApiObject> {
   /** The revision that the cache has reached; `0` while it has not synced. */
   readonly resourceVersion: string;
   /**
-   * Keeps an index: under which values an object is found. Throws RangeError when another function has that name. A
-   * function that throws is reported, and its object is found under no value. An index that comes while the informer
-   * runs is filled in several turns of the event loop; await {@link Informer.whenIndexed} before its first `byIndex`, which would
-   * otherwise complete it in one turn: 25 µs for each object.
+   * Adds an index, whose function returns the values under which an object is found. Throws RangeError when another
+   * function has that name. A function that throws is reported, and its object is found under no value. An index that
+   * is added while the informer runs is filled in several turns of the event loop; await {@link Informer.whenIndexed}
+   * before its first `byIndex`, which would otherwise complete it in one turn: 25 µs for each object.
    */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
   /** Resolves when no index is being filled, or the run has ended. */
   whenIndexed(): Promise<void>;
-  /** The objects under a value of an index, at a cost of their number alone. RangeError when there is no such index. */
+  /**
+   * Returns the objects under a value of an index, in time in proportion to their number. Throws RangeError when there
+   * is no such index.
+   */
   byIndex(name: string, value: string): readonly T[];
   /**
-   * The handler gets the present objects first, then every change. One that stays while the informer is not run is told
-   * the differences when it is run again.
+   * The handler gets the present objects first, then every change. A handler that stays while the informer does not
+   * run receives the differences when it runs again.
    */
   addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;
-  /** True while the cache holds all that there is. */
+  /** True while the cache holds all objects. */
   hasSynced(): boolean;
   /**
    * Follows the server until the signal aborts; settles when all of it has stopped, 10 s later at most: handlers that have

@@ -12,7 +12,7 @@ export interface Listed<T extends ApiObject> {
 
 export type EverythingOptions = Omit<ListOptions, 'sort' | 'page' | 'size' | 'limit' | 'continue'>;
 
-/** All matches as of one revision, read in chunks. Rejects with Expired when that is compacted before the last one. */
+/** Reads all matches as of one revision, in chunks. Rejects with Expired when that is compacted before the last one. */
 export async function listEverything<T extends ApiObject>(
   client: Pick<Client, 'list'>,
   model: Model<T>,

@@ -146,7 +146,7 @@ describe('a controller with options of its own', () => {
     harness = undefined;
   });
 
-  it('backs off as the options say, over all keys when a rate is given', async () => {
+  it('backs off according to its options, over all keys when a rate is given', async () => {
     const failures: string[] = [];
     const at = new Harness({
       controllers: [
@@ -167,7 +167,7 @@ describe('a controller with options of its own', () => {
     expect(failures).to.deep.equal(['ada 0', 'bob 0', 'ada 50', 'bob 50', 'ada 150', 'bob 150']);
   });
 
-  it('reconciles every object again each time its resync is due, after all else', async () => {
+  it('reconciles every object again each time its resync is due, after everything else', async () => {
     const runs: string[] = [];
     const at = new Harness({
       controllers: [

@@ -22,7 +22,7 @@ describe('a controller', () => {
     harness = undefined;
   });
 
-  it('reconciles what is there at the start, and what comes later', async () => {
+  it('reconciles the objects that exist at the start, and those that are created later', async () => {
     const names: string[] = [];
     const at = harnessFor({ reconcile: ({ object }) => void names.push(object.spec.name) });
     await at.person('ada');
@@ -97,7 +97,7 @@ describe('a controller', () => {
     expect(new Set(errors.map(({ fields }) => fields['reconcileID']))).to.have.property('size', 3);
   });
 
-  it('runs again after the time asked for, and forgets failures', async () => {
+  it('runs again after the requested time, and forgets failures', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {
@@ -318,7 +318,7 @@ describe('a controller', () => {
     expect(runs).to.deep.equal(['ada']);
   });
 
-  it('warns by name of a key that runs hot, once a minute', async () => {
+  it('warns, with its name, of a key that runs too often, once a minute', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();
@@ -328,7 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('warns of a key whose every run changes its spec, later than of other hot loops', async () => {
+  it('warns of a key whose every run changes its spec, later than of other loops', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {

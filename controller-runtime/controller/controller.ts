@@ -39,7 +39,7 @@ export interface ControllerParts {
   readonly uuid: () => string;
   /** If the caches are not synced after this time, an error is logged; the wait goes on. */
   readonly cacheSyncTimeoutMs: number;
-  /** How long a stop waits for runs under way. */
+  /** The time for which a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
   /** Begins to report the controller, or one of its shards. Absent: it is not reported. */
@@ -61,8 +61,8 @@ export interface HeldShard {
 }
 
 /**
- * A controller at work: its caches, and what fills the queues of its shards. A controller that is not sharded has one shard, of
- * all keys. Lives once.
+ * A controller at work: its caches, and the parts that fill the queues of its shards. A controller that is not
+ * sharded has one shard with all keys. It can be run only once.
  */
 export class Controller {
   readonly #definition: ControllerDefinition;
@@ -82,7 +82,7 @@ export class Controller {
   readonly #shards = new Map<number, Shard>();
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
-  /** Aborts when there is a shard: without any, events need not be delivered. */
+  /** Aborts when there is a shard: without one, events need not be delivered. */
   readonly #opened = new AbortController();
   /** True once events are delivered: a shard that is opened later has missed those of the present objects. */
   #hasBegun = false;

@@ -28,7 +28,7 @@ export type RequestLine = string;
 
 /**
  * A server in a map, with the semantics that controllers depend on: revisions, versions, preconditions, generation,
- * finalizers, no write when nothing changes. Watchers receive changes later than, and independently of, the
+ * finalizers, nothing is written when nothing changes. Watchers receive changes later than, and independently of, the
  * responses.
  */
 export class FakeClient implements Client {

@@ -63,7 +63,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     return registration;
   }
 
-  /** The first list is as late as any event: a test that holds the informer keeps it from syncing. */
+  /** The first list comes as late as any event: a test that holds the informer keeps it from syncing. */
   async run(signal: AbortSignal): Promise<void> {
     this.runs += 1;
     if (this.failure !== undefined) throw this.failure;

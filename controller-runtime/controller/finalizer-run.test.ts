@@ -167,7 +167,7 @@ describe('cleanup and the finalizer that it implies', () => {
     });
   }
 
-  it('stays when cleanup was cut short by its timeout, though it returned', async () => {
+  it('stays when cleanup was cut short by its timeout, even if it returned', async () => {
     const at = harnessFor({
       timeoutMs: 100,
       reconcile() {},

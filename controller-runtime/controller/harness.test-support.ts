@@ -86,7 +86,7 @@ export class Harness {
     await this.idle();
   }
 
-  /** Starts the manager, and waits for nothing. */
+  /** Starts the manager without waiting for anything. */
   startOnly(): void {
     this.#running = this.manager.run(this.#abort.signal);
     // `stop`, which is called later, reports a rejection.
@@ -108,7 +108,7 @@ export class Harness {
     if (stable < 6) throw new Error('the condition did not come to hold');
   }
 
-  /** Asks everything to stop; resolves when it has. */
+  /** Stops everything; resolves when all of it has stopped. */
   async stop(): Promise<void> {
     this.beginStop();
     await this.#running;

@@ -54,7 +54,7 @@ describe('the record of runs', () => {
     expect(valueOf('process_resident_memory_bytes')).to.be.above(0);
   });
 
-  it('counts each run by its result, and what went wrong by its kind', async () => {
+  it('counts each run by its result, and each error by its kind', async () => {
     const at = harnessFor({
       timeoutMs: '1s',
       async reconcile({ object, signal }) {

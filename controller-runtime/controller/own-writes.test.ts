@@ -71,7 +71,7 @@ describe('what a controller writes', () => {
     });
   }
 
-  it('runs it again when another client wrote the same status and more, so that its own write changed nothing', async () => {
+  it('runs it again when another client wrote the same status and more, so that the controller’s own write changed nothing', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -112,7 +112,7 @@ describe('what a controller writes', () => {
     expect(runs).to.equal(6);
   });
 
-  it('asks its own predicates in place of the default, and always learns of a deletion', async () => {
+  it('uses its own predicates in place of the default, and always receives a deletion', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       predicates: [generationChanged, ({ object }) => object.spec.name !== 'ignored'],
@@ -128,7 +128,7 @@ describe('what a controller writes', () => {
     expect(runs).to.deep.equal(['ada', 'cleanup']);
   });
 
-  it('is what its next run sees, however far the cache lags behind', async () => {
+  it('is visible to its next run, however far the cache lags behind', async () => {
     const seen: (string | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -184,7 +184,7 @@ describe('what a controller writes', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('is refused as a conflict when the object of a status was replaced by a namesake', async () => {
+  it('is refused as a conflict when the object of a status was replaced by another one of the same name', async () => {
     const uids: string[] = [];
     const written: unknown[] = [];
     const at = harnessFor({

@@ -26,7 +26,7 @@ describe('a run', () => {
     harness = undefined;
   });
 
-  it('that fails is parked for its failures alone: requeues and conflicts before do not count', async () => {
+  it('that fails is parked for its failures only: earlier requeues and conflicts do not count', async () => {
     const ends: (() => ReconcileResult)[] = [
       ...Array.from({ length: 3 }, () => () => ({ requeue: true })),
       ...Array.from({ length: 3 }, () => () => {
@@ -51,7 +51,7 @@ describe('a run', () => {
     expect(at.manager.queue('person')).to.deep.equal([]);
   });
 
-  it('that met a conflict comes again with the priority that it had', async () => {
+  it('that met a conflict runs again with the same priority', async () => {
     const priorities: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -75,7 +75,7 @@ describe('a run', () => {
     expect(priorities).to.deep.equal([-100, -100]);
   });
 
-  it('that outlasts its timeout is counted and logged when the timeout fires, and when none ends the health says so', async () => {
+  it('that outlasts its timeout is counted and logged when the timeout fires; when no such run ends, the health check reports it', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor({
       timeoutMs: '30s',
@@ -104,7 +104,7 @@ describe('a run', () => {
     await at.holds(() => at.clock.pendingTimers === 0);
   });
 
-  it('that has ended leaves its client behind: a write of a forgotten await is refused, and said to be one', async () => {
+  it('that has ended ends its client: a write of a forgotten await is refused, with an error that names the reason', async () => {
     let late: Promise<unknown> = Promise.resolve();
     let letGo = (): void => {};
     const at = harnessFor({
@@ -170,7 +170,7 @@ describe('a run', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('that threw is no reason to speak of a forgotten await: the rest of a Promise.all is refused in silence', async () => {
+  it('that threw causes no message about a forgotten await: the rest of a Promise.all is refused silently', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({

@@ -41,12 +41,15 @@ export interface ShardParts {
   readonly healthProblem: () => string | undefined;
 }
 
-/** Keys in a report that wait without a failure: more of them would tell little, and cost the most. */
+/**
+ * The number of keys in a report that wait without a failure. More of them would not help readers, and would cost the
+ * most.
+ */
 const usualKeys = 20;
 
 /**
  * The keys of a controller that this process reconciles under one lease, or all of them: their queue, their workers, their runs.
- * Lives once.
+ * It can be run only once.
  */
 export class Shard {
   readonly queue: WorkQueue;
@@ -58,7 +61,7 @@ export class Shard {
   readonly #reporter: ControllerReporter | undefined;
   /** Runs under way. */
   readonly #running = new Map<string, ReconcileRun>();
-  /** Keys of those that have outlasted their timeout. */
+  /** Keys whose runs have outlasted their timeout. */
   readonly #overdue = new Set<string>();
   #effects: EffectMemory | undefined;
   #isAbandoned = false;
@@ -95,7 +98,7 @@ export class Shard {
     this.#workers.start();
   }
 
-  /** A cache delivered the state of an object. */
+  /** Called when a cache has delivered the state of an object. */
   readonly observed: ConflictWaits['observed'] = (object) => this.#waits.observed(object);
 
   /** True when no key is ready or being processed. Delayed keys do not count. */
@@ -115,8 +118,8 @@ export class Shard {
   }
 
   /**
-   * Takes no more keys, tells the runs under way to end, and waits for them: until they end, or the shard is stopped. Another
-   * process may not take it before.
+   * Takes no more keys, tells the runs under way to end, and waits for them: until they end, or the shard is stopped.
+   * No other process may take the shard before that.
    */
   async drain(graceMs: number): Promise<void> {
     const { logger } = this.#parts;
@@ -129,8 +132,8 @@ export class Shard {
   }
 
   /**
-   * Stops it: runs that outlast the grace get an aborted signal, and are abandoned: their outcome no longer counts. Settles when
-   * all but these has stopped.
+   * Stops the shard: runs that outlast the grace get an aborted signal, and are abandoned: their outcome no longer
+   * counts. Settles when all but these has stopped.
    */
   async stop(graceMs: number): Promise<void> {
     if (!(await this.#drainWithin(graceMs))) this.#abandon(graceMs);
@@ -162,7 +165,7 @@ export class Shard {
   async #process(item: WorkItem): Promise<void> {
     const { key } = item;
     const { observer, shared, uuid } = this.#parts;
-    // This run satisfies the wait: the event that started it must not cause another run.
+    // This run ends the wait: the event that started it must not cause another run.
     this.#waits.cancel(key);
     const reconcileID = uuid();
     const logger = childLogger(this.#parts.logger, { key, reconcileID });
@@ -201,13 +204,13 @@ export class Shard {
     return [...states, ...this.queue.waiting(limit - states.length, usualKeys)];
   }
 
-  /** What a run asks for itself replaces the interval; a failed run has its back-off. */
+  /** A time that the run itself returns replaces the interval; a failed run has its back-off. */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);
     if (delays === undefined) return;
     const { everyMs, slotMs } = delays;
     if (everyMs !== undefined && kind === 'success') this.queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
-    // A slot that is due already waits for the back-off of a failed run, too.
+    // A slot that is already due also waits for the back-off of a failed run.
     const canRun = slotMs !== 0 || kind === 'success' || kind === 'after' || kind === 'terminal';
     if (slotMs !== undefined && canRun) this.queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }

@@ -5,7 +5,7 @@ import { Badge, eachHarness, Person } from './harness.test-support.ts';
 describe('a status that a controller writes', () => {
   const harnessFor = eachHarness();
 
-  it('has the generation that the run was given, though the cache has a newer one by then', async () => {
+  it('has the generation that the run received, even if the cache has a newer one by then', async () => {
     const written: unknown[] = [];
     const cached = (): Person | undefined => at.client.informer(Person).get({ name: 'ada' });
     const at = harnessFor({
@@ -47,7 +47,7 @@ describe('a status that a controller writes', () => {
     client.patch = async (...given: Parameters<typeof patch>) => {
       const written = await patch(...given);
       await new Promise<void>((resolve) => (answer = resolve));
-      // As if another writer had influenced the result.
+      // Simulates another writer who has influenced the result.
       return { ...written, status: {} } as never;
     };
     await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });

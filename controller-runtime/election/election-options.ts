@@ -39,7 +39,7 @@ export interface ElectionSettings {
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
-  /** The lease is one of a group that processes share in this way. */
+  /** The name of the way in which processes share this lease as one of a group. */
   readonly strategy?: string;
 }
 

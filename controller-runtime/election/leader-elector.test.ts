@@ -68,7 +68,7 @@ describe('a leader elector', () => {
   const makeLease = (held: LeaseSpec): Promise<Lease> =>
     client.create<Lease>(Lease, { metadata: { name: 'lock', namespace: 'default' }, spec: held });
 
-  it('makes the lease where there is none, and renews it every retry period', async () => {
+  it('makes the lease when there is none, and renews it every retry period', async () => {
     const a = candidate('a');
     const term = await elect(a);
     expect(term.epoch).to.include({ namespace: 'default', name: 'lock', transitions: 0 });
@@ -113,7 +113,7 @@ describe('a leader elector', () => {
     expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
   });
 
-  it('waits as long as the holder renews, and no longer because of other changes of the object', async () => {
+  it('waits as long as the holder renews, and no longer when only other fields of the lease change', async () => {
     const a = candidate('a');
     hold(a, await elect(a));
     const b = standBy(candidate('b'));
@@ -132,7 +132,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('begins a new term when its identity held the lease before: what that sent late is refused', async () => {
+  it('begins a new term when its identity held the lease before, so that late writes of the former process are refused', async () => {
     const before = await elect(candidate('a'));
     const stillThere = candidate('a');
     const again = await elect(stillThere);
@@ -144,7 +144,7 @@ describe('a leader elector', () => {
     expect(again.signal.aborted).to.equal(false);
   });
 
-  it('ends the term of one whose identity another process has, when that takes the lease', async () => {
+  it('ends the term of one process when another process with the same identity takes the lease', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -153,14 +153,14 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('another process held it in the meantime');
   });
 
-  it('lets one of two take a lease that runs out', async () => {
+  it('lets one of two candidates take a lease that has expired', async () => {
     await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 1 });
     const both = [standBy(candidate('a')), standBy(candidate('b'))];
     await clock.advance(10_000);
     expect(both.filter(({ term }) => term !== undefined)).to.have.lengthOf(1);
   });
 
-  it('gives up when it could not renew within the deadline, before another may take over', async () => {
+  it('gives up when it could not renew within the deadline, before another process may take over', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -175,7 +175,7 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('not renewed within 10000 ms');
   });
 
-  it('warns of errors that keep it from the lease, but not of faster candidates', async () => {
+  it('warns of errors that keep it from getting the lease, but not of faster candidates', async () => {
     const errors = [
       new ApiError('Forbidden', 'no'),
       new ApiError('AlreadyExists', 'faster'),
@@ -211,7 +211,7 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: renewed.leaseTransitions });
   });
 
-  it('gives up without another try after it stood still for longer than the deadline', async () => {
+  it('gives up without another attempt after the process stood still for longer than the deadline', async () => {
     const own = new FakeClock();
     const a = candidate('a', {}, own);
     const term = await elect(a);
@@ -227,7 +227,7 @@ describe('a leader elector', () => {
     expect(client.requests).to.have.lengthOf(requests);
   });
 
-  it('gives up when another holds the lease, when it is deleted, and when it was held by another in between', async () => {
+  it('gives up when another process holds the lease, when it is deleted, and when another process held it in between', async () => {
     const disturb: (() => Promise<unknown>)[] = [
       () => writeSpec({ holderIdentity: 'b', leaseTransitions: 1 }),
       () => client.delete(Lease, 'lock', inDefault),
@@ -284,7 +284,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch).to.deep.equal({ ...term.epoch, transitions: 1 });
   });
 
-  it('releases nothing that another holds, and no longer than the deadline', async () => {
+  it('releases nothing that another process holds, and takes no longer than the deadline', async () => {
     const a = candidate('a');
     await elect(a);
     await writeSpec({ holderIdentity: 'b', leaseTransitions: 1 });

@@ -20,7 +20,7 @@ export interface ElectorParts {
 /** The last seen state of a lease. */
 interface Observed {
   readonly lease: Lease;
-  /** The renewal of the holder; changes of other fields do not count. */
+  /** The renewal by the holder; changes of other fields do not count. */
   readonly record: string;
   /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
   readonly atMs: number;
@@ -28,7 +28,8 @@ interface Observed {
 
 /**
  * One candidate of an election, by client-go's rules: a candidate that finds the lease unheld, or unchanged for its duration,
- * takes it, under a precondition on its revision. Lives once: {@link acquire}, {@link hold}, {@link release}.
+ * takes it, under a precondition on its revision. Call {@link acquire}, {@link hold} and {@link release} once each,
+ * in this order.
  */
 export class LeaderElector {
   readonly #settings: ElectionSettings;
@@ -146,7 +147,7 @@ export class LeaderElector {
     return this.#renewedMs + this.#settings.renewDeadlineMs - this.#parts.clock.monotonicMs();
   }
 
-  /** Takes or renews the lease. Never rejects, and never takes longer. */
+  /** Takes or renews the lease within the limit. Never rejects. */
   async #attempt(limitMs: number): Promise<boolean> {
     const startedMs = this.#parts.clock.monotonicMs();
     try {
@@ -254,7 +255,7 @@ export class LeaderElector {
     await this.#write(lease, releasedSpec(lease.spec, clock.now()), signal);
   }
 
-  /** Rejects when it takes longer, because a client may ignore the signal. */
+  /** Rejects after the limit, because a client may ignore the signal. */
   async #bounded<R>(limitMs: number, task: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const abort = new AbortController();
     const { clock } = this.#parts;

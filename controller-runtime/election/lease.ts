@@ -14,7 +14,7 @@ export interface HolderState {
    * identity: writes of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
-  /** Names how processes share the leases of a group. Absent: they do not. */
+  /** Names the way in which processes share the leases of a group. Absent when they do not. */
   readonly strategy?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** What another process has asked the former holder for is done. */
+/** Leaves out the request of another process, which the former holder has carried out. */
 function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
   return spec;
 }

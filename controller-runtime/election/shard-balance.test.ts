@@ -17,13 +17,13 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('-ab-bab-'))).to.deep.equal({ take: [0, 3], ask: [] });
   });
 
-  it('asks the process with most until no other has two more', () => {
+  it('asks the process with the most shards until no other one has two more', () => {
     expect(planShards('a', seen('bbbbcc')).ask).to.deep.equal([0, 1]);
     expect(planShards('a', seen('bbbcccdd')).ask).to.deep.equal([0, 3]);
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });
   });
 
-  it('needs no shard when there are fewer than processes', () => {
+  it('needs no shard when there are fewer shards than processes', () => {
     expect(planShards('a', seen('bcd'))).to.deep.equal({ take: [], ask: [] });
   });
 

@@ -1,7 +1,7 @@
 /** A shard, as one process sees it. */
 export interface SeenShard {
   readonly index: number;
-  /** The process that holds it, or that it is about to move to; undefined: none. */
+  /** The process that holds the shard, or to which it is about to move; undefined when there is none. */
   readonly owner: string | undefined;
   /** True when this process may take it now. */
   readonly isFree: boolean;
@@ -16,9 +16,9 @@ export interface ShardPlan {
 }
 
 /**
- * Plans the next steps of a process toward an even spread: it takes free shards up to its share, and asks the process that has
- * most for one as long as that one has two more. Each process plans for itself by what it sees; processes without a shard are
- * not seen, and come in by asking.
+ * Plans the next steps of a process toward an even spread: it takes free shards up to its share, and while another
+ * process has at least two more, it asks the one with the most for a shard. Each process plans for itself, from the
+ * leases that it sees. Processes without a shard are not seen; they get shards by asking.
  */
 export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan {
   const counts = new Map<string, number>([[me, 0]]);
@@ -43,7 +43,7 @@ export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan 
   }
 }
 
-/** Returns a shard of the process that has most. */
+/** Returns a shard of the process that has the most. */
 function richest(open: readonly SeenShard[], counts: ReadonlyMap<string, number>): SeenShard | undefined {
   const countOf = ({ owner = '' }: SeenShard): number => counts.get(owner) ?? 0;
   return open.reduce<SeenShard | undefined>(

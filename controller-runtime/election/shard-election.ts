@@ -5,9 +5,9 @@ import { planShards, type SeenShard } from './shard-balance.ts';
 import { ShardSeat, type SeatParts } from './shard-seat.ts';
 
 /**
- * Shares the shards of a controller among the processes that are there: each shard is a Lease, whose holder reconciles its keys. A
- * process that has too few asks for more in the field `preferredHolder`; the holder lets its runs end, and releases the lease. No
- * process decides for the others, and none but the holder of a shard writes for its keys.
+ * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles its
+ * keys. A process that has too few asks for more in the field `preferredHolder`; the holder lets its runs end, and
+ * releases the lease. No process decides for the others, and none but the holder of a shard writes for its keys.
  */
 export class ShardElection {
   readonly #settings: ElectionSettings & { readonly strategy: string };
@@ -16,7 +16,7 @@ export class ShardElection {
   #isSettled = false;
   #isWarned = false;
 
-  /** `settings` are those of the group; its leases are named `<name>.<index>`. */
+  /** `settings` are the settings of the group; its leases are named `<name>.<index>`. */
   constructor(settings: ElectionSettings, shards: number, parts: SeatParts) {
     const strategy = `shards.homeostat.internal/${shards}`;
     this.#settings = { ...settings, strategy };
@@ -37,7 +37,7 @@ export class ShardElection {
     return this.#isSettled && this.#seats.every((seat) => seat.isHeld || (seat.isAway && seat.holder !== undefined));
   }
 
-  /** The lease of a shard that was neither renewed nor released in time; undefined: there is none. */
+  /** The lease of a shard that was neither renewed nor released in time; undefined when there is none. */
   get overdue(): string | undefined {
     const seat = this.#seats.find(({ isOverdue }) => isOverdue);
     return seat && `${this.#settings.namespace}/${this.#settings.name}.${seat.index}`;
@@ -76,7 +76,7 @@ export class ShardElection {
     await Promise.all(this.#seats.filter(({ isAway }) => isAway).map((seat) => seat.look()));
   }
 
-  /** In the background: a run may take long to end. */
+  /** Runs in the background, because a run may take long to end. */
   #giveUp(): void {
     for (const seat of this.#seats) {
       const { asker } = seat;
@@ -104,7 +104,7 @@ export class ShardElection {
     return this.#seats.filter(({ index }) => shards.includes(index));
   }
 
-  /** True while processes with another number of shards work: one key would be reconciled in two processes. */
+  /** True while processes with another number of shards work: a key could then be reconciled in two processes. */
   #seesOtherNumber(): boolean {
     const { strategy } = this.#settings;
     const other = this.#seats.find((seat) => seat.isAway && seat.holder !== undefined && seat.strategy !== strategy);
@@ -121,7 +121,10 @@ export class ShardElection {
     return true;
   }
 
-  /** `silent` are processes that have lost a lease: they count no more, though others of their leases last for another second. */
+  /**
+   * `silent` are processes that have lost a lease: they no longer count, though their other leases may last for another
+   * second.
+   */
   #seen(seat: ShardSeat, silent: ReadonlySet<string>): SeenShard {
     const { index, isFree, asker, isAway, isHeld, holder } = seat;
     const { identity } = this.#settings;
@@ -131,7 +134,10 @@ export class ShardElection {
     return { index, owner, isFree, canAsk: holder !== undefined && owner !== identity };
   }
 
-  /** Each process begins with another shard, so that they do not all try to take the same one; but with the first, if it is free. */
+  /**
+   * Each process begins with a different shard, so that they do not all try to take the same one; but if the first
+   * shard is free, each begins with that.
+   */
   #inTurn(): readonly ShardSeat[] {
     const start = shardOf(this.#settings.identity, this.#seats.length);
     const turned = [...this.#seats.slice(start), ...this.#seats.slice(0, start)];

@@ -27,7 +27,7 @@ export interface SeatParts extends ElectorParts {
   readonly host: ShardHost;
 }
 
-/** The lease of one shard, and what this process does about it, again and again. */
+/** The lease of one shard, and what this process does with it, again and again. */
 export class ShardSeat {
   readonly index: number;
   readonly #settings: ElectionSettings;
@@ -52,17 +52,17 @@ export class ShardSeat {
     return this.#isOpen && this.#ending === undefined;
   }
 
-  /** True when this process has nothing to do with it. */
+  /** True when this process has nothing to do with the shard. */
   get isAway(): boolean {
     return this.#term === undefined && this.#ending === undefined;
   }
 
-  /** The process that holds it by what was last seen. */
+  /** The process that holds the shard, as last seen. */
   get holder(): string | undefined {
     return this.#isKnown && this.#elector.freeInMs > 0 ? this.#elector.holder : undefined;
   }
 
-  /** The process that held it until it was silent for too long. */
+  /** The process that held the shard until it was silent for too long. */
   get formerHolder(): string | undefined {
     return this.isAway && this.#isKnown && this.#elector.freeInMs <= 0 ? this.#elector.holder : undefined;
   }
@@ -82,7 +82,10 @@ export class ShardSeat {
     return this.isAway && this.holder !== undefined ? this.#elector.freeInMs : Infinity;
   }
 
-  /** True when this process may take it: a shard that was released for another process waits for that one for a while. */
+  /**
+   * True when this process may take the shard. A shard that was released for another process is reserved for it for a
+   * while.
+   */
   get isFree(): boolean {
     if (!this.isAway || !this.#isKnown || this.#elector.freeInMs > 0) return false;
     const { identity, retryPeriodMs } = this.#settings;
@@ -166,7 +169,7 @@ export class ShardSeat {
     this.#ending ??= this.#end(() => closing);
   }
 
-  /** Ends the work, releases the lease if it is still held, and stands again. */
+  /** Ends the work, releases the lease if it is still held, and becomes a candidate again. */
   async #end(work: () => Promise<void>): Promise<void> {
     await work();
     this.#holding?.stop.abort();

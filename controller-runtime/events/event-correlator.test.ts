@@ -35,7 +35,7 @@ describe('EventCorrelator', () => {
     expect(events.map((event) => event?.count)).to.deep.equal([1, 1, 1, 1, 1]);
   });
 
-  it('combines events that are alike but for their message, from the tenth within ten minutes', async () => {
+  it('combines events that differ only in their message, from the tenth within ten minutes', async () => {
     const events: (CorrelatedEvent | undefined)[] = [];
     for (let index = 1; index <= 12; index += 1) events.push(happens({ message: `try ${index}` }));
     expect(events[8]).to.include({ message: 'try 9', count: 1 });
@@ -49,7 +49,7 @@ describe('EventCorrelator', () => {
     expect(happens({ message: 'try 13' })).to.include({ message: 'try 13', count: 1 });
   });
 
-  it('lets an object have 25 at once and one more every five minutes, and counts those that it did not let through', async () => {
+  it('lets an object have 25 events at once and one more every five minutes, and counts those that it dropped', async () => {
     const through = Array.from({ length: 30 }, () => happens()).filter((event) => event !== undefined);
     expect(through).to.have.length(25);
     expect(happens({ object: { ...object, name: 'bob', uid: 'u2' } })).to.include({ count: 1 });
@@ -60,7 +60,7 @@ describe('EventCorrelator', () => {
     expect(happens()).to.equal(undefined);
   });
 
-  it('makes names of objects with the longest names, too', () => {
+  it('makes valid names even for objects with the longest names', () => {
     const name = `${'a'.repeat(235)}.${'b'.repeat(17)}`;
     const event = happens({ object: { ...object, name } });
     expect(event?.name).to.have.length.at.most(253);

@@ -59,7 +59,7 @@ describe('an event recorder', () => {
     },
   });
 
-  it('writes text that the server accepts, wherever it is cut off', async () => {
+  it('writes text that the server accepts, wherever the text is cut off', async () => {
     recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
     await eventually(() => recorder.isIdle());
     const [[, { reason, message }]] = sent as [Sent];
@@ -127,7 +127,7 @@ describe('an event recorder', () => {
     await eventually(() => sent.length === 1);
   });
 
-  it('gives up after twelve tries, and at once on what is refused, says so, and goes on', async () => {
+  it('gives up after twelve attempts, or at once on an event that is refused, logs it, and continues', async () => {
     troubles = Array.from({ length: 12 }, () => new ApiError('ServiceUnavailable', 'down'));
     recorder.event(person(), 'Normal', 'First', 'hello');
     await clock.advance(120_000);
@@ -173,7 +173,7 @@ describe('an event recorder', () => {
     expect(logger.entries).to.have.length(1);
   });
 
-  it('writes what waits when it is closed, for at most five seconds, and takes nothing more', async () => {
+  it('writes the waiting events when it is closed, for at most five seconds, and accepts no more', async () => {
     recorder.event(person(), 'Normal', 'First', 'hello');
     recorder.event(person(), 'Normal', 'Second', 'hello');
     await recorder.close();

@@ -28,7 +28,7 @@ export interface EventWriterParts {
   readonly uuid: () => string;
 }
 
-/** Events that wait to be written; beyond it they are dropped. client-go's number. */
+/** Events that wait to be written; further ones are dropped. client-go's number. */
 const maxWaiting = 1000;
 const maxMessageLength = 1024;
 const maxReasonLength = 128;

@@ -4,8 +4,8 @@ import type { Term } from '../election/term.ts';
 import { startPart, stopPart, type Part } from './part.ts';
 
 /**
- * A manager's part in an election: it stands, holds the lease in the background until the manager has stopped, and then
- * releases it.
+ * A manager's part in an election: it is a candidate, holds the lease in the background until the manager has
+ * stopped, and then releases it.
  */
 export class Candidacy {
   readonly #settings: ElectionSettings;

@@ -8,7 +8,10 @@ export interface ControllerStatus {
   readonly model: GroupVersionKind;
   /** All 0 before it is started. */
   readonly sizes: QueueSizes;
-  /** The shards that this process reconciles, of how many. Absent for a controller that shares no keys with other processes. */
+  /**
+   * The shards that this process reconciles, and the number of all shards. Absent for a controller that shares no keys
+   * with other processes.
+   */
   readonly shards?: { readonly held: readonly number[]; readonly of: number };
   /** Why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it can. */
   readonly problem?: string;

@@ -51,7 +51,7 @@ describe('a manager that stands for election', () => {
     await at.client.update<Lease>({ ...lease, spec: { ...lease.spec, ...spec } });
   };
 
-  it('starts endpoints, caches, what needs them, and only as the leader the rest; it stops in reverse, the lease last', async () => {
+  it('starts endpoints, caches and what needs them, and the rest only as the leader; it stops in reverse, the lease last', async () => {
     const runnables = [runnable('collector', 'leadership'), runnable('endpoint'), runnable('page', 'caches')];
     const at = harnessFor({ runnables });
     at.client.intercept = (line) => {
@@ -72,7 +72,7 @@ describe('a manager that stands for election', () => {
     expect(at.manager.readinessProblem()).to.equal('stopped');
   });
 
-  it('waits with warm caches, idle and ready, while another leads, and works once that one is silent', async () => {
+  it('waits with warm caches, idle and ready, while another process leads, and works once that one is silent', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     await at.person('ada');
@@ -117,7 +117,7 @@ describe('a manager that stands for election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
-  it('is no candidate once it is stopped, and leaves the lease of another candidate alone', async () => {
+  it('is no longer a candidate once it is stopped, and does not touch the lease of another candidate', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     at.startOnly();
@@ -176,7 +176,7 @@ describe('a manager that stands for election', () => {
     expect(at.client.requests.filter((line) => line.startsWith('patch'))).to.have.lengthOf(1);
   });
 
-  it('survives an observer that throws, and says when a lease is neither renewed nor given up', async () => {
+  it('survives an observer that throws, and reports when a lease is neither renewed nor given up', async () => {
     const observe = (): void => {
       throw new Error('observer');
     };

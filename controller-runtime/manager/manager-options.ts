@@ -14,7 +14,7 @@ export interface ManagerOptions {
   /** Long-running parts; those that need nothing start before the controllers, and stop after them. */
   readonly runnables?: readonly Runnable[];
   /**
-   * One of all managers with the same lease runs its controllers, and their writes carry its term: the server
+   * Only one of the managers with the same lease runs its controllers, and their writes carry its term: the server
    * refuses the writes of a former leader (409), even when it has not noticed yet. Default: no election.
    */
   readonly leaderElection?: LeaderElectionOptions;
@@ -33,9 +33,9 @@ export interface ManagerOptions {
   /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
   readonly metrics?: Metrics;
   /**
-   * Reports the runs and the state of the controllers as objects, which commands and the console read: under this name, which no
-   * other manager of the server may have. `by` is a reporter that several managers share; default: one of its own, which writes with
-   * the client of the manager. Default: nothing is reported.
+   * Reports the runs and the state of the controllers as objects, which commands and the console read. They are under
+   * this name, which no other manager of the server may have. `by` is a reporter that several managers share;
+   * default: one of its own, which writes with the client of the manager. Default: nothing is reported.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }

@@ -19,7 +19,7 @@ describe('a manager', () => {
     harness = undefined;
   });
 
-  it('is idle only once everything that was there has been reconciled', async () => {
+  it('is idle only once all existing objects have been reconciled', async () => {
     let runs = 0;
     const at = harnessFor({ controllers: [greeter(() => void (runs += 1))] });
     for (let index = 0; index < 200; index += 1) await at.person(`p${index}`);
@@ -28,7 +28,7 @@ describe('a manager', () => {
     expect(runs).to.equal(200);
   });
 
-  it('starts reconciling only when every cache of the controller is synced, and says which are not', async () => {
+  it('starts reconciling only when every cache of the controller is synced, and names those that are not', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [controller(Person, { owns: [Badge], reconcile: () => void (runs += 1) })],
@@ -49,7 +49,7 @@ describe('a manager', () => {
     await at.idle();
   });
 
-  it('keeps the other controllers going when one cannot follow its kind, and tries that again', async () => {
+  it('keeps the other controllers running when one cannot follow its kind, and tries that one again', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [greeter(() => void (runs += 1)), controller(Badge, { reconcile() {} })],

@@ -26,7 +26,7 @@ const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0,
 
 /** A followed kind that was added to a running controller. */
 export interface WatchHandle {
-  /** True when the controller has been given every object that was there. */
+  /** True when the controller has received every object that existed when the source was added. */
   hasSynced(): boolean;
   /** Events of the kind no longer enqueue keys. May be called again. */
   remove(): void;
@@ -185,7 +185,7 @@ export class Manager {
     this.#controllers.get(name)?.removeSource(source);
   }
 
-  /** The next controller of this name is made by it, as after an election. */
+  /** The next controller of this name, for example after an election, is made from it. */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));

@@ -14,8 +14,8 @@ export interface Runnable {
   /** Unique within a manager. */
   readonly name: string;
   /**
-   * The condition of its start: `nothing` (default; HTTP endpoints, say), the `caches` of all controllers, or
-   * `leadership`, with the controllers. It stops before what it needs. Without an election every manager leads.
+   * The condition of its start: `nothing` (default; for example for HTTP endpoints), the `caches` of all controllers,
+   * or `leadership`, as for the controllers. It stops before what it needs. Without an election every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
   /**

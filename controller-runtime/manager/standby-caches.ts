@@ -48,8 +48,8 @@ export class StandbyCaches {
   }
 
   /**
-   * Waits until all are synced, or until a time limit, which is logged: controllers of the available kinds must not
-   * wait for the others.
+   * Waits until all are synced, or until a time limit, which is logged: controllers whose kinds are served must not
+   * wait for other kinds.
    */
   async synced(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Backoff } from './backoff.ts';
 
 describe('back-off', () => {
-  it('doubles from the base to the maximum, and holds any number of failures', () => {
+  it('doubles from the base to the maximum, for any number of failures', () => {
     const backoff = new Backoff({ baseMs: 10, maxMs: 100 });
     const delays = [1, 2, 3, 4, 5, 1023, 1024, 1e308].map((failures) => backoff.delayMs(failures, 0));
     expect(delays).to.deep.equal([10, 20, 40, 80, 100, 100, 100, 100]);
@@ -27,7 +27,7 @@ describe('back-off', () => {
     expect(later).to.deep.equal([5, 5, 100]);
   });
 
-  it('never owes more than the maximum, however much fails', () => {
+  it('never delays by more than the maximum, however many failures there are', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 1, maxMs: 1000 });
     const delays = Array.from({ length: 50 }, () => backoff.delayMs(1, 0));
     expect(Math.max(...delays)).to.equal(1000);

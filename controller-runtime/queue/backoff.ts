@@ -6,8 +6,8 @@ export interface BackoffOptions {
   /** No delay is longer. Default 1,000,000 ms (1000 s). */
   readonly maxMs?: number;
   /**
-   * Retries of all keys together, on average: a key then waits for its own delay or for its turn, whichever takes
-   * longer. Default: no limit.
+   * The average number of retries per second of all keys together: a key waits for its own delay or for its turn,
+   * whichever takes longer. Default: no limit.
    */
   readonly perSecond?: number;
   /** Retries that need not wait for their turn after a time without retries. Default 100. */
@@ -45,7 +45,10 @@ export class Backoff {
   readonly #maxMs: number;
   readonly #perMs: number;
   readonly #burst: number;
-  /** Retries that could go at once, as of {@link #asOfMs}; negative: how many are waiting for their turn. */
+  /**
+   * The number of retries that could run at once, as of {@link #asOfMs}; when negative, the number that wait for their
+   * turn.
+   */
   #tokens: number;
   #asOfMs = -Infinity;
 
@@ -60,12 +63,12 @@ export class Backoff {
     this.#tokens = burst;
   }
 
-  /** The delay after this many failures of a key in a row, the last one now. Takes a turn. */
+  /** Returns the delay after this many failures of a key in a row, of which the last happened now. It takes a turn. */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));
   }
 
-  /** Turns are given for no longer than the maximum ahead. */
+  /** Turns are given no further ahead than the maximum. */
   #turnMs(nowMs: number): number {
     if (this.#perMs === Infinity) return 0;
     const gained = this.#asOfMs === -Infinity ? 0 : (nowMs - this.#asOfMs) * this.#perMs;

@@ -6,9 +6,9 @@ export interface KeyState {
   readonly key: string;
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
   readonly priority: number;
-  /** Runs in a row that need another after a back-off: failures, requeues, conflicts. */
+  /** Consecutive runs after which another is needed, with a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
-  /** When the first of these runs ended, in milliseconds since 1970; absent without attempts. */
+  /** When the first of these runs ended, in milliseconds since 1970; absent when there are none. */
   readonly failingSince?: number;
   /** When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and then delayed. */
   readonly nextTime?: number;
@@ -20,7 +20,7 @@ export interface KeyState {
 /** The number of keys in each state. */
 export type QueueSizes = Readonly<Record<KeyState['state'], number>>;
 
-/** `wallMs`: wall clock minus monotonic clock. */
+/** `wallMs` is the wall clock minus the monotonic clock. */
 export function keyStateOf(entry: QueueEntry, wallMs: number): KeyState {
   const { key, attempts, lastError, running, next } = entry;
   const state = entry.state === 'idle' ? 'ready' : entry.state;

@@ -4,7 +4,9 @@ import { noReasons, type Reason } from './reason.ts';
 export interface WorkItem {
   readonly key: string;
   readonly priority: number;
-  /** Runs in a row before this one that needed another after a back-off: failures, requeues, conflicts. */
+  /**
+   * Consecutive runs before this one after which another was needed, with a back-off: failures, requeues, conflicts.
+   */
   readonly attempts: number;
   /** Why the key was enqueued, in the order it happened; at most eight. */
   readonly reasons: readonly Reason[];
@@ -20,8 +22,8 @@ export interface ReadyLevel {
 }
 
 /**
- * The state of a key. `idle`: remembered for its failures only. While it is processed, {@link QueueEntry.next} is its
- * state after `done`.
+ * The state of a key. An `idle` key is remembered only for its failures. While it is processed, {@link
+ * QueueEntry.next} is its state after `done`.
  */
 export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 
@@ -35,7 +37,7 @@ export class QueueEntry {
   reasons: readonly Reason[] = noReasons;
   /** True when a reason is a change. Kept separately, since the list of reasons may be full. */
   changed = false;
-  /** Runs in a row that called for another after a back-off. */
+  /** Consecutive runs after which another was needed, with a back-off. */
   attempts = 0;
   /** The retries that count towards the limit. */
   failures = 0;

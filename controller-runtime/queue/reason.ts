@@ -21,7 +21,7 @@ export const maxReasons = 8;
 
 const changes: ReadonlySet<ReasonType> = new Set<ReasonType>(['event', 'owner', 'mapping', 'schedule', 'manual']);
 
-/** True for reasons that are changes, and for the next slot: they release a parked key, the others leave it parked. */
+/** True for reasons that are changes, and for the next slot: they release a parked key, and all others do not. */
 export function isChange(reason: Reason): boolean {
   return changes.has(reason.type);
 }
@@ -30,8 +30,8 @@ export function isChange(reason: Reason): boolean {
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /**
- * The list with a reason appended, unless the list is full; a reason that is there already gets the newer revision. The empty
- * list is never written to.
+ * The list with a reason appended, unless the list is full; a reason that it already has gets the newer revision. The
+ * empty list is never changed.
  */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];

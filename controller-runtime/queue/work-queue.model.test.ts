@@ -180,7 +180,7 @@ function step(
   };
 }
 
-/** Compared as text, a line a key: deep equality of each state made this test ten times slower. */
+/** Compared as text, with a line for each key: deep equality of each state made this test ten times slower. */
 function expectSame(model: PlainQueue, { queue, clock, waitingDrains }: Real): void {
   expect(waitingDrains).to.equal(model.waitingDrains);
   const actual = queue.snapshot().map((entry) => {
@@ -292,7 +292,7 @@ describe('WorkQueue against a plain model', () => {
     [3000, ' [slow]'],
   ] as const) {
     it(`agrees with it in every state of ${numRuns} schedules${tier}`, async () => {
-      // A shutdown is one choice of thirty, so that most schedules live long.
+      // A shutdown is one choice of thirty, so that most schedules are long.
       const often = Array.from({ length: 8 }, () => steps).flat();
       const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });
       await fc.assert(
@@ -304,7 +304,7 @@ describe('WorkQueue against a plain model', () => {
           });
           await fc.asyncModelRun(setup, commands);
         }),
-        // The same schedules each time, so that a failure comes again.
+        // Uses the same schedules each time, so that a failure can be repeated.
         { numRuns, seed: 1 },
       );
     });

@@ -18,7 +18,7 @@ describe('WorkQueue', () => {
     clock = new FakeClock();
   });
 
-  it('hands out a key once however often it was added', () => {
+  it('returns a key once, however often it was added', () => {
     const queue = queueWith();
     for (let times = 0; times < 5; times += 1) queue.add('a');
     expect(takeAll(queue)).to.deep.equal(['a']);
@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.snapshot()).to.deep.equal([]);
   });
 
-  it('keeps the order first ready first out within a priority, and the highest priority first', () => {
+  it('keeps the order of becoming ready within a priority, and the highest priority first', () => {
     const queue = queueWith();
     queue.add('resync', { priority: -100 });
     queue.add('a');
@@ -110,7 +110,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  it('makes a key ready when its delay ran out while it was processed', async () => {
+  it('makes a key ready when its delay ended while it was processed', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();
@@ -245,7 +245,7 @@ describe('WorkQueue', () => {
     expect(queue.get()?.attempts).to.equal(1);
   });
 
-  it('keeps the first eight distinct reasons of a run, and starts a new list with the next', () => {
+  it('keeps the first eight distinct reasons of a run, and starts a new list with the next run', () => {
     const queue = queueWith();
     for (let index = 0; index < 20; index += 1) {
       queue.add('a', { reason: { type: 'owner', detail: `Badge b${Math.floor(index / 2)}` } });
@@ -258,7 +258,7 @@ describe('WorkQueue', () => {
     expect(queue.get()?.reasons).to.deep.equal([{ type: 'event' }]);
   });
 
-  it('counts ready keys only in length', () => {
+  it('counts only ready keys in length', () => {
     const queue = queueWith();
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
     queue.addAfter('e', 100);
@@ -289,7 +289,7 @@ describe('WorkQueue', () => {
     expect(told).to.equal(3);
   });
 
-  it('refuses new keys after shutdown, hands out no more, and leaves no timer', async () => {
+  it('refuses new keys after shutdown, returns no more, and leaves no timer', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.addAfter('b', 10);
@@ -334,7 +334,7 @@ describe('WorkQueue', () => {
     expect(() => queue.done('b')).to.throw('no run of this key');
   });
 
-  it('counts its keys by state, and shows what runs and what is parked first, as many as are asked for', () => {
+  it('counts its keys by state, and shows first those that run and those that are parked, as many as requested', () => {
     const queue = queueWith({ retryLimit: 0 });
     for (const key of ['runs', 'fails']) {
       queue.add(key);

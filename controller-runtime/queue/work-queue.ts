@@ -17,7 +17,7 @@ export interface AddOptions {
 export interface RetryOptions extends AddOptions {
   /** The last error, for {@link WorkQueue.snapshot}. */
   readonly error?: string;
-  /** Back off, but count no failure towards the retry limit. Default false. */
+  /** Delays the key by its back-off, but counts no failure towards the retry limit. Default false. */
   readonly unlimited?: boolean;
 }
 
@@ -38,9 +38,9 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
  * A keyed work queue: one entry for each key, and never two runs of a key at once. A key that is added while it is
- * being processed runs exactly once more. Order: priority, then first ready first out; raising a key's priority puts
- * it at the end of its new level. Failing keys back off one by one; with a retry limit they are parked: visible, and
- * released by the next add whose reason is a change (event, owner, mapping, manual).
+ * being processed runs exactly once more. The order is by priority, then first in, first out; raising a key's
+ * priority puts it at the end of its new level. Failing keys back off one by one; with a retry limit they are parked:
+ * visible, and released by the next add whose reason is a change (event, owner, mapping, manual).
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -141,7 +141,7 @@ export class WorkQueue {
     this.#setParked(entry);
   }
 
-  /** Forgets the failures of a key: its next back-off is the first again. */
+  /** Forgets the failures of a key: its next back-off is the shortest again. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -206,7 +206,7 @@ export class WorkQueue {
     };
   }
 
-  /** Keys that needed another run after a back-off, and have not ended well since. */
+  /** The number of keys that needed another run after a back-off, and have not succeeded since. */
   get failing(): number {
     return this.#failing.size;
   }

@@ -27,7 +27,7 @@ export class WorkerPool {
     return () => void (this.#pumps = this.#pumps.filter((other) => other !== pump));
   }
 
-  /** Each time another queue comes first, so that a full one holds back no other. */
+  /** Another queue comes first each time, so that a full one does not hold back the others. */
   #pumpAll(): void {
     const pumps = this.#pumps;
     if (pumps.length > 1) this.#pumps = [...pumps.slice(1), ...pumps.slice(0, 1)];

@@ -4,7 +4,7 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersOptions {
   readonly queue: WorkQueue;
-  /** Items being processed at once; or a pool, whose places several queues share. */
+  /** The number of items that are processed at once; or a pool, whose places several queues share. */
   readonly concurrency: number | WorkerPool;
   /**
    * Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve

@@ -20,7 +20,7 @@ export class Gauge {
 export class Histogram {
   /** Upper bounds, ascending. */
   readonly buckets: readonly number[];
-  /** Observations in each bucket alone; the last is without bound. */
+  /** The observations in each bucket alone; the last bucket has no upper bound. */
   readonly counts: Float64Array;
   #sum = 0;
 

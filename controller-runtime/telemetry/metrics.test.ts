@@ -24,7 +24,7 @@ describe('Metrics', () => {
     );
   });
 
-  it('counts an observation in its bucket and in all above', () => {
+  it('counts an observation in its bucket and in all higher ones', () => {
     const metrics = new Metrics();
     const seconds = metrics.histogram({ name: 'seconds', help: 'x', labels: ['a'], buckets: [0.1, 1] }).of('b');
     for (const value of [0.05, 0.1, 0.5, 30]) seconds.observe(value);
@@ -37,7 +37,7 @@ describe('Metrics', () => {
     ]);
   });
 
-  it('shares a metric among all who ask for its name, each with the labels of its own view', () => {
+  it('shares a metric among all callers that use its name, each with the labels of its own view', () => {
     const metrics = new Metrics();
     const options = { name: 'runs_total', help: 'x', labels: ['controller'] };
     for (const plugin of ['a', 'b']) {

@@ -24,8 +24,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 /** The series of one metric, one for each combination of label values. */
 export interface Family<I> {
   /**
-   * The series with these label values, which exists from then on, at 0. Keep the returned series where you count
-   * often. Beyond 5,000 series, the others share one whose labels are all `other`.
+   * The series with these label values, which exists from then on, at 0. Where you count often, keep the returned
+   * series. Beyond 5,000 series, the others share one whose labels are all `other`.
    */
   of(...values: readonly string[]): I;
 }
@@ -45,14 +45,14 @@ type Labels = Readonly<Record<string, string>>;
 const maxSeries = 5000;
 
 /**
- * Metrics of a program, and their text for Prometheus. Instruments are plain numbers: to count costs nanoseconds, where
- * looking up labels each time took 200 of them (prom-client 15.1).
+ * Metrics of a program, and their text for Prometheus. Instruments are plain numbers, so counting takes a few
+ * nanoseconds; looking up labels each time took 200 (prom-client 15.1).
  */
 export class Metrics {
   readonly #definitions: Map<string, Definition>;
   readonly #constant: Labels;
 
-  /** @param of the metrics to share, and the labels that each series made through this object has in addition. */
+  /** @param of the metrics to share, and the labels that this object adds to each of its series. */
   constructor(of?: { readonly metrics: Metrics; readonly labels: Labels }) {
     this.#definitions = of === undefined ? new Map<string, Definition>() : of.metrics.#definitions;
     this.#constant = of === undefined ? {} : { ...of.metrics.#constant, ...of.labels };
@@ -92,7 +92,7 @@ export class Metrics {
     return () => void definition.sources.delete(source);
   }
 
-  /** All of it in Prometheus' text format 0.0.4, sorted by name. */
+  /** Returns all metrics in Prometheus' text format 0.0.4, sorted by name. */
   text(): string {
     const definitions = [...this.#definitions.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return definitions.map(textOf).join('');

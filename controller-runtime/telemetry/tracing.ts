@@ -37,7 +37,7 @@ function loadApi(): TraceApi | undefined {
   }
 }
 
-/** What the parts of a program do to a span of OpenTelemetry's API, whose `Span` it is. */
+/** The operations of a program on a span; the `Span` of OpenTelemetry's API has them. */
 export interface Span {
   setAttribute(name: string, value: string | number | boolean): unknown;
   updateName(name: string): unknown;
@@ -51,7 +51,10 @@ export interface SpanOptions {
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-  /** Begins a trace with links to these spans, given by their traceparent; absent: a child of the present span. */
+  /**
+   * Begins a trace with links to these spans, given by their traceparent; when absent, the span is a child of the
+   * present one.
+   */
   readonly causes?: readonly string[];
   /** Headers of a request: the span becomes a child of the span that they name. */
   readonly headers?: object;
@@ -95,7 +98,7 @@ async function traced<R>(api: Installed, options: SpanOptions, work: (span: Span
 export function failSpan(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   span.recordException(error instanceof Error ? error : message);
-  // 2 is ERROR. The API with its constants may not be loaded.
+  // 2 is ERROR. The API, which has constants for it, may not be loaded.
   span.setStatus({ code: 2, message });
 }
 

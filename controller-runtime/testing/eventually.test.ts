@@ -14,7 +14,7 @@ describe('eventually', () => {
     expect(asked).to.equal(3);
   });
 
-  it('rejects with what was awaited and the last failure', async () => {
+  it('rejects with the awaited condition and the last failure', async () => {
     const never = eventually(() => expect(1).to.equal(2), {
       timeoutMs: 10 / testPatienceMs(1),
       describe: () => 'one to be two',

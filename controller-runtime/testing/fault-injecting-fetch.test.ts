@@ -33,7 +33,7 @@ describe('a fault-injecting fetch', () => {
     expect(server.requests[0]?.body).to.deep.equal({ d: 1 });
   });
 
-  it('keeps refused and answered requests from the server, each fault once', async () => {
+  it('keeps refused and stubbed requests away from the server, each fault once', async () => {
     faulty.inject({ kind: 'refuse' });
     faulty.inject({ kind: 'answer', status: 429, headers: { 'retry-after': '1' }, body: { a: 1 } });
     server.answer({ body: 'ok' });
@@ -52,14 +52,14 @@ describe('a fault-injecting fetch', () => {
     expect(server.requests).to.have.length(1);
   });
 
-  it('lets a fault wait for the request that it is meant for', async () => {
+  it('lets a fault wait for the request that it is for', async () => {
     faulty.inject({ kind: 'refuse' }, ({ path }) => path === '/second');
     server.answer({ body: 'ok' });
     expect((await faulty.fetch(`${server.url}/first`)).status).to.equal(200);
     expect(await failureOf(faulty.fetch(`${server.url}/second`))).to.equal('fetch failed');
   });
 
-  it('holds a request back until it is let go', async () => {
+  it('holds a request back until it is released', async () => {
     let letGo = (): void => {};
     faulty.inject({ kind: 'delay', until: new Promise<void>((resolve) => (letGo = resolve)) });
     server.answer({ body: 'ok' });
@@ -70,7 +70,7 @@ describe('a fault-injecting fetch', () => {
     expect((await delayed).status).to.equal(200);
   });
 
-  it('breaks a body off after so many bytes', async () => {
+  it('breaks a body off after a number of bytes', async () => {
     faulty.inject({ kind: 'cut', afterBytes: 3 });
     server.answer({ body: 'abcdef' });
     const { body } = await faulty.fetch(server.url);

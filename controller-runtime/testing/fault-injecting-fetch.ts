@@ -29,7 +29,7 @@ export interface FaultInjectingFetch {
   readonly fetch: typeof fetch;
   /** All requests so far, including those with a fault. */
   readonly requests: readonly RecordedRequest[];
-  /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
+  /** The next request that matches (default any) meets the fault, once. Several faults apply in order. */
   inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
   /** Breaks the bodies that are being read, mostly watches; returns how many. */
   cutAll(): number;

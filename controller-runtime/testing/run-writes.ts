@@ -15,7 +15,7 @@ export interface RunOfWrite {
   /** Name of the controller; absent for a write before the author's code, such as that of a finalizer. */
   readonly controller?: string;
   readonly key?: ObjectKey;
-  /** Why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty where the controller is absent. */
+  /** Why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the controller is absent. */
   readonly reasons: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface RunWritesParts {
   readonly clock: Clock | undefined;
   readonly controllers: readonly ControllerDefinition[];
   readonly invariants: KitInvariants;
-  /** True: each write waits until {@link RunWrites.next} lets it pass. */
+  /** With true, each write waits until {@link RunWrites.next} lets it pass. */
   readonly isHolding: boolean;
 }
 

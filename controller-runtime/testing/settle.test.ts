@@ -24,7 +24,7 @@ describe('settle', () => {
     expect(turn).to.be.at.least(12 + 10);
   });
 
-  it('asks those that may be behind the server only when all are idle, until they have caught up', async () => {
+  it('asks the parts that may be behind the server only when all are idle, until they have caught up', async () => {
     let asked = 0;
     let idle = 0;
     const informer = {

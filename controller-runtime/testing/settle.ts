@@ -7,8 +7,8 @@ export interface Participant {
   /** True when nothing waits here, and nothing is under way. */
   isIdle(): boolean;
   /**
-   * Called once all are idle: true when it has received all that the server has. Changes on a connection are
-   * invisible to isIdle. Absent: always true.
+   * Called once all are idle; returns true when this participant has received everything that the server has. Changes
+   * on a connection are invisible to isIdle. When absent, it counts as true.
    */
   hasCaughtUp?(): Promise<boolean>;
 }

@@ -22,12 +22,16 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
   readonly participants?: readonly Participant[];
   /** The external systems that {@link TestKit.expectConverged} watches. Default none. */
   readonly externalSystems?: readonly ExternalSystem[];
-  /** True: each write of a run waits until {@link TestKit.step} lets it pass, or `settle` lets all pass. Default false. */
+  /**
+   * With true, each write of a run waits until {@link TestKit.step} lets it pass, or `settle` lets all pass. Default
+   * false.
+   */
   readonly stepped?: boolean;
   /**
-   * What holds at every moment, by name: checked after each write of a run, and before the next one, with a client that sees what is
-   * stored. A function that throws or rejects does not hold. `settle`, `step` and `expectConverged` then reject with an error that
-   * names the first write after which one does not hold, the run that made it, and the fields that it changed. Default none.
+   * The invariants, by name. They are checked after each write of a run, and before the next one, with a client that
+   * sees what is stored. A function that throws or rejects does not hold. `settle`, `step` and `expectConverged` then
+   * reject with an error that names the first write after which one does not hold, the run that made it, and the
+   * fields that it changed. Default none.
    */
   readonly invariants?: KitInvariants;
 };

@@ -18,7 +18,7 @@ export const cronJobController = controller(CronJob, {
       active: active.map(({ metadata }) => metadata.name),
       ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
     });
-    // After the status, which says that a job whose record is deleted had its time.
+    // Called after the status is written, because the status shows that a job whose record is deleted had its turn.
     await keepLatest(run, 'Complete', run.object.spec.successfulJobsHistoryLimit ?? 3);
     await keepLatest(run, 'Failed', run.object.spec.failedJobsHistoryLimit ?? 1);
   },
@@ -30,7 +30,7 @@ async function startsJob(run: Run): Promise<boolean> {
   if (scheduled === undefined || object.status?.lastScheduleTime === scheduled) return false;
   const { concurrencyPolicy, startingDeadlineSeconds = Infinity, jobTemplate } = object.spec;
   const name = `${object.metadata.name}-${Date.parse(scheduled) / 60_000}`;
-  // From the server: the cache of a new leader may lack a job that the last one has created.
+  // Reads from the server, because the cache of a new leader may lack a job that the last leader has created.
   const { items } = await client.list(Job, { namespace });
   const { uid } = object.metadata;
   const jobs = items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));

@@ -1,13 +1,14 @@
 import { controller } from 'homeostat';
 import { Job } from './models.ts';
 
-/** Stands for what runs jobs: each takes its seconds, and those of the image "broken" fail. */
+/** Stands for the program that runs jobs: each takes its seconds, and those of the image "broken" fail. */
 export const jobController = controller(Job, {
   async reconcile({ object, clock, condition, status }) {
     const { image, seconds = 0 } = object.spec;
     const { conditions = [] } = object.status ?? {};
     if (conditions.length > 0) return undefined;
-    // Not the present time: a new process may not see yet that the job has a start, and would set a later one.
+    // Not the present time, because a new process may not see yet that the job has started, and would set a later
+    // time.
     const startTime = object.metadata.creationTimestamp;
     await status({ startTime });
     const leftMs = Date.parse(startTime) + seconds * 1000 - clock.now();

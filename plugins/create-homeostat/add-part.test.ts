@@ -71,7 +71,7 @@ describe('addPart', () => {
     });
   }
 
-  it('says where a plugin has lost its place for new parts', async () => {
+  it('reports where a plugin has no place for new parts', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
       'index.ts has no line "// homeostat new endpoint": put it where the next one goes in the list of endpoints',

@@ -13,12 +13,12 @@ import type { Files } from './names/write-new-files.ts';
 
 /** The part to add, and its plugin. */
 export interface AddPartOptions {
-  /** The plugin's; its index.ts lists the parts. */
+  /** The plugin's folder; its index.ts lists the parts. */
   readonly folder: string;
   /** The plugin's. */
   readonly group: string;
   readonly type: PartType;
-  /** The part's name: PascalCase for a kind, else lower case. */
+  /** The part's name: in PascalCase for a kind, otherwise in lower case. */
   readonly name: string;
   /** The plural of a kind. Default: the English plural of its name. */
   readonly plural?: string;

@@ -102,7 +102,7 @@ describe('create-homeostat', () => {
     });
   }
 
-  it('refuses a folder that is not empty, but for .git, and a file', async () => {
+  it('refuses a file, and a folder that is not empty apart from .git', async () => {
     const environment = environmentOf();
     await mkdir(join(folder, '.git'));
     await writeFile(join(folder, 'mine.txt'), 'mine');
@@ -136,7 +136,7 @@ describe('create-homeostat', () => {
     });
   }
 
-  it('has npm pack take along what a host runs, and neither sources nor tests [slow]', async () => {
+  it('lets npm pack include what a host runs, and neither sources nor tests [slow]', async () => {
     await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind: 'Order' });
     await mkdir(join(folder, 'dist'));
     for (const file of ['index.js', 'index.test.js']) await writeFile(join(folder, 'dist', file), '');

@@ -96,7 +96,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('12345');
   });
 
-  it('are for kinds of its own, and of plugins that it depends on', async () => {
+  it('are for its own kinds, and for those of plugins that it depends on', async () => {
     add('base', { models: [widget] });
     add('stranger', {
       start: async ({ admission }) => {
@@ -143,7 +143,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('base');
   });
 
-  it('are called as long as its kinds are served, also while it stops', async () => {
+  it('are called as long as its kinds are served, even while it stops', async () => {
     let refused: unknown;
     add('base', {
       models: [widget],
@@ -171,7 +171,7 @@ describe('the hooks of a plugin', () => {
     expect(() => context?.admission.add(admit(widget, {}))).to.throw('the plugin is being stopped');
   });
 
-  it('of a plugin that failed to start are removed as well', async () => {
+  it('are removed as well when the plugin failed to start', async () => {
     add('base', { models: [widget] });
     const start = (): never => {
       throw new Error('no');

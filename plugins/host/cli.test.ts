@@ -137,7 +137,7 @@ describe('homeostat in a process of its own [slow]', () => {
     await new Promise((resolve) => taken.close(resolve));
   });
 
-  it('says when it is ready, with the phase of each plugin, and exits with 0 on SIGTERM', async () => {
+  it('reports when it is ready, with the phase of each plugin, and exits with 0 on SIGTERM', async () => {
     const folder = await makeFolder({});
     const command = run(['serve'], {
       HOMEOSTAT_PORT: '0',
@@ -155,7 +155,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stderr).to.equal('');
   });
 
-  it('lets a user have as many watches, and an address as many unknown connections, as the flags say', async () => {
+  it('allows a user as many watches, and an address as many unknown connections, as the flags allow', async () => {
     const token = 'correct-horse-battery-staple';
     const limits = ['--max-watches-per-user', '1', '--max-unknown-connections-per-address', '3'];
     const { url, port } = await listening(serve('--token', token, ...limits));
@@ -237,7 +237,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited, command.stdout).to.equal(0);
   });
 
-  it('names the cure where a server is not trusted, or does not let a command in', async () => {
+  it('names the cure when a server is not trusted, or refuses the credentials of a command', async () => {
     const folder = await makeFolder({});
     const token = 'sixteen-letters!';
     const server = serve('--tls-dir', folder, '--token', token);
@@ -334,7 +334,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
   });
 
-  it('fails a plugin that throws in a callback of its own, with those that need it, and goes on', async () => {
+  it('fails a plugin that throws in its own callback, and those that need it, and continues', async () => {
     const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
     const throws = await makePlugin('throws', main);
     const needs = await makePlugin('needs', 'export default {};', {
@@ -393,7 +393,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stdout + command.stderr).to.not.include(token);
   });
 
-  it('serves HTTPS by an authority of its own, or says what is wrong with it', async () => {
+  it('serves HTTPS with its own authority, or reports what is wrong with it', async () => {
     const folder = await makeFolder({});
     const directory = join(folder, 'tls');
     const args = ['--database', 'memory:', '--port', '0', '--tls-dir', directory, '--hints'];

@@ -12,7 +12,7 @@ import { hostVersion } from './text/host-version.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
-/** A mistake in the command line, with exit code 2 as the shell's own commands have it. */
+/** A mistake in the command line, with exit code 2, like the shell's own commands. */
 const usageExitCode = 2;
 
 export interface CliEnvironment {
@@ -325,7 +325,7 @@ function addServeOptions(command: Command): void {
   command.addOption(new Option('--no-console').hideHelp());
 }
 
-/** Repeated flags add up; of any other repeated option, the last one counts. */
+/** Values of repeated flags are collected; for any other repeated option, the last value counts. */
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
   if (kind !== 'list') return option;

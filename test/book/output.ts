@@ -67,7 +67,7 @@ function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** Without the spaces at the ends of lines, with which kubectl fills its tables. */
+/** Removes the spaces at the ends of lines, with which kubectl fills its tables. */
 function lines(text: string): string {
   return text.trim().replace(/ +$/gm, '').replace(/ {2,}/g, '  ');
 }

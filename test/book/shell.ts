@@ -18,7 +18,7 @@ const stepTimeoutMs = 30_000;
 /** The shell's message when kubectl is missing. */
 export const noKubectl = 'skipped, as there is no kubectl';
 
-// As typed in a terminal, with these differences: programs of npx are on the PATH, and npm installs nothing; a server
+// Simulates a terminal, with these differences: programs of npx are on the PATH, and npm installs nothing; a server
 // continues in the background once it is ready, and the next one replaces it; `homeostat plugin` and the commands for
 // objects use that server; a watch ends after its first line; a refused request is a failure. `page` is the folder of
 // the page.
@@ -100,7 +100,7 @@ export class Shell {
       HOME: join(folder, '.home'),
       HOMEOSTAT_PORT: String(port),
     };
-    // A separate process group, so that everything that a page leaves running ends with it.
+    // A separate process group, so that the end of the shell also ends everything that a page has left running.
     const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
     await shell.run(functions, { mayFail: false });
     return shell;

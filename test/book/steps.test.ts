@@ -16,7 +16,7 @@ describe('planPage', () => {
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
   });
 
-  it('refuses a comment that stands above no fence', () => {
+  it('refuses a comment that is above no fence', () => {
     const problemsOf = (page: string): readonly string[] => planPage(page).problems;
     const above = 'line 1: no fence stands right below "file"';
     expect(problemsOf(`<!-- file: a.ts -->\n\nText\n\n${fence('ts', 'x')}`)).to.deep.equal([above]);

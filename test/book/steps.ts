@@ -102,7 +102,7 @@ function writeScript(path: string, text: string): string {
   return `cat >"$page/${path}" <<'end of file'\n${text}end of file\n`;
 }
 
-/** The documents, if each is an object; manifests and fragments are not. */
+/** Returns the documents if all of them are objects to declare. Manifests and fragments are not. */
 function objectsOf(yaml: string): readonly DeclaredObject[] {
   const documents = loadAll(yaml) as readonly (Partial<DeclaredObject> | null)[];
   const isObject = (document: Partial<DeclaredObject> | null): document is DeclaredObject =>

@@ -42,7 +42,7 @@ class Candidate {
     return this.#mayTake(found) && this.#write(() => this.#replace(found));
   }
 
-  /** The same without a read first: uses the lease that it saw last. */
+  /** Does the same without a read first: it uses the lease that it saw last. */
   async renewBlindly(): Promise<boolean> {
     return this.#write(() => this.#replace(this.#observed!));
   }
@@ -139,7 +139,7 @@ describe('client-node, electing a leader over TLS with a token [compat leases]',
     return all.filter((_each, at) => led[at]);
   }
 
-  it('one of many that begin at the same time leads, and goes on to [slow]', async () => {
+  it('one of many that begin at the same time leads, and continues to lead [slow]', async () => {
     const all = candidates(8);
     const first = await leaders(all);
     expect(first).to.have.length(1);

@@ -87,7 +87,7 @@ describe('client-node, watching over TLS with a token', () => {
       controller.abort();
     });
 
-    it('learns that its time is over, and that history is gone', async () => {
+    it('learns that its time is over, or that history is gone', async () => {
       await create('ann');
       const start = await revision();
       await watch({ resourceVersion: start, timeoutSeconds: '30' });
@@ -132,7 +132,7 @@ describe('client-node, watching over TLS with a token', () => {
       await informer.stop();
     });
 
-    it('holds what there is, and follows', async () => {
+    it('holds the existing objects, and follows changes', async () => {
       expect(seen).to.deep.equal(['add ann']);
       await create('bob');
       const headers = authorization();

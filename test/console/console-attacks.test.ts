@@ -12,7 +12,7 @@ const password = 'a long password of eve';
 const rbac = 'rbac.authorization.k8s.io';
 const runsPath = '/apis/controllers.homeostat.internal/v1alpha1';
 const notesPath = '/apis/notes.example.com/v1/namespaces';
-/** What only readers of the runs in a namespace may see. */
+/** A text that only readers of the runs in a namespace may see. */
 const textOf = (namespace: string): string => `the-error-text-in-${namespace}`;
 
 const Note = defineModel({

@@ -57,7 +57,7 @@ describe('a list of the console that is longer than a page holds [slow]', functi
     );
   }
 
-  it('gives each column its width, though most rows are not rendered', async () => {
+  it('gives each column its width, even though most rows are not rendered', async () => {
     const [head, cell] = [
       page.getByRole('columnheader', { name: 'Age' }),
       page.locator('.rows tbody td:nth-child(3)').first(),
@@ -135,7 +135,7 @@ describe('a list of the console that is longer than a page holds [slow]', functi
   }
 });
 
-/** What the page holds, without what a collection of garbage removes. */
+/** The sizes of the page's content, without anything that garbage collection removes. */
 async function sizesOf(session: CDPSession) {
   await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');

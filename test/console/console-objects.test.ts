@@ -63,7 +63,7 @@ describe('objects in the console [slow]', function () {
     expect(stored?.spec).to.deep.equal({ title: 'Paper is stuck', priority: 2 });
   });
 
-  it('merges what others change while it is edited, and asks where both changed one field', async () => {
+  it('merges changes of others while a person edits, and asks where both changed one field', async () => {
     await server.client.create(Ticket, { metadata: { name: 'merged' }, spec: { title: 'first', priority: 1 } });
     await visit(page, placeOf('merged', 'edit'));
     await page.getByLabel('title required').fill('typed by hand');
@@ -80,7 +80,7 @@ describe('objects in the console [slow]', function () {
     await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
   });
 
-  it('shows what the server refuses while it is typed, in the form and in the text, as YAML or JSON', async () => {
+  it('shows while a person types what the server refuses, in the form and in the text, as YAML or JSON', async () => {
     await server.client.create(Ticket, { metadata: { name: 'typed' }, spec: { title: 'typed', priority: 3 } });
     await visit(page, placeOf('typed', 'edit'));
     await page.getByLabel('priority').fill('9');
@@ -136,7 +136,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('says who applies a changed field, and takes their value back', async () => {
+  it('names the manager that applies a changed field, and takes over its value', async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));

@@ -152,7 +152,7 @@ describe('a session of the console [slow]', function () {
     await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
   });
 
-  it('takes a token over the open page, and keeps it out of reach of scripts', async () => {
+  it('accepts a token over the open page, and keeps it out of reach of scripts', async () => {
     await page.context().clearCookies();
     await visit(page, '#/');
     await visit(page, `#/kinds/${ticketsPath}`);
@@ -184,7 +184,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('live', { exact: true }).waitFor();
   });
 
-  it('says what is missing when a permission is withdrawn while the page is open', async () => {
+  it('shows what is missing when a permission is withdrawn while the page is open', async () => {
     await page.getByText('live', { exact: true }).waitFor();
     await ask('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/ada');
     await page.getByText('You may not do this').waitFor();

@@ -17,7 +17,7 @@ export const browserTimeoutMs = 60_000;
 
 export type Theme = 'light' | 'dark';
 
-/** One browser, and what its pages complain about. */
+/** One browser, and the errors that its pages report. */
 export class ConsoleBrowser {
   readonly complaints: string[] = [];
   readonly #browser: Browser;
@@ -52,7 +52,7 @@ export class ConsoleBrowser {
     page.setDefaultTimeout(browserTimeoutMs / 3);
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A refused request is a part of some tests; the browser reports each.
+      // A refused request is part of some tests, and the browser reports each one.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
         this.complaints.push(message.text());
     });

@@ -18,7 +18,7 @@ export interface ListAnswer {
 export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
-  /** undefined: the request was not sent, so there is nothing to record. */
+  /** undefined when the request was not sent, so that there is nothing to record. */
   async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
@@ -26,7 +26,8 @@ export class CellClient {
   }
 
   /**
-   * All cells or one, in chunks of a size or in one go. undefined: no response, or it came too late for the next chunk.
+   * All cells or one, in chunks of a size or in one go. undefined when there is no response, or it came too late for
+   * the next chunk.
    */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;
@@ -51,7 +52,10 @@ export class CellClient {
     this.#agent.destroy();
   }
 
-  /** `refused`: no server listens, so nothing was sent. `lost`: no response, or a part of one. */
+  /**
+   * `refused` means that no server listens, so nothing was sent; `lost`, that there is no response, or only a part of
+   * one.
+   */
   async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };

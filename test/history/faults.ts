@@ -37,7 +37,7 @@ export interface FaultTargets {
 
 interface Injection extends FaultTargets {
   readonly replica: Replica;
-  /** Between a fifth of a second and one and a half. */
+  /** The duration, between a fifth of a second and one and a half. */
   readonly lastingMs: number;
   readonly random: () => number;
 }
@@ -106,7 +106,10 @@ async function memberOf(
   return random() < 0.5 ? cluster.leader() : pick(random, cluster.members);
 }
 
-/** One fault after the other, with pauses in which the service recovers; the first at once. Returns how many there were. */
+/**
+ * Causes one fault after the other, with pauses in which the service recovers; the first at once. Returns how many
+ * there were.
+ */
 export async function injectFaults(
   targets: FaultTargets,
   { kinds, random, signal }: { kinds: readonly Fault[]; random: () => number; signal: AbortSignal },

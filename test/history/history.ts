@@ -84,7 +84,7 @@ export interface Stream {
 /** The stream of a watcher after a list, over many connections, until it gets 410 and lists again. */
 export interface Watch {
   readonly watcher: string;
-  /** The one object that it watches; undefined: all. */
+  /** The one object that it watches; undefined for all. */
   readonly key: string | undefined;
   /** Revision of the list. */
   readonly after: number;

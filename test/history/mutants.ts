@@ -1,4 +1,4 @@
-// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They are planted into the
+// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They are put into the
 // compiled classes of the API server, only in the process of a test's server.
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -25,7 +25,7 @@ export function plant(mutant: Mutant): Promise<void> {
 /** The time between the response to a write and its storage. */
 const lagMs = 200;
 
-/** The used part of the store's commit: the store of a single server refuses no write of a history. */
+/** The used part of the store's commit. The store of a single server refuses none of the writes of a history. */
 interface SqliteStore {
   open(): Promise<{ revision: number }>;
   commit(batch: readonly unknown[]): Promise<unknown>;

@@ -57,18 +57,18 @@ describe('the moment of a list', () => {
     return checkListMoments(history({ operations, watches, listings: [list] })).length;
   }
 
-  it('is that of its revision: what it shows is what there was then', () => {
+  it('is that of its revision: it shows the objects that existed then', () => {
     expect([faults(listing(0)), faults(listing(1, v1)), faults(listing(2, v2)), faults(listing(4))]).to.deep.equal([
       0, 0, 0, 0,
     ]);
   });
 
-  it('is missed by one that shows an object as it was before, or after', () => {
+  it('is missed by one that shows an object as it was earlier, or later', () => {
     expect(faults(listing(2, v1))).to.equal(1);
     expect(faults(listing(1, v2))).to.equal(1);
   });
 
-  it('is missed by one that does not show what was there, or shows what was gone', () => {
+  it('is missed by one that omits an existing object, or shows a deleted one', () => {
     expect(faults(listing(3))).to.equal(1);
     expect(faults(listing(5, v2))).to.equal(1);
   });

@@ -20,7 +20,7 @@ function bookmark(revision: number, at: number): Frame {
   return { type: 'BOOKMARK', revision, at };
 }
 
-/** One watcher that received these, in one connection. */
+/** One watcher that received these frames, on one connection. */
 function told(...frames: readonly Frame[]): History {
   return history({ operations, watches: [watch([{ after: 0, frames }])] });
 }

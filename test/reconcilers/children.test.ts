@@ -8,7 +8,7 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 
 for (const transport of transports) {
   describe(`children and related objects of a run, ${transport}`, () => {
-    it('holds the objects that the run before created, and sends no request when nothing changes', async () => {
+    it('holds the objects that the previous run created, and sends no request when nothing changes', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         owns: [Worker],
@@ -17,7 +17,7 @@ for (const transport of transports) {
           seen.push(names);
           for (let index = names.length; index < object.spec.size; index += 1) {
             await ensure(Worker, `${object.metadata.name}-${index}`, { spec: { task: 'dig' } });
-            // The cache may not have it yet; the run's own view has.
+            // The cache may not have it yet, but the run's own view has it.
             expect(children(Worker)).to.have.length(index + 1);
           }
         },
@@ -33,7 +33,7 @@ for (const transport of transports) {
       expect(at.requestsOfRuns()).to.equal(requests);
     });
 
-    it('holds no object of a namesake of the owner, and none that another object controls', async () => {
+    it('holds no object of another owner of the same name, and none that another object controls', async () => {
       const seen = new Map<string, number>();
       const teams = controller(Team, {
         owns: [Worker],

@@ -47,7 +47,7 @@ function gate(): { readonly promise: Promise<void>; readonly open: () => void } 
 const isGone = async ({ client }: Running): Promise<boolean> =>
   client.get(Machine, 'a', { namespace }).then(() => false, isNotFound);
 
-/** Stores an id as a former leader does whose write is seen late. */
+/** Stores an id as a late write of a former leader does. */
 const storeId = ({ client }: Running, id: string): Promise<unknown> =>
   client.patch(Machine, 'a', { type: 'merge', patch: { status: { id } } }, { subresource: 'status', namespace });
 

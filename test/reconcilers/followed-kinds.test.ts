@@ -14,7 +14,7 @@ const team = 'work.example.com/team';
 
 for (const transport of transports) {
   describe(`the kinds that a controller follows, ${transport}`, () => {
-    it('enqueue keys for selected objects alone', async () => {
+    it('enqueue keys for selected objects only', async () => {
       const mapped: string[] = [];
       const map = ({ metadata }: WorkerObject): MappedKeys => {
         mapped.push(metadata.name);
@@ -74,7 +74,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are named by their kind in the reason of a run, also where only metadata is followed', async () => {
+    it('are named by their kind in the reason of a run, even where only metadata is followed', async () => {
       const reasons = new Set<string>();
       const at = await runTeam(transport, {
         watches: [on(Worker, () => ['red'], { metadataOnly: true })],
@@ -86,7 +86,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('leave out the updates that the controller itself wrote, if asked, and nothing else', async () => {
+    it('leave out the updates that the controller itself wrote, if requested, and nothing else', async () => {
       let runs = 0;
       const at = await runTeam(transport, {
         owns: [owned(Worker, { ignoreOwnWrites: true })],
@@ -168,7 +168,7 @@ describe('the kinds that a controller follows', () => {
     await server.stop();
   });
 
-  it('are refused with unknown options, selectors that are none, and unknown indexes', () => {
+  it('are refused with unknown options, invalid selectors, and unknown indexes', () => {
     const map = (): MappedKeys => [];
     const given = (options: object) => (): unknown => on(Worker, map, options);
     expect(given({ labelSelektor: 'a=b' })).to.throw(
@@ -185,7 +185,7 @@ describe('the kinds that a controller follows', () => {
     );
   });
 
-  it('give a run no children of a kind whose cache holds metadata alone', async () => {
+  it('give a run no children of a kind whose cache holds only metadata', async () => {
     let message: string | undefined;
     const at = await runTeam('in process', {
       owns: [owned(Worker, { metadataOnly: true })],

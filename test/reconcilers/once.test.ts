@@ -248,7 +248,7 @@ for (const transport of transports) {
             if (thing !== undefined) provider.remove(thing.id);
           },
         });
-        // As after a crash between the effect and its result.
+        // The state after a crash between the effect and its result.
         const [record] = await recordsOf(at.client);
         await at.client.patch(
           externalEffectModel,

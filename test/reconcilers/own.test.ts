@@ -131,7 +131,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for those that they come after, and say for which', async () => {
+    it('wait for those that they come after, and name these', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -171,7 +171,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are not ready by a condition that observed an older generation', async () => {
+    it('are not ready because of a condition that observed an older generation', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const height = 70 + object.spec.size;
@@ -268,7 +268,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stay while one that is wished came after them', async () => {
+    it('stay while a wished one came after them', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];
@@ -317,7 +317,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are not taken over from others: the error says who controls the object, and how to take over one that nothing controls', async () => {
+  it('are not taken over from others: the error names the controlling object, and how to take over one without a controller', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(

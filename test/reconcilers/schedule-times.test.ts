@@ -93,7 +93,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run again, with the same time, when the annotation of their end is set back, as a restored backup does', async () => {
+  it('run again, with the same time, when the annotation of their end is set back, as in a restored backup', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:00:00Z');
     expect(await at.slotsUntil('2030-01-01T02:00:00Z')).to.deep.equal(['2030-01-01T01:00:00Z', '2030-01-01T02:00:00Z']);
     const annotations = { 'slot-ended.work.example.com/team': '2030-01-01T00:00:00Z' };
@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need the permission of a plugin to patch its own kind, and an error says so', async () => {
+  it('need a plugin’s permission to patch its own kind, which an error explains', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},

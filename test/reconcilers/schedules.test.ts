@@ -44,7 +44,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('never runs a slot again that ended: not at a change, and not after a restart between slots', async () => {
+    it('never runs a slot again that has ended: not at a change, and not after a restart between slots', async () => {
       const at = await runTeams(transport, { schedule: '0 * * * *' });
       await at.to('2030-01-01T01:00:00Z');
       expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
@@ -72,7 +72,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs a slot again with the same time when the process ended within its run, whatever is missed', async () => {
+    it('runs a slot again with the same time when the process ended within its run, whatever the policy for missed slots', async () => {
       const hold = { is: true };
       const at = await runTeams(
         transport,
@@ -97,7 +97,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs the missed slots as the policy says [slow]', async () => {
+    it('runs the missed slots according to the policy [slow]', async () => {
       const expected = {
         skip: ['-'],
         last: ['2030-01-01T04:00:00Z'],
@@ -152,7 +152,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('goes on beside an interval and a time that a run asks for', async () => {
+    it('continues beside an interval and a time that a run requests', async () => {
       const at = await runTeams(transport, { every: '20m', schedule: '30 0 * * *' }, ({ scheduled, now }) =>
         scheduled === undefined && now === midnight ? { after: '5m' } : undefined,
       );
@@ -170,7 +170,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stores nothing for an interval, which may be of an object', async () => {
+    it('stores nothing for an interval, which may depend on the object', async () => {
       const every = ({ spec: { size } }: TeamObject): string | undefined => (size > 0 ? `${size}m` : undefined);
       const at = await runTeams(transport, { every }, undefined, { teams: { red: 10, blue: 0 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);
@@ -289,7 +289,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('causes no run by what it stores, whatever the predicates are', async () => {
+  it('causes no run by the annotations that it stores, whatever the predicates are', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
     await at.to('2030-01-01T01:00:00Z');
     expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);

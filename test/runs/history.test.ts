@@ -103,7 +103,7 @@ describe('the history of an object', () => {
     expect(restored.body.data).to.deep.equal({ n: '1' });
   });
 
-  it('tells of a Secret which fields changed, and none of their values', async () => {
+  it('shows which fields of a Secret changed, and none of their values', async () => {
     const first = await create(secrets, 'key', { stringData: { password: 'hunter2' } });
     await patch(`${secrets}/key`, { stringData: { password: 'hunter3' } });
     const items = await historyOf(`${secrets}/key`);

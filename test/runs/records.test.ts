@@ -82,7 +82,7 @@ describe('the records of runs', () => {
     return server.httpClient.patch(Person, name, { type: 'merge', patch }, { fieldManager: 'operator' });
   }
 
-  it('tell what started a run, who wrote that, and what the run changed', async () => {
+  it('show what started a run, who wrote that, and what the run changed', async () => {
     await server.httpClient.create(
       Person,
       { metadata: { name: 'ada' }, spec: { name: 'Ada' } },
@@ -118,7 +118,7 @@ describe('the records of runs', () => {
     expect(second.durationMs).to.be.above(0);
   });
 
-  it('tell the error, the frames of the author alone, and the next try; the state of the controller does as well', async () => {
+  it('show the error, the author’s frames only, and the next attempt; the state of the controller shows the same', async () => {
     await server.client.create(Person, { metadata: { name: 'bad' }, spec: { name: 'bad' } });
     const run = await firstRun('bad', ({ attempt }) => attempt === 3);
     expect(run.result).to.equal('error');
@@ -141,7 +141,7 @@ describe('the records of runs', () => {
     expect(JSON.stringify(run)).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
-  it('show a pause, which no change of the object ends, and what was asked for by hand', async () => {
+  it('show a pause, which no change of the object ends, and what was requested by hand', async () => {
     await server.client.create(Person, { metadata: { name: 'dora' }, spec: { name: 'Dora' } });
     await firstRun('dora', ({ result }) => result === 'success');
     await annotate('dora', { [pausedAnnotation]: 'true' });

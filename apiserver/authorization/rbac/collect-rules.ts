@@ -75,7 +75,7 @@ export class RuleCollector {
     try {
       await registry.update(roles, { name }, () => structuredClone(next), asCollector);
     } catch (error) {
-      // Another write came first, and is followed by a new comparison.
+      // Another write came first; its change starts a new comparison.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

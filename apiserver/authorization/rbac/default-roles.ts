@@ -75,7 +75,7 @@ export const defaultRoles: readonly DefaultRole[] = [
     name: 'system:discovery',
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
-      // The documentation shows what discovery tells; the assets of plugins are pages, without data of users.
+      // The documentation shows no more than discovery does; the assets of plugins are pages, without data of users.
       paths('/console', '/console/*', '/docs', '/docs/*', '/plugins/*'),
     ],
   },

@@ -14,8 +14,8 @@ interface Reader {
 }
 
 /**
- * Keeps an authorizer equal to the stored roles and bindings: a change decides the first request after it is in memory. These
- * kinds are served as long as the server runs.
+ * Keeps an authorizer equal to the stored roles and bindings: a change counts from the first request after it is in
+ * memory. These kinds are served as long as the server runs.
  */
 export function followRoles(table: ResourceTable, authorizer: RbacAuthorizer): void {
   const roles: Reader = {

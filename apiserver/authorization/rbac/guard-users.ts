@@ -10,7 +10,7 @@ import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**
  * Returns the guard of Users. Only members of `system:masters` may add users to it or change them, because no role
- * grants what this group may do. To add a user to another group needs the verb `impersonate` on the group, since the
+ * grants what this group may do. Adding a user to another group needs the verb `impersonate` on the group, since the
  * writer could log in as that user; groups that the User already has may stay.
  */
 export function userGuard(authorizer: RbacAuthorizer): WriteGuard {

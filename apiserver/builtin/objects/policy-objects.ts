@@ -2,7 +2,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from './rbac-objects.ts';
 import type { MatchCondition } from './webhook-objects.ts';
 
-/** A rule of a policy: that of a webhook, which may be for certain names only. */
+/** A rule of a policy: like that of a webhook, but it may name the objects that it is for. */
 interface NamedRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];

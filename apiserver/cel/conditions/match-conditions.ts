@@ -14,7 +14,7 @@ interface MatchCondition {
   readonly expression: string;
 }
 
-/** What the conditions of webhooks may read, in the order in which evaluations pass it. */
+/** The variables that the conditions of webhooks may read, in the order in which evaluations pass their values. */
 const scope = {
   functions: new FunctionTable([...standardOverloads, ...authorizerOverloads]),
   variables: new Map([
@@ -58,8 +58,9 @@ export class MatchConditions {
   }
 
   /**
-   * True when all conditions are. One that is false decides, whatever others do. `authorizers` are the values of `authorizer` and
-   * `authorizer.requestResource`. @throws Error of one that has no value
+   * Returns true when all conditions are true. A condition that is false decides, even if others fail. `authorizers`
+   * are the values of `authorizer` and `authorizer.requestResource`. @throws Error when a condition has no value, and
+   * none is false
    */
   match(request: ConditionInput, authorizers: readonly CelValue[], meter: CostMeter): boolean {
     const values = [readAny(request.object), readAny(request.oldObject), readAny(request), ...authorizers];

@@ -15,11 +15,11 @@ export interface SizedPart {
 
 export interface CallEstimate {
   readonly cost: CostRange;
-  /** The size of the result; undefined when only its type says it. */
+  /** The size of the result; undefined when it follows from the type alone. */
   readonly size?: CostRange;
 }
 
-/** Estimates a call from its arguments; that of the target first. */
+/** Estimates a call from its arguments, of which the target is the first. */
 type Estimate = (parts: readonly SizedPart[]) => CallEstimate;
 
 const nothing: SizedPart = { type: { kind: 'dyn' }, size: anySize, literal: undefined, itemSize: anySize };

@@ -29,7 +29,7 @@ const texts: Make = (max) => ({ type: 'array', items: text(max), ...sized('maxIt
 const pair: Make = (max) => ({ type: 'object', properties: { str: text(max), separator: text(max) } });
 const bytes: Make = (max) => ({ type: 'string', format: 'byte', ...sized('maxLength', max) });
 
-/** Estimates that kube-apiserver makes: without a bound in the schema, and with one. */
+/** The estimates of kube-apiserver: without a limit in the schema, and with one. */
 const cases: readonly (readonly [rule: string, make: Make, open: number, max: number, bounded: number])[] = [
   ['self.all(x, true)', list('number'), 4_718_591, 10, 32],
   ['self.all(x, true)', list('string'), 3_145_727, 20, 62],
@@ -101,7 +101,7 @@ describe('estimates of costs', () => {
   }
 
   it('know the size of a list or map that a macro or a function makes of another', () => {
-    // 11 for a new list, 3 a round of `all`, 13 a round of `map` and of `filter`.
+    // The cost is 11 for a new list, 3 for a round of `all`, and 13 for a round of `map` or `filter`.
     const ofLists: readonly (readonly [rule: string, make: Make, cost: number])[] = [
       ['self.map(x, x).all(y, true)', list('number'), 93],
       ['self.filter(x, true).all(y, true)', list('number'), 93],

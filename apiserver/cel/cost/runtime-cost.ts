@@ -1,7 +1,7 @@
 import { sizeOf } from '../values/cel-value.ts';
 import type { CelValue } from '../values/cel-value.ts';
 
-/** The cost of one call, from its arguments; that of the target first. */
+/** Returns the cost of one call from its arguments, of which the target is the first. */
 export type RuntimeCost = (args: readonly CelValue[]) => number;
 
 /** Costs of a character that is read, and of a character of a pattern. */
@@ -19,7 +19,7 @@ const pattern: RuntimeCost = (args) =>
   Math.ceil((1 + size(args, 0)) * characterCost) * Math.ceil(size(args, 1) * patternCost);
 const product: RuntimeCost = (args) => 1 + size(args, 0) * size(args, 1);
 
-/** An access check costs so much that an expression can make two. */
+/** An access check costs so much that an expression can make only two. */
 export const accessCheckCost = 350_000;
 
 /** Costs by Kubernetes' table; every other function costs 1. */

@@ -362,7 +362,7 @@ describe('expressions of CEL', () => {
     );
   });
 
-  it('answers every text with an expression or a problem', () => {
+  it('returns an expression or a problem for every text', () => {
     const pieces = fc.constantFrom(
       ...'x text numbers 1 1u 1.5 "a" ( ) [ ] { } . , ? : + - * && || ! in has all map in == < { "k": ?'.split(' '),
     );

@@ -124,7 +124,7 @@ class MapEntries implements Entries {
   }
 }
 
-/** `all` (deciding false) and `exists` (deciding true): errors count only when nothing decides. */
+/** `all` (false decides) and `exists` (true decides): errors count only when no entry decides. */
 function quantifier({ body, open }: Fold, deciding: boolean, cost: number): Run {
   return (frame) => {
     let failure: CelError | undefined;

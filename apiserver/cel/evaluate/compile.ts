@@ -15,12 +15,15 @@ import type { Run } from './frame.ts';
 import { fits } from '../types/fits.ts';
 import { readIndex } from '../values/read-index.ts';
 
-/** Costs of Kubernetes for parts that are no calls. */
+/** Kubernetes' costs of the parts that are not calls. */
 const readCost = 1;
 const listCost = 10;
 const mapCost = 30;
 
-/** Compiles a checked expression to functions, which are about as fast as an interpreter of JavaScript can be. */
+/**
+ * Compiles a checked expression to functions, which is about as fast as an interpreter that is written in JavaScript
+ * can be.
+ */
 export class Compiler {
   readonly #checked: CheckedCel;
   readonly #constants: ReadonlyMap<string, CelValue>;

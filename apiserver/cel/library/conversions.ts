@@ -24,7 +24,7 @@ import {
   timestampInRange,
 } from './time-values.ts';
 
-/** Integers from here on cannot come from a double. */
+/** A double from here on does not fit into an integer. */
 const tooLarge = 2 ** 63;
 
 /** Cost of reading a time, beyond the one that Kubernetes counts. */

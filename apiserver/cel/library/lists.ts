@@ -153,7 +153,7 @@ function present(list: CelList, meter: CostMeter): ArrayList {
   return made(values, meter);
 }
 
-/** A list has no more levels than an object, or an expression; further ones change nothing. */
+/** No object or expression makes a list of more levels than these, so a larger depth changes nothing. */
 function flattenTo(list: CelList, depth: bigint, meter: CostMeter): ArrayList {
   if (depth < 0n) throw new CelError('level must be non-negative');
   let flat = new ArrayList(itemsOf(list));

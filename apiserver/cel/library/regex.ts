@@ -73,7 +73,9 @@ interface FindOptions {
   readonly meter: CostMeter;
 }
 
-/** RE2 searches from the end of each match again, and cannot pause: each search is counted as the longest that it can be. */
+/**
+ * RE2 searches again from the end of each match, and cannot pause: so each search is charged its longest possible time.
+ */
 function find(text: string, source: string, { most, meter }: FindOptions): readonly string[] {
   const { expression, states } = compiled(source, meter);
   const found: string[] = [];

@@ -31,7 +31,7 @@ const maxCauses = 100;
 /** What the rules said of an object. */
 export interface RuleVerdict {
   readonly causes: readonly FieldCause[];
-  /** Violations of values that the write does not change, which do not refuse it. */
+  /** Violations in values that the write does not change. They do not refuse the write. */
   readonly warnings: readonly FieldCause[];
 }
 

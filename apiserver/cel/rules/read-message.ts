@@ -3,7 +3,10 @@ import type { CelValue } from '../values/cel-value.ts';
 /** Longest message that an expression may make. */
 const maxLength = 5 * 1024;
 
-/** The message that an expression made; undefined when it made none that can be shown, and the rule's own message is. */
+/**
+ * Returns the message that an expression made; undefined when it made none that can be shown, so that the rule's own
+ * message is shown.
+ */
 export function readMessage(value: CelValue): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();

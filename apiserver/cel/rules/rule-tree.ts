@@ -24,7 +24,7 @@ export interface RuleNode {
   readonly identity: ListIdentity;
 }
 
-/** Compiles all rules of a schema; undefined when it has none. `isRoot`: it is the schema of whole objects. */
+/** Compiles all rules of a schema; undefined when it has none. `isRoot` is true for the schema of whole objects. */
 export function compileRuleTree(
   schema: JsonSchema,
   components: Components,
@@ -35,7 +35,7 @@ export function compileRuleTree(
 
 class TreeBuilder {
   readonly #components: Components;
-  /** Nodes of schemas that are referred to, which may contain themselves. */
+  /** Nodes of schemas to which references point. A node may contain itself. */
   readonly #known = new Map<JsonSchema, RuleNode | undefined>();
 
   readonly #onProblem: (field: string, detail: string) => void;

@@ -8,7 +8,9 @@ import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
-/** Makes a value of CEL of one of JSON. Objects and lists stay as they are, and are read when an expression does. */
+/**
+ * Makes a CEL value of a JSON value. Objects and lists stay as they are, and are read when an expression reads them.
+ */
 export type JsonReader = (value: unknown) => CelValue;
 
 /** A value of any form. */

@@ -7,7 +7,7 @@ import type { Components } from './schema-source.ts';
 /** Largest request of Kubernetes, which bounds every size that a schema leaves open. */
 export const maxRequestBytes: number = 3 * 1024 * 1024;
 
-/** Deepest nesting of lists in lists and so on; references can go round. */
+/** Deepest nesting of lists in lists and so on; references can form a cycle. */
 const maxDepth = 100;
 
 interface Place {
@@ -67,7 +67,7 @@ function mapType({ additionalProperties, maxProperties }: JsonSchema, place: Pla
   return { kind: 'map', key: { kind: 'string', maxSize: 0 }, value, maxSize: maxProperties ?? Math.floor(open) };
 }
 
-/** The types of fields are made when they are first read, since references can go round. */
+/** The types of fields are made when they are first read, since references can form a cycle. */
 function objectType({ properties = {} }: JsonSchema, place: Place): ObjectType {
   const names = new Map(Object.keys(properties).map((name) => [escapeField(name), name]));
   const known = new Map<string, CelType | undefined>();

@@ -3,8 +3,8 @@ import type { CostMeter } from '../values/cost-meter.ts';
 import type { CelType } from './cel-type.ts';
 
 /**
- * Carries out a function; a method gets its target first. The caller has counted the nominal cost; a function counts only
- * what it does beyond. @throws CelError
+ * Carries out a function; a method gets its target first. The caller has counted the nominal cost; a function counts
+ * only the cost beyond that. @throws CelError
  */
 export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelValue;
 
@@ -12,7 +12,7 @@ export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelVa
 export interface Overload {
   readonly name: string;
   readonly isMethod: boolean;
-  /** The types of the arguments; that of the target first, for a method. */
+  /** The types of the arguments; for a method, the type of the target comes first. */
   readonly args: readonly CelType[];
   readonly result: CelType;
   readonly run: CelFunction;

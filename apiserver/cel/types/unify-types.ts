@@ -97,7 +97,7 @@ export function substitute(type: CelType, bindings: Bindings, isFinal = false): 
   }
 }
 
-/** Returns the one of two types that says less; one of them may stand for the other. */
+/** Returns the more general of two types, of which one may stand for the other. */
 export function moreGeneral(first: CelType, second: CelType): CelType {
   if (isOpen(first) || first.kind === 'param') return first;
   if (isOpen(second)) return second;

@@ -140,7 +140,10 @@ export class EntryMap extends CelMap {
     return Array.from(this.#entries.values(), ([key]) => key);
   }
 
-  /** Adds an entry; false when the key is taken, or can be no key. For the code that makes the map. */
+  /**
+   * Adds an entry; returns false when the key is taken, or its type is not one of keys. Only the code that makes the
+   * map may call it.
+   */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyOf(key);
     if (id === undefined || this.#entries.has(id)) return false;

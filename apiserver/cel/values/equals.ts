@@ -103,7 +103,7 @@ function equalSets(first: CelList, second: CelList, meter: CostMeter): boolean {
   return seen.size === found.size;
 }
 
-/** A text that is the same for items with the same identity. */
+/** Returns a text that is the same for all items with the same identity. */
 export function itemIdentity(item: CelValue, identity: CelList['identity'], meter: CostMeter): string {
   if (typeof identity === 'string' || !(item instanceof CelMap)) return textOf(item, meter);
   return JSON.stringify(identity.map((field) => textOf(item.get(field) ?? null, meter)));

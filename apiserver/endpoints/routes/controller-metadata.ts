@@ -43,7 +43,7 @@ export function declarationOf(context: { readonly metadata?: object }): Controll
   if (metadata === undefined) {
     throw new TypeError('decorators of controllers need standard decorators, and this package imported first');
   }
-  // The metadata of a class inherits from that of its base: look at its own only.
+  // The metadata of a class inherits from that of its base, so this reads own properties only.
   const own = Object.hasOwn(metadata, controllerSymbol) ? metadata[controllerSymbol] : undefined;
   return own ?? (metadata[controllerSymbol] = { isController: false, methods: new Map() });
 }

@@ -17,7 +17,7 @@ export interface RouteQuery {
 
 export type RouteResult<E> =
   | { readonly kind: 'found'; readonly entry: E; readonly handler: HandlerFunction; readonly request: ServerRequest }
-  /** Some route has the path, and none has the method. */
+  /** Some route has the path, but none has the method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   /** Path and method fit, but no predicate does. */
   | { readonly kind: 'mismatch'; readonly mismatch: Mismatch }

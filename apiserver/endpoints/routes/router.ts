@@ -13,7 +13,10 @@ export type EndpointResponse = ServerResponse | Response;
  */
 export type HandlerFunction = (request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/** Returns the handler of a request; undefined when it does not match, and then the next one is asked. Synchronous. */
+/**
+ * Returns the handler of a request, synchronously; undefined when it does not match, so that the next function is
+ * called.
+ */
 export type RouterFunction = (request: ServerRequest) => HandlerFunction | undefined;
 
 /** Methods that a route may have. */

@@ -25,7 +25,7 @@ export interface ServerRequest {
   readonly pathVariables: Readonly<Record<string, string>>;
   /** Values that filters have added; see `withAttributes`. */
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** The user of the request, who may make it: the server has checked that. */
+  /** The user of the request. The server has checked that this user may make it. */
   readonly user: RequestUser;
   /** Aborts when the client hangs up, the deadline passes, the user may no longer read the stream, or the plugin or the server stops. */
   readonly signal: AbortSignal;

@@ -7,7 +7,7 @@ export type Pieces<T> = AsyncIterable<T> | Iterable<T> | ReadableStream<T>;
 export interface ServerEvent {
   readonly event?: string;
   readonly id?: string;
-  /** The data of the event: a text is sent as it is, any other value as JSON. */
+  /** The data of the event: a string is sent unchanged, any other value as JSON. */
   readonly data: unknown;
   /** Milliseconds until a browser connects again. */
   readonly retry?: number;
@@ -88,7 +88,8 @@ export class ServerResponse {
   }
 
   /**
-   * Returns the response with this header, which replaces one of that name; a list is sent as several headers.
+   * Returns the response with this header, which replaces an earlier one of that name; a list is sent as several
+   * headers.
    * @throws TypeError for a name or value that HTTP does not allow, and for headers that frame the message.
    */
   header(name: string, value: string | readonly string[]): ServerResponse {

@@ -84,7 +84,7 @@ export class AnswerStream implements Running {
   #cancel(reason: Error): void {
     this.#over = true;
     this.#parts.abort(reason);
-    // Nothing uses the error of a cancelled producer.
+    // A producer that was cancelled may fail; nothing uses that error.
     this.#reader.cancel().catch(() => undefined);
     this.#onDrain();
   }
@@ -116,7 +116,7 @@ export function cancelPieces(pieces: Pieces<unknown>): void {
 }
 
 function readerOf(pieces: Pieces<unknown>): PieceReader {
-  // Not its iterator, whose return() waits for the read that is under way.
+  // Not through its iterator, whose return() waits for the read that is under way.
   if (pieces instanceof ReadableStream) return readableReader(pieces);
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   return { next: async () => iterator.next(), cancel: async () => iterator.return?.() };

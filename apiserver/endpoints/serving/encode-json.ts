@@ -21,13 +21,13 @@ export function encodeJson(value: unknown, storedBytes: StoredBytes): string | B
   return text;
 }
 
-/** True for a stored object, and for a list that begins with one. */
+/** True for a stored object, and for a list whose first item is one. */
 function isStored(value: unknown, storedBytes: StoredBytes): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(value) ? isStored(value[0], storedBytes) : storedBytes(value) !== undefined;
 }
 
-/** True for an object whose own fields are its JSON. */
+/** True for an object that JSON.stringify writes as its own fields, without a `toJSON`. */
 function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -155,7 +155,10 @@ export class EndpointCall implements Running {
     this.#giveUp(new ApiError('Timeout', message));
   }
 
-  /** Ends the wait with an error, before the signal aborts: what the handler throws because of that comes second. */
+  /**
+   * Ends the wait with an error, before the signal aborts, so that an error that the handler throws because of the
+   * abort comes second.
+   */
   #giveUp(error: ApiError): void {
     this.#isOver = true;
     this.#end?.reject(error);

@@ -47,7 +47,10 @@ export function neededPermissions(
   return needed.length === 0 ? [forPath(segments)] : needed;
 }
 
-/** Returns the path decoded, as rules are written; an encoded slash stays, since it separates nothing. */
+/**
+ * Returns the path decoded, since rules are written so. An encoded slash stays encoded, since it does not separate
+ * segments.
+ */
 function forPath(segments: readonly string[]): NeededPermission {
   return { path: `/${segments.map((segment) => segment.replaceAll('/', '%2F')).join('/')}` };
 }

@@ -13,7 +13,7 @@ const list: Attributes = { isResource: true, verb: 'list', group: '', version: '
 const page: Attributes = { isResource: false, verb: 'get', path: '/export' };
 const ada: UserInfo = { username: 'ada', groups: [] };
 
-/** An authorizer that allows what a set of texts says, `<user> <verb>`. */
+/** An authorizer that allows what a set of texts names, each as `<user> <verb>`. */
 class Rights {
   readonly #texts = new Set<string>();
   readonly #listeners = new Set<() => void>();

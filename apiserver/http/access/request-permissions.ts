@@ -72,7 +72,7 @@ export class RequestPermissions {
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
-  /** Returns whether the caller may do something besides; it changes nothing about the request. */
+  /** Returns whether the caller may do something more. It changes nothing about the request. */
   allows(context: Context, attributes: Attributes): boolean {
     return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }

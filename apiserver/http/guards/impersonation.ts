@@ -104,7 +104,7 @@ function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo)
 }
 
 /**
- * Adds the groups that Kubernetes adds: the groups of service accounts, for a service account without any, and
+ * Adds the groups that Kubernetes adds: for a service account without groups, the groups of service accounts; and
  * `system:authenticated` or `system:unauthenticated`.
  */
 function withKnownGroups(username: string, given: readonly string[]): readonly string[] {

@@ -54,7 +54,7 @@ export class OriginGuard {
 /** The host names of a server. */
 class KnownHosts {
   readonly #names: ReadonlySet<string>;
-  /** Known headers that name one of them: parsing each again would cost a GET 1 %. */
+  /** Headers that were found to name one of them: parsing each again would cost a GET 1 %. */
   readonly #headers = new Set<string>();
 
   constructor(hostNames: readonly string[]) {

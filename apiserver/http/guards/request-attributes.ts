@@ -33,7 +33,10 @@ function pathAttributes({ method }: Context, path: string): Attributes {
   return { isResource: false, verb: method.toLowerCase(), path: withoutTrailingSlash(path) };
 }
 
-/** Adds the name that a field selector requires; and to a Namespace, as in Kubernetes, the namespace that it is. */
+/**
+ * Adds the name that a field selector requires. A request for a Namespace also gets that namespace as its own, as in
+ * Kubernetes.
+ */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;
   if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
@@ -44,7 +47,7 @@ function withName(context: Context, asked: ResourceAttributes): ResourceAttribut
   return selected === undefined ? asked : { ...asked, name: selected };
 }
 
-/** True for what tells about an object: a user who may get the object may read it. */
+/** True for a subresource that only tells about the object: a user who may get the object may read it. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
   return subresource === 'history' || subresource === 'explanation';
 }

@@ -42,7 +42,7 @@ describe('BackupHandler', () => {
     );
   }
 
-  it('sends one backup at a time, and deletes it then', async () => {
+  it('sends one backup at a time, and deletes it afterwards', async () => {
     const first = newContext();
     await handler.handle(first);
     expect(first.length).to.equal('a copy'.length);

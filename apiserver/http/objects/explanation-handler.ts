@@ -36,8 +36,8 @@ const maxRuns = 200;
 const maxOwners = 50;
 
 /**
- * `GET …/<name>/explanation`: why an object is as it is. Needs the permission to get the object; what the user may not read besides
- * is left out.
+ * `GET …/<name>/explanation`: why an object is as it is. Needs the permission to get the object; what else the user
+ * may not read is left out.
  */
 export class ExplanationHandler {
   readonly #parts: ExplanationHandlerParts;

@@ -64,13 +64,13 @@ interface Call {
   readonly path: ResourcePath;
   readonly resource: Resource;
   readonly format: ResponseFormat;
-  /** The form that the client asked for; undefined: the objects themselves. */
+  /** The form that the client asked for; undefined for the objects themselves. */
   readonly view?: ObjectView;
 }
 
 const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 
-/** The same for kinds that have a message of protobuf. */
+/** The formats of kinds that have a protobuf message. */
 const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 
 /** The patch types of objects. `readPatch` does not read the body of an apply. */

@@ -45,7 +45,7 @@ function readRequest(path: string, assets: AssetTable): AssetRequest | undefined
   return { folder, segments, hasTrailingSlash: path.endsWith('/'), isConsole: name === consolePlugin };
 }
 
-/** The plugin's name, and the path below its folder. */
+/** Returns the plugin's name, and the path below its folder. */
 function readPlace([first, ...rest]: readonly string[]): readonly [
   name: string | undefined,
   segments: readonly string[],
@@ -139,8 +139,8 @@ function setType(context: Context, name: string): void {
 }
 
 /**
- * Refuses a file that was just deleted, or a condition or range that does not hold. Two of these codes have no reason
- * of their own.
+ * Refuses the request for a file that was just deleted, or with a condition or range that does not hold. Kubernetes
+ * has no reason for two of these codes.
  */
 function refuse(context: Context, { statusCode, headers }: SendResult): void {
   const message = refusals[statusCode];

@@ -22,7 +22,10 @@ const unzip = promisify(gunzip);
 
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
-/** All paths, and where their bytes come from: no path of a request reaches the disk. */
+/**
+ * All paths, and where their bytes come from. The disk is read only at paths of this list, never at a path of a
+ * request.
+ */
 const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),
   '/docs/': () => answerOf('text/html; charset=utf-8', docsPage('../')),
@@ -43,7 +46,7 @@ export function docsRoutes(serviceDomain: string): Middleware {
   });
   const read = new Map<string, CacheableAnswer>();
   return async function answerDocs(context, next) {
-    // A slash at the end of a file's path changes nothing, and only one.
+    // One slash at the end of a file's path is ignored.
     const path = [context.path, withoutTrailingSlash(context.path)].find((each) => Object.hasOwn(files, each)) ?? '';
     const make = path === '/docs/' && context.path !== path ? undefined : files[path];
     if (make === undefined) {

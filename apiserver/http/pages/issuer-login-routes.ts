@@ -32,8 +32,8 @@ const problems: Readonly<Record<LoginFailureReason, string>> = {
 };
 
 /**
- * `/login/oidc/<name>` leads a browser to the page of an issuer, and `/login/oidc/<name>/callback` is where it comes back:
- * returns undefined for other paths. Both need no credential.
+ * `/login/oidc/<name>` leads a browser to the page of an issuer, and the issuer sends it back to
+ * `/login/oidc/<name>/callback`. Neither path needs a credential. Returns undefined for all other paths.
  */
 export function answerIssuerLogin(context: Context, parts: IssuerLoginRouteParts): Promise<void> | undefined {
   const path = issuerPath(withoutTrailingSlash(context.path));

@@ -8,8 +8,8 @@ import { withoutTrailingSlash } from './health.ts';
 const jwksType = 'application/jwk-set+json';
 
 /**
- * The discovery document and the public keys, by which others verify tokens of service accounts. DELETE of the keys
- * makes others.
+ * The discovery document and the public keys, by which others verify tokens of service accounts. A DELETE of the keys
+ * replaces them.
  */
 export function issuerRoutes(issuer: AccountIssuer): Middleware {
   const documents = new Map<string, { readonly type: string; readonly read: () => object | Promise<object> }>([

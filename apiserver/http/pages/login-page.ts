@@ -33,7 +33,10 @@ export function loginPage({ next, root, problem, providers }: LoginPageState): s
   );
 }
 
-/** A link, not a button of the form: the policy of the page lets forms go to this server only, redirects of theirs, too. */
+/**
+ * A link, not a button of the form: the policy of the page restricts forms, and the redirects that follow, to this
+ * server.
+ */
 function link(
   { name, displayName }: LoginPageState['providers'][number],
   { next, root }: Pick<LoginPageState, 'next' | 'root'>,

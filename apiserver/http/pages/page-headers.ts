@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
-/** The type of most responses, which a browser shows without running code. */
+/** The types of most responses, which a browser shows without running code. */
 const inert = new Set([
   '',
   'application/json',
@@ -25,7 +25,7 @@ const pagePolicy = [
 /** A year. Not for names below this one, which may be other servers'. */
 const strictTransport = 'max-age=31536000';
 
-/** Loopback names are shared by all that a person runs on the machine, and perhaps without TLS. */
+/** All servers that a person runs on the machine share the loopback names, and some of them may have no TLS. */
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i;
 
 /** Gives each page the headers that protect it, unless its route has set them. */

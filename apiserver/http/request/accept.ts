@@ -59,7 +59,7 @@ export function negotiate<T = never>(
   throw new ApiError('NotAcceptable', `only the following media types are accepted: ${mediaTypes(offered)}`);
 }
 
-/** True when errors must be written as RFC 9457. */
+/** True when the client wants errors in the form of RFC 9457. */
 export function wantsProblem(header: string | undefined): boolean {
   return (
     header !== undefined &&

@@ -31,7 +31,7 @@ export function allOf(query: QueryParameters, name: string): readonly string[] {
 export function integerOf(query: QueryParameters, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
   if (text === undefined) return undefined;
-  // 15 digits: exact as a number, and beyond any list.
+  // At most 15 digits, which is more than any list needs, and which a number holds exactly.
   if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
     const message = `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least}, of at most 15 digits`;
     throw new ApiError('BadRequest', message);

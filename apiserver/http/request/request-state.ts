@@ -36,7 +36,7 @@ interface RequestState {
   id: string;
   /** Node's response, to see how it goes on. Code that changes or writes it uses `context.res`. */
   readonly outgoing: ServerResponse;
-  /** `null`: the path cannot be an object's. undefined: the path has not been parsed yet. */
+  /** `null` when the path cannot be an object's; undefined before the path has been parsed. */
   path: ResourcePath | null | undefined;
   asked: Attributes | undefined;
   /** Set once the kind of the path is found, so that no client can invent the labels of a metric. */

@@ -43,7 +43,7 @@ const objectVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** The verbs on a collection, where they are others. */
+/** The verbs on a collection, where they differ. */
 const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: 'list', DELETE: 'deletecollection' };
 
 /** Returns what a request asks for, by its method and path alone; it is computed once for each request. */

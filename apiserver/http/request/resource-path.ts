@@ -76,7 +76,9 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
   return { group, version, plural, watch, namespace, name, subresource };
 }
 
-/** Kubernetes' rule for path segments. Any other odd namespace does not exist, and so has no objects. */
+/**
+ * Kubernetes' rule for path segments. A namespace with any other unusual name does not exist, and so has no objects.
+ */
 function isSafe(namespace: string): boolean {
   return namespace !== '.' && namespace !== '..' && !/[/%]/.test(namespace);
 }

@@ -14,7 +14,7 @@ const objectVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'pat
 export interface ServedSubresource {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of its response when that is not the object. */
+  /** The kind of the response, when the response is not the object. */
   readonly responseKind?: GroupVersionKind;
 }
 

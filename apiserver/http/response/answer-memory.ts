@@ -25,8 +25,8 @@ export class AnswerMemory {
   /**
    * Counts the bytes of a response until it is closed; called before the bytes are made. A later call for the same
    * response can only raise its count. A response that is the only one is never refused.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound, or this and the
-   * others to the same client address exceed half of it
+   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound, or
+   * when this and the others to the same client address exceed half of it
    */
   hold(context: Context, bytes: number): void {
     if (bytes >= leastCounted) this.#raise(context, bytes, () => this.#memory.hold(context.res, bytes));

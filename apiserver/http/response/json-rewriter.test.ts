@@ -21,7 +21,7 @@ function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 const indented = { isIndented: true } as const;
 
-/** Names and values around those of the path, so that some names begin as one of them does. */
+/** Names and values like those of the path, so that some names begin like one of them. */
 const name = fc.constantFrom('metadata', 'managedFields', 'managedField', 'meta', 'items', 'a"b\\', 'ü', '*', '');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -68,7 +68,7 @@ describe('JsonRewriter', () => {
     expect(rewrite(text, { isIndented: false })).to.equal('{"a":[1.50,12345678901234567890,-0e1],"b":{},"c":null}');
   });
 
-  it('gives out long texts in pieces [slow]', () => {
+  it('yields long texts in pieces [slow]', () => {
     const rewriter = new JsonRewriter(indented);
     const pieces = [...rewriter.push(Buffer.from(JSON.stringify(Array.from({ length: 200_000 }, () => [0]))))];
     for (const piece of pieces) expect(piece.length).to.be.below(300_000);

@@ -14,7 +14,7 @@ const firstBytes = 4096;
 /** An open object or array. */
 interface Level {
   readonly isArray: boolean;
-  /** The rest of the path to the member that is left out; undefined beside that path. */
+  /** The rest of the path to the member that is left out; undefined for a value beside that path. */
   readonly path: readonly string[] | undefined;
   isEmpty: boolean;
   expectsName: boolean;
@@ -24,7 +24,7 @@ type State =
   | 'between tokens'
   | 'in a string'
   | 'in a number or word'
-  /** In a name that may be the next one of the path: the bytes that fit so far are not written yet. */
+  /** In a name that may be the next one of the path: the bytes that match so far have not been written yet. */
   | 'in a name of the path'
   | 'in what is left out';
 
@@ -46,14 +46,14 @@ export class JsonRewriter {
   readonly #outer: Level[] = [];
   #level: Level;
   #state: State = 'between tokens';
-  /** The path inside of the next value, if that is an object or an array. */
+  /** The path inside the next value, if this is an object or an array. */
   #path: readonly string[] | undefined;
   /** The name of the path, in quotes, and how many of its bytes were read. */
   #name: Buffer = Buffer.alloc(0);
   #matched = 0;
-  /** In a string: the byte before was a backslash. */
+  /** Inside a string: true when the byte before was a backslash. */
   #isEscaped = false;
-  /** In what is left out: the number of open objects and arrays, and whether a string is open. */
+  /** Inside the part that is left out: the number of open objects and arrays, and whether a string is open. */
   #skippedLevels = 0;
   #skipsString = false;
   #out: Buffer = Buffer.alloc(0);
@@ -65,7 +65,7 @@ export class JsonRewriter {
     this.#level = { isArray: false, path: undefined, isEmpty: true, expectsName: false };
   }
 
-  /** Yields what a piece becomes: nothing, or buffers that are not empty. */
+  /** Yields the output for a piece: nothing, or buffers that are not empty. */
   *push(piece: Buffer): Generator<Buffer, void, undefined> {
     for (let at = 0; at < piece.length;) {
       at = this.#read(piece, at);

@@ -65,7 +65,10 @@ async function sendCompressed(context: Context): Promise<void> {
   else context.body = pipeline(body as PieceStream, createGzip(gzipOptions), () => undefined);
 }
 
-/** Splits a large body: written at once, node could not tell a slow client from one that does not read. */
+/**
+ * Splits a large body: with a body that is written at once, node could not tell a slow client from one that does not
+ * read.
+ */
 function cutLarge(context: Context): void {
   const { body, method } = context;
   if (!(body instanceof Buffer) || body.length <= wholeBytes || method === 'HEAD') return;

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import type { Context } from 'koa';
 import { inOrder, LeanKoa } from './lean-koa.ts';
 
-/** Sends one request as it is; resolves with all bytes until the server ends the connection, without the date. */
+/** Sends one request unchanged; resolves with all bytes until the server ends the connection, without the date. */
 function exchange(server: Server, head: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -146,7 +146,7 @@ class PlainKoa extends LeanKoa {
   }
 }
 
-describe('a context that makes its parts when they are asked for', () => {
+describe('a context that makes its parts when they are first used', () => {
   let handle: (context: Context) => unknown = () => undefined;
   const servers = new Map<LeanKoa, Server>();
   const [lean, plain] = [new LeanKoa(), new PlainKoa()];
@@ -177,7 +177,7 @@ describe('a context that makes its parts when they are asked for', () => {
         expect(withoutPort(await exchange(portOf(lean), target))).to.equal(expected);
       });
 
-  it('is koa’s own for a target with a query, and another one without', async () => {
+  it('is koa’s own for a target with a query, and a lean one for all others', async () => {
     const kinds: string[] = [];
     handle = (context) => kinds.push(context.constructor.name);
     await exchange(portOf(lean), 'GET /a');

@@ -4,7 +4,7 @@ import Koa from 'koa';
 import type { Context, Middleware, Request, Response } from 'koa';
 import { newState } from '../request/request-state.ts';
 
-/** Handles a request whose context is made; the response is in the context then, or it is being written. */
+/** Handles a request with this context. Afterwards the response is in the context, or is being written. */
 export type Handle = (context: Context) => Promise<void>;
 
 /** How koa handles a request; its types leave this out. */
@@ -14,8 +14,9 @@ const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
 const pathAlone = /^\/[^?#\s]*$/;
 
 /**
- * Koa that makes its objects when a request needs them ({@link LeanContext}), and sends a response that is whole and in memory in
- * one call. Everything else (streams, empty responses, errors of this server) is sent by koa itself.
+ * A Koa that makes its objects only when a request needs them ({@link LeanContext}), and sends a response that is
+ * complete in memory in one call. Everything else (streams, empty responses, errors of this server) is sent by koa
+ * itself.
  */
 export class LeanKoa extends Koa {
   /** Returns the handler of node's server, in place of koa's `callback`. */
@@ -92,7 +93,7 @@ type Headers = string[];
 /** The name of a header, or koa's other form: several names with their values. */
 type HeaderNames = string | Record<string, string | string[]>;
 
-/** The members of koa's context that answer without koa. */
+/** The members of koa's context that work without koa. */
 type Shown = Pick<
   Context,
   | 'app'
@@ -119,9 +120,9 @@ interface KoaParts {
 
 /**
  * Koa's context for a target without a query. Its parts are made when something asks for them: most requests need no `request`,
- * and their response is a status, a few headers and bytes, which are kept here until they are sent. With the first use of `res`, or
- * of a member of koa that is not below, koa's objects get what is here, and answer from then on. So all requests take one way, and
- * no list of headers decides which of them is simple.
+ * and their response is a status, a few headers and bytes, which are kept here until they are sent. At the first use
+ * of `res`, or of a member of koa that is not declared below, koa's objects are made, get what is kept here, and are
+ * used from then on. So all requests take the same way, and no list of headers decides which of them are simple.
  */
 class LeanContext implements Shown {
   readonly app: Koa;
@@ -207,7 +208,7 @@ class LeanContext implements Shown {
     if (typeof name !== 'string') return this.response.set(name);
     if (this.#koa !== undefined || typeof value !== 'string') return this.response.set(name, value);
     if (name === '') return;
-    // What node does not send is refused here, where the error has its cause.
+    // Refuses here what node would not send, so that the error points to its cause.
     validateHeaderName(name);
     validateHeaderValue(name, value);
     if (name === 'Content-Type') this.#hasType = true;

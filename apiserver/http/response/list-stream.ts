@@ -49,7 +49,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
-/** The same as YAML, in pieces of the same size. */
+/** Yields the same as YAML, in pieces of the same size. */
 export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
   const { head, field, entries, itemOf = asStored, check } = text;
   const isEmpty = entries.length === 0;

@@ -20,7 +20,8 @@ export interface ProtobufList {
 
 /** Sends a list in protobuf. It is in memory as a whole, since its length stands at its beginning. */
 export async function sendProtobufList(context: Context, { head, entries, memory }: ProtobufList): Promise<void> {
-  // Protobuf is smaller than the JSON that it is made of; the items and the whole are in memory for a moment.
+  // Protobuf is smaller than the JSON that it is made of; the items and the whole list are in memory at the same time
+  // for a moment.
   memory.hold(
     context,
     entries.reduce((sum, { bytes }) => sum + 2 * bytes.length, 0),

@@ -49,7 +49,7 @@ describe('Responses for people', () => {
   const isIndented = (text: string): boolean => text.startsWith('{\n  "') && text.endsWith('}\n');
   const hasManagedFields = (text: string): boolean => text.includes('"managedFields":');
 
-  it('are as stored for all other clients', async () => {
+  it('are unchanged for all other clients', async () => {
     for (const path of [`${notes}/a`, notes]) {
       const { text } = await get(path, { 'User-Agent': 'kubectl/v1.32.0' });
       expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);
@@ -76,7 +76,7 @@ describe('Responses for people', () => {
     expect((await get(`${notes}/a?pretty=maybe`)).code).to.equal(422);
   });
 
-  it('say the same as the stored object', async () => {
+  it('have the same content as the stored object', async () => {
     const stored = JSON.parse((await get(`${notes}/a`)).text) as { metadata: Record<string, unknown> };
     delete stored.metadata['managedFields'];
     expect(JSON.parse((await get(`${notes}/a`, curl)).text)).to.deep.equal(stored);

@@ -4,7 +4,8 @@ import { JsonRewriter } from './json-rewriter.ts';
 import { cutIntoPieces, PieceStream } from './piece-stream.ts';
 
 /**
- * Longer responses are rewritten in pieces while the client reads them: an indented line can be sixty times as long as its value.
+ * Longer responses are rewritten in pieces while the client reads them: with its indentation, a line can be sixty
+ * times as long as its value.
  */
 const wholeBytes = 128 * 1024;
 

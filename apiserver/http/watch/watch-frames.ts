@@ -8,7 +8,10 @@ import type { ObjectView } from '../../views/object-view.ts';
 /** The wire format of events. */
 export interface FrameFormat {
   readonly contentType: string;
-  /** `revision`: where a client that has read this event may resume; absent: as before; empty: nowhere. */
+  /**
+   * `revision`: where a client that has read this event may resume. When absent, the client resumes where it could
+   * before; when empty, it cannot resume.
+   */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
 }
@@ -38,8 +41,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * The same lines with each object in another form. Use one for each stream: the form may depend on what was sent
- * before.
+ * Makes the same frames, with each object in another form. Use one for each stream: the form may depend on what was
+ * sent before.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
@@ -71,7 +74,8 @@ export class PassCache {
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
-    // An object that enters one selection and stays in another is two events; the rarer one is serialized again.
+    // An object that enters one selection and stays in another is an event of two types; the rarer one is serialized
+    // again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });

@@ -61,9 +61,10 @@ export class WatchHandler {
   /** Responds with 4xx before the stream starts; later errors are events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    // Taken first, since collecting initial objects and waiting for revisions count within the share.
+    // Taken before the watch starts: while it collects initial objects and waits for revisions, it counts as one,
+    // too.
     const address = addressBlock(this.#parts.proxies.addressOf(context));
-    // The user who sent the request: one that impersonates others must not have their shares as well.
+    // The user who sent the request: a user who impersonates others must not use their shares as well.
     const { username } = impersonatorOf(context) ?? callerOf(context);
     const onEnd = this.#takePlace([`address ${address}`, `user ${username}`]);
     try {

@@ -73,7 +73,7 @@ describe('WatchStream', () => {
   };
 
   it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
-    // The broken stream first: it is the first in each pass.
+    // The broken stream comes first in each pass.
     const [failed, sound] = [await watch('/broken'), await watch('/')];
     add('ada', 11);
     const status = JSON.parse(await failed.text()) as { type: string; object: { code: number } };

@@ -20,7 +20,7 @@ export interface AccountName {
 /** The part of {@link AccountLookup} that others use. */
 export type Accounts = Pick<AccountLookup, keyof AccountLookup>;
 
-/** Looks accounts, and the objects that tokens are bound to, up in memory. */
+/** Looks up accounts, and the objects that tokens are bound to, in memory. */
 export class AccountLookup {
   readonly #table: ResourceTable;
   readonly #accounts: () => Resource | undefined;

@@ -17,7 +17,7 @@ export function discoveryDocument({ name }: AccountIssuer): object {
   };
 }
 
-/** Returns the public keys of an issuer; the first key is made when there is none yet. */
+/** Returns the public keys of an issuer; makes the first key when there is none yet. */
 export async function publicKeys({ keys }: AccountIssuer): Promise<{ readonly keys: readonly JWK[] }> {
   await keys.current();
   const published = keys.all().map(async ({ kid, publicKey }): Promise<JWK> => {

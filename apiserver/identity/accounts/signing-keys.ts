@@ -79,7 +79,7 @@ export class SigningKeys {
     return this.#ofId(kid);
   }
 
-  /** Queries the database, but not for each token, since clients can invent key ids. */
+  /** Queries the database for keys, but not for each token, since clients can invent key ids. */
   async #reach(): Promise<void> {
     const { vault, clock } = this.#parts;
     if (this.#reaching === undefined) {
@@ -90,7 +90,7 @@ export class SigningKeys {
     await this.#reaching;
   }
 
-  /** True as long as tokens that the key has signed are valid. */
+  /** True while a token that the key has signed may still be valid. */
   has(kid: string): boolean {
     return this.#ofId(kid) !== undefined;
   }

@@ -49,7 +49,7 @@ function holderOf(socket: TLSSocket, clock: Clock): Holder {
   return { user: isUser ? { ...authenticated({ username, groups }), isValid } : undefined, expiresMs };
 }
 
-/** Node's types know one value only; a subject may have several. */
+/** Node's types declare a single value, but a subject may have several. */
 function textsOf(value: string | readonly string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;

@@ -44,7 +44,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.replace(issuers);
   }
 
-  /** Uses other issuers, from the next request on. */
+  /** Uses these issuers in place of the others, from the next request on. */
   replace(issuers: readonly JwtIssuer[]): void {
     this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
     this.#verified = newCache();
@@ -55,7 +55,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor({ text, key }: BearerToken, audience?: string): Found {
-    // All other tokens are skipped: most tokens of other sorts start differently.
+    // Skips all other tokens, most of which start differently.
     if (!text.startsWith(beginning)) return undefined;
     const known = this.#verified.get(key);
     if (known === undefined) return this.#verify(text, { key, audience });

@@ -15,7 +15,7 @@ export interface SentToken {
   readonly claims: JWTPayload;
 }
 
-/** Returns undefined for what is no signed token. */
+/** Returns undefined for a text that is not a signed token. */
 export function readUnverified(text: string): SentToken | undefined {
   if (text.length > maxLength || !form.test(text)) return undefined;
   try {

@@ -17,7 +17,7 @@ export interface LoginConfig {
   /** What the login page shows. */
   readonly displayName: string;
   readonly clientId: string;
-  /** undefined: a public client, which has no secret. */
+  /** undefined for a public client, which has no secret. */
   readonly clientSecretFile: string | undefined;
   readonly scopes: readonly string[];
 }
@@ -27,14 +27,14 @@ export interface IssuerConfig {
   readonly url: string;
   /** The URL of the discovery document, if it is not at the issuer's well-known path. */
   readonly discoveryUrl: string | undefined;
-  /** PEM; undefined: the authorities that the system trusts. */
+  /** PEM; undefined for the authorities that the system trusts. */
   readonly certificateAuthority: string | undefined;
   readonly audiences: readonly string[];
   readonly username: ClaimMapping;
   readonly groups: ClaimMapping | undefined;
   readonly uid: string | undefined;
   readonly required: readonly { readonly claim: string; readonly value: string }[];
-  /** undefined: the issuer is not on the login page. */
+  /** undefined for an issuer that is not on the login page. */
   readonly login: LoginConfig | undefined;
 }
 
@@ -104,7 +104,7 @@ const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** A scope token of RFC 6749, 3.3. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 
-/** This part is not Kubernetes', whose server has no pages. */
+/** Kubernetes has no such part, since its server has no pages. */
 function readLogin(login: SettingsFields | undefined, path: string): LoginConfig | undefined {
   if (login === undefined) return undefined;
   login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);

@@ -9,7 +9,7 @@ const timeLimitMs = 5_000;
 
 export interface HttpsOptions {
   readonly clock: Clock;
-  /** PEM; undefined: the authorities that the system trusts. */
+  /** PEM; undefined for the authorities that the system trusts. */
   readonly ca: string | undefined;
   readonly signal?: AbortSignal;
 }

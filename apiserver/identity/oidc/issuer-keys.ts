@@ -61,7 +61,7 @@ export class IssuerKeys {
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** The same, but asks the issuer for a key that is not in memory. Never rejects. */
+  /** Does the same, but asks the issuer for a key that is not in memory. Never rejects. */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
@@ -69,7 +69,10 @@ export class IssuerKeys {
     return this.known(kid);
   }
 
-  /** The same for a token that the issuer itself has just sent: its key is worth another fetch at any time. */
+  /**
+   * Does the same for a token that the issuer itself has just sent: for its key, another fetch is worthwhile at any
+   * time.
+   */
   async findNow(kid: string | undefined): Promise<JWK | undefined> {
     if (this.known(kid) === undefined) await this.#fetch();
     return this.known(kid);

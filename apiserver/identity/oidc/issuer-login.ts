@@ -11,10 +11,10 @@ import { sendHttps } from './https-request.ts';
 import type { IssuerKeys, IssuerMetadata } from './issuer-keys.ts';
 import type { OidcIssuer } from './oidc-issuer.ts';
 
-/** A text that is no longer than this, and names an error of RFC 6749, may be logged. */
+/** A text of this form names an error of RFC 6749, and may be logged. */
 const codeForm = /^[a-z_]{1,40}$/;
 
-/** What openid-client says when an endpoint works badly, whatever the browser sends. */
+/** The messages of openid-client that mean that an endpoint of the issuer does not work, whatever the browser sends. */
 const brokenEndpoint: ReadonlySet<string> = new Set([
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
   'OAUTH_RESPONSE_IS_NOT_JSON',
@@ -127,7 +127,7 @@ export class IssuerLogin implements LoginProvider {
     }
   }
 
-  /** Errors of openid-client may quote what was sent, secrets too: of their texts, only fixed ones are kept. */
+  /** Errors of openid-client may quote what was sent, secrets too: only texts that are known to be fixed are kept. */
   #failureOf(error: unknown): LoginFailure {
     if (error instanceof client.AuthorizationResponseError)
       return this.#failure('refused', `the issuer responded with the error ${codeOf(error.error)}`);
@@ -152,7 +152,10 @@ function codeOf(code: string): string {
   return codeForm.test(code) ? code : '(unknown)';
 }
 
-/** The default of OpenID Connect is HTTP's Basic authentication; an issuer may say that it takes the secret in the form only. */
+/**
+ * The default of OpenID Connect is HTTP's Basic authentication; an issuer may declare that it takes the secret in the
+ * form only.
+ */
 function authenticationBy(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
   if (secret === undefined) return client.None();
   const methods: unknown = metadata['token_endpoint_auth_methods_supported'];

@@ -52,7 +52,7 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // Other audiences ask the issuer itself. The tokens of a key that the issuer has withdrawn are void.
+      // Services with other audiences ask the issuer themselves. Tokens whose key the issuer has withdrawn are void.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }

@@ -25,7 +25,7 @@ export class ListedTokens implements TokenAuthenticator {
     this.#listed = this.#byPrefix(owners);
   }
 
-  /** Uses another list, from the next request on. */
+  /** Uses this list in place of the former one, from the next request on. */
   replace(owners: readonly TokenOwner[]): void {
     this.#listed = this.#byPrefix(owners);
     this.#found = new WeakMap();

@@ -59,7 +59,10 @@ function entryOf(resource: Resource, change: Change): Entry {
   return rewrittenEntry(resource, change) ?? entry;
 }
 
-/** The entry of an object that is stored again unchanged, as when its key changes: memory has it converted. */
+/**
+ * Returns the entry of an object that was stored again unchanged, as when its key changes: memory has it converted
+ * already.
+ */
 function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
   const present = cache.get(key.slice(keyPrefix.length));
   if (present === undefined || present.revision !== previous?.revision) return undefined;

@@ -60,7 +60,7 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that hints report. */
   #heard = 0;
-  /** The same, from hints since the database was last asked for its revision. */
+  /** The revision up to which hints have come since the database was last asked for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;

@@ -15,7 +15,7 @@ export interface LaterState {
 
 /** A kind's later state, ready to be applied. */
 export interface Leap {
-  /** False when the kind has changed since the leap was made: it then has to be made again. */
+  /** False when the kind has changed since the leap was made, so that a new one must be made. */
   isCurrent(): boolean;
   /**
    * Applies the state to the kind in this turn; watchers lose their position. Resolves when the subscribers in this
@@ -54,7 +54,7 @@ function* changedSteps({ cache }: Resource, { entries, revision }: LaterState): 
     compared += 1;
     if (compared % comparedPerStep === 0) yield;
     const known = cache.get(entry.key);
-    // Watchers keep the last readable state: breaking is no change of the object.
+    // Watchers keep the last readable state, because an object that cannot be read has not changed.
     if (isBroken(entry) || known?.revision === entry.revision) continue;
     const isAnother = known !== undefined && known.uid !== entry.uid;
     if (isAnother) changes.push(feedChange('delete', entryWith(known, { revision }), known));

@@ -55,7 +55,7 @@ export async function reread(parts: RereadParts): Promise<void> {
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
-    // A kind that was opened meanwhile would be left behind.
+    // Otherwise a kind that was opened meanwhile would be left behind.
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);

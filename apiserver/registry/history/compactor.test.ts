@@ -75,7 +75,7 @@ describe('Compactor', () => {
   it('applies the limit of bytes before the other two, at once', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
-    // One run started when the bound was passed; another one handles what came meanwhile.
+    // One run has started when the bound was passed; another one handles the changes that came meanwhile.
     await compactor.compact();
     await compactor.compact();
     // 200 changes have 1,000 bytes.

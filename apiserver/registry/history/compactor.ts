@@ -2,7 +2,7 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../../base/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The history to keep: at least this time and this many changes, but never more than the bytes. */
+/** The history to keep: at least this time and this many changes, but never more than this many bytes. */
 export interface Retention {
   /** Default 5 min. */
   readonly minAgeMs: number;
@@ -29,8 +29,8 @@ const shortChanges = 1000;
 const changesPerGroup = 256;
 
 /**
- * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must not
- * be all history.
+ * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must
+ * not hold all of the history.
  */
 const groupShare = 1 / 64;
 

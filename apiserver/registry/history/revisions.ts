@@ -52,10 +52,11 @@ export class Revisions {
   }
 
   /**
-   * Returns what a read has to wait for, if anything (Kubernetes' resourceVersion): with a number, until memory has at
-   * least that revision; with `0`, nothing; absent or empty, until memory has everything acknowledged anywhere before
-   * this call. Rejects with ApiError: 400 for an invalid number, 504 when memory does not get there in time, 503 when
-   * the database cannot be asked.
+   * Returns the promise that a read has to wait for, if any, by Kubernetes' resourceVersion. With a number, it
+   * resolves when memory has at least that revision; with `0`, there is nothing to wait for; without one, or with an
+   * empty one, it resolves when memory has everything that was acknowledged anywhere before this call. Rejects with
+   * ApiError: 400 for an invalid number, 504 when memory does not get there in time, 503 when the database cannot be
+   * asked.
    */
   reach(resourceVersion: string | undefined): Promise<void> | undefined {
     if (resourceVersion === undefined || resourceVersion === '') return this.mayLag ? this.#reachLatest() : undefined;

@@ -23,7 +23,7 @@ function packed(entries: readonly Entry[], fingerprint = 'f'): { readonly last: 
   return packer.pack();
 }
 
-/** What a part says about an entry, with the entry's bytes. */
+/** Returns the content of a part about an entry, with the entry's bytes. */
 function unpacked(part: KeptPart, entry: Entry, cache: KindCache): Entry {
   const { revision, bytes } = entry;
   const at = inBounds(part.find(revision));
@@ -31,7 +31,7 @@ function unpacked(part: KeptPart, entry: Entry, cache: KindCache): Entry {
 }
 
 describe('KeptPart', () => {
-  it('says about each entry what its object says', () => {
+  it('has the same data about each entry as its object', () => {
     assert(
       property(array(person, { minLength: 1, maxLength: 8 }), (persons) => {
         const cache = createPersonCache('Namespaced');
@@ -77,7 +77,7 @@ describe('KeptPart', () => {
     ]);
   });
 
-  it('knows the bytes of an entry, but not their place', () => {
+  it('recognizes the bytes of an entry, but not their place', () => {
     const cache = createPersonCache();
     const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
     const part = new KeptPart(packed([entry]).data);
@@ -107,7 +107,7 @@ describe('KeptPart', () => {
     expect(new KeptPart(moved).find(7)).to.equal(0);
   });
 
-  it('is full at a number of entries, and before that at a number of values', () => {
+  it('is full at a maximum of entries, or at a maximum of values', () => {
     const cache = createPersonCache();
     const packer = new PartPacker('f');
     const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);

@@ -28,8 +28,8 @@ export class UnreadablePart extends Error {
 }
 
 /**
- * Packs what reading the object of an entry would find out, in the order of the calls of {@link add}: names, owners, and the values
- * of all indexes. Equal texts are stored once.
+ * Packs the data of entries that a start would otherwise get by parsing their objects: names, owners, and the values of
+ * all indexes. Entries are in the order of the calls of {@link add}. Equal texts are stored once.
  *
  * The form: a header, a SHA-256 of the rest, the revisions, the position of each entry's words, the words, and the texts as a list
  * in JSON, of which the first is the fingerprint. An entry has a word for the CRC-32 of its bytes, its name, namespace and uid, the number of its owners and
@@ -126,18 +126,24 @@ export class KeptPart {
     return inBounds(this.#texts[0]);
   }
 
-  /** The position of the entry with a revision, which is not below that of the call before; undefined: there is none. */
+  /**
+   * The position of the entry with a revision, which must not be below that of the call before; undefined when there is
+   * none.
+   */
   find(revision: number): number | undefined {
     while (inBounds(this.#revisions[this.#at]) < revision && this.#at < this.size - 1) this.#at += 1;
     return this.#revisions[this.#at] === revision ? this.#at : undefined;
   }
 
-  /** True when the bytes are those of the entry: it says nothing about an object that was damaged. */
+  /**
+   * True when the bytes are those that the entry was made from. Otherwise the object was damaged, and the entry says
+   * nothing about it.
+   */
   hasBytes(at: number, bytes: Buffer): boolean {
     return this.#words[inBounds(this.#starts[at])] === crc32(bytes);
   }
 
-  /** What an entry is made of, beside its values. */
+  /** The fields that an entry is made of, beside its values. */
   objectAt(at: number): EntryObject {
     const start = inBounds(this.#starts[at]) + 1;
     const [name, namespace, uid] = [this.#textAt(start), this.#textAt(start + 1), this.#textAt(start + 2)];

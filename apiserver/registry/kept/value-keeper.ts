@@ -37,10 +37,10 @@ export interface ValueKeeperParts {
 
 const intervalMs = 30_000;
 
-/** Changes after which a running server saves: computing the values of so many takes 0.2 s. */
+/** Changes after which a running server saves: computing the values of this many objects takes 0.2 s. */
 const fewestChanges = 10_000;
 
-/** The fewest at a stop: computing the values of so many takes 10 ms. */
+/** The fewest changes after which a server that stops saves: computing the values of this many objects takes 10 ms. */
 const fewestAtStop = 1_000;
 
 /** Entries looked at in one step: a fraction of a millisecond. */
@@ -57,9 +57,9 @@ interface State {
 }
 
 /**
- * Keeps the index values of objects in the store, so that the next start reads them and does not parse the objects. Values belong to
- * a revision, whose data never change. So parts are added, in the background and at a stop, and all is written again once
- * more than half of the values are those of former states.
+ * Keeps the index values of objects in the store, so that the next start reads them and does not parse the objects.
+ * Values belong to a revision of an object, and so never change. That is why parts are only added, in the background
+ * and at a stop. All parts are written again once more than half of the values belong to former states.
  */
 export class ValueKeeper {
   readonly #parts: ValueKeeperParts;
@@ -85,8 +85,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Begins to read a kind into a cache; undefined when nothing is kept of it, because an index is a function. Its
-   * changes are saved after {@link finish}.
+   * Begins to read a kind into a cache; returns undefined when nothing can be kept for it, because an index is a
+   * function. Its changes are saved after {@link finish}.
    */
   read(cache: KindCache, kindNumber: number): KeptReader | undefined {
     const { store, program, logger } = this.#parts;
@@ -116,7 +116,7 @@ export class ValueKeeper {
     this.#saving = this.#closeAfter(this.#saving, closed);
   }
 
-  /** Saves the values of kinds with at least so many changes. Logs a failure. */
+  /** Saves the values of kinds with at least this many changes. Logs a failure. */
   save(fewest: number): Promise<void> {
     this.#saving = this.#saveAfter(this.#saving, fewest);
     return this.#saving;
@@ -140,7 +140,7 @@ export class ValueKeeper {
     const state = this.#states.get(kindNumber);
     // A kind that was read again meanwhile has another cache.
     if (state?.cache !== cache || state.saved === undefined) return;
-    // Revisions are those of all kinds, so there are at most so many changes.
+    // Revisions count the changes of all kinds, so a kind has at most this many changes.
     if (revision - state.saved.last < fewest || cache.size < fewest) return;
     try {
       await this.#saveKind(state, { revision, fewest });
@@ -194,7 +194,10 @@ function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<re
   return yield* sortSteps(found, (a, b) => a.revision - b.revision);
 }
 
-/** Objects that are being deleted are few. An object without any value, even of its name, was one that an index could not read. */
+/**
+ * Objects that are being deleted are few. An object without any value, even of its name, is one that an index could not
+ * read.
+ */
 function isKept({ deletion, values }: Entry): boolean {
   return deletion === undefined && values.some((value) => valueList(value).length > 0);
 }

@@ -55,7 +55,7 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   return copied;
 }
 
-/** Labels and annotations are the conversion's if it returns metadata; everything else stays. */
+/** Labels and annotations are those of the conversion, if it returns metadata; everything else stays. */
 function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);

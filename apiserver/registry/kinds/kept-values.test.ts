@@ -35,7 +35,7 @@ interface Write {
   readonly isDeleted: number;
 }
 
-/** A kill comes before this call of the store. Default never. */
+/** The process is killed before this call of the store. Default never. */
 interface Save {
   readonly step: 'save';
   readonly killedAt: number;
@@ -73,7 +73,7 @@ const steps = array(
 
 class Killed extends Error {}
 
-/** Lets so many changes through, and then none. */
+/** Lets this many changes through, and no more after that. */
 function killedAt(kept: KeptStore, calls: { left: number }): KeptStore {
   const count = (): void => {
     if (calls.left <= 0) throw new Killed('killed');
@@ -115,7 +115,7 @@ class Served {
     return this.#reader.cache.size;
   }
 
-  /** Reads everything, and expects the same as from a read that uses nothing that is kept. */
+  /** Reads everything, and expects the same result as from a read without kept data. */
   async open(): Promise<void> {
     this.#calls.left = Infinity;
     this.#store = createSqliteStore({ path: this.#path });

@@ -7,9 +7,10 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * For namespaces and definitions, which other objects are created in. Such an object claims its uid until it is marked
- * for deletion; the commit that marks it releases the claim. From then on every replica refuses creations that require
- * the claim, so that no object can appear unnoticed by the controller that deletes the objects.
+ * The index of the claims of namespaces and definitions, in which other objects are created. Such an object claims
+ * its uid until it is marked for deletion; the commit that marks it releases the claim. From then on every replica
+ * refuses creations that require the claim, so that no object can appear unnoticed by the controller that deletes the
+ * objects.
  */
 export const liveIndex: IndexSpec = new IndexSpec({
   name,
@@ -32,7 +33,7 @@ export interface CreationRule {
 /** One claim for each state of an object: stores recognize equal claims of a batch by identity. */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** The claim that creations require, of an object of a kind with {@link liveIndex}. */
+/** Returns the claim that creations require of an object whose kind has {@link liveIndex}. */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

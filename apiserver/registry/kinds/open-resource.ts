@@ -59,7 +59,7 @@ export interface OpenParts {
   readonly keeper: ValueKeeper;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Called with the indexes that gave other values for the same objects when these were computed again. */
+  /** Called with the indexes that gave other values for the same objects when their values were computed again. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
@@ -100,7 +100,7 @@ export async function openResource(
     const isInSync = await syncUniqueClaims(resource, { store, revisions, replay, isLost: place.isLost });
     if (!isInSync || place.isLost()) continue;
     replay(revisions.current);
-    // Others have written in another version meanwhile: reading again fetches the conversions.
+    // Other processes have written in another version meanwhile: reading again fetches the conversions.
     if (hasUnconverted(cache)) continue;
     restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);

@@ -15,7 +15,7 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly keeper: ValueKeeper;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Called with the indexes whose values were other ones at the second time. */
+  /** Called with the indexes that gave other values the second time. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
@@ -30,9 +30,9 @@ const objectsPerTurn = 200;
 const bytesPerTurn = 512 * 1024;
 
 /**
- * Reads a kind with the index values that are kept, and compares a random sample with values that are computed now. When they differ,
- * all are computed. The values of functions are computed again, too: a function that returns others for the same object has
- * to be repaired.
+ * Reads a kind with the index values that are kept, and compares a random sample with values that are computed now.
+ * When they differ, all values are computed. The values of functions are computed twice, too: a function that returns
+ * other values for the same object has to be repaired.
  */
 export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
   const { keeper, kindNumber, onVarying } = parts;
@@ -52,7 +52,7 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** True when an index is an author's function, of which only that function knows what it returns. */
+/** True when an index is an author's function, so that only the function itself tells what it returns. */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }

@@ -17,7 +17,7 @@ export interface ReadParts {
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
-  /** What is kept about the objects; undefined: everything is computed. */
+  /** What is kept about the objects; undefined when everything has to be computed. */
   readonly kept?: KeptReader | undefined;
 }
 

@@ -36,7 +36,7 @@ describe('a kind that is unregistered and registered again', () => {
   const create = async (number: number): Promise<unknown> =>
     server.client.create(Thing, { metadata: { name: `t-${number}` } });
 
-  it('has exactly the writes that were acknowledged meanwhile', async () => {
+  it('has exactly the writes that were acknowledged in the meantime', async () => {
     const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
     // The first batch is stored; the others wait.
     await Promise.race(creations);

@@ -164,13 +164,13 @@ export class Resource {
     return this.view === undefined ? entry : this.view.show(entry);
   }
 
-  /** The same, once the conversion was fetched if that is necessary. */
+  /** Does the same, after fetching the conversion if that is necessary. */
   showLater(entry: Entry): Entry | Promise<Entry> {
     const { view } = this;
     return view === undefined ? entry : whenConverted(() => view.show(entry));
   }
 
-  /** The same for many objects, in several turns. */
+  /** Does the same for many objects, in several turns. */
   async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const { view } = this;
     if (view === undefined) return entries;
@@ -346,18 +346,18 @@ export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | 
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
 }
 
-/** 503: the kind was closed during the request. */
+/** The 503 for a kind that was closed during the request. */
 function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} were closed meanwhile; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
-/** 404: the kind was served, and is no longer. */
+/** The 404 for a kind that was served, and no longer is. */
 export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
-/** 503: the kind is registered, but not served yet. */
+/** The 503 for a kind that is registered, but not served yet. */
 export function notReady(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} is being indexed; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });

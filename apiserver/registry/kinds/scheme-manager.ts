@@ -190,8 +190,8 @@ export class SchemeManager {
     }
   }
 
-  // Not emit, which stops at the first listener that throws: a registration may stop there, but its undoing must reach
-  // every listener.
+  // Does not use emit, which stops at the first listener that throws: a registration may stop there, but undoing it
+  // must reach every listener.
   #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
     const errors: unknown[] = [];
     for (const listener of this.#emitter.listeners(event)) {

@@ -35,9 +35,9 @@ export function storedEntry(kind: KindReader, row: Row): Entry {
 }
 
 /**
- * The same for an object that has to be accepted as it is: a past state, or one that another process wrote. If a
- * present index cannot read it, it has no values; if it cannot be converted, its fields stay. If a webhook has to convert it
- * first, it is a BrokenEntry. It must not stop anything else.
+ * Does the same for an object that has to be accepted as it is: a past state, or one that another process wrote. If a
+ * present index cannot read it, it has no values; if it cannot be converted, its fields stay. If a webhook has to
+ * convert it first, it is a BrokenEntry. An object must not stop anything else.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
@@ -62,7 +62,7 @@ export function hasUnconverted({ broken }: Pick<KindCache, 'broken'>): boolean {
   return [...broken.values()].some(({ isUnconverted }) => isUnconverted === true);
 }
 
-/** Stores an entry that was read from the store in memory. */
+/** Puts an entry that was read from the store into memory. */
 export function putEntry(cache: KindCache, entry: Entry): void {
   if (isBroken(entry)) cache.putBroken(entry);
   else cache.put(entry);

@@ -25,7 +25,7 @@ export interface SyncParts {
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost } = parts;
   for (;;) {
-    // The store at one revision, and the resource at the same one: only then must they be equal.
+    // Compares the store at one revision with the resource at the same revision: only then must they be equal.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
     if (stored !== undefined) await arrive(stored.revision, { store, revisions });
     if (isLost()) return false;
@@ -43,7 +43,7 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
       if (store.isShared) resource.generation = outcome.generation;
       return true;
     }
-    // Others have written meanwhile; from now on, only processes with the same indexes can.
+    // Other processes have written meanwhile; from now on, only processes with the same indexes can.
   }
 }
 

@@ -58,7 +58,7 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
   return found === name ? uid : undefined;
 }
 
-/** 500: the object exists but cannot be read. */
+/** The 500 for an object that exists but cannot be read. */
 export function brokenObject(model: ModelDescriptor, entry: BrokenEntry): ApiError {
   const { name, problem, isLocked = false, isUnconverted = false } = entry;
   const { group, plural } = model;

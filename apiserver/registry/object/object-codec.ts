@@ -18,8 +18,8 @@ export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObjec
   );
 }
 
-// For bytes on their way to the store. Buffer's own pool fits six objects, and allocating it costs half as much as the
-// rest.
+// For bytes on their way to the store. Buffer's own pool holds only six objects, and allocating a new pool costs half
+// as much as everything else here.
 const poolBytes = 256 * 1024;
 let pool = Buffer.allocUnsafeSlow(poolBytes);
 let poolUsed = 0;

@@ -75,7 +75,8 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
 }
 
 /**
- * The storage fails. 503: nothing of this write is stored, the client may try again; 504: it is unknown whether it is.
+ * The error for a write that the storage did not carry out. With a 503, nothing of it is stored, and the client may
+ * try again; with a 504, it is unknown whether it is stored.
  */
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {
@@ -89,7 +90,7 @@ export function storeUnavailable(cause: unknown): ApiError {
   });
 }
 
-/** 503: reads that must be up to date are not possible. */
+/** The 503 for reads that must be up to date and are not possible. */
 export function unreadable(cause: unknown): ApiError {
   return new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
     cause,
@@ -98,8 +99,8 @@ export function unreadable(cause: unknown): ApiError {
 }
 
 /**
- * A value that another object holds in a unique index: 422 instead of AlreadyExists, after which clients would read the
- * wrong object.
+ * The 422 for a value that another object holds in a unique index. With AlreadyExists, clients would read the wrong
+ * object.
  */
 export function duplicateValue(
   model: Named,

@@ -19,7 +19,7 @@ export interface SelectionRequest {
   readonly fieldSelector: Selector;
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  /** Empty: creationTimestamp, newest first. Ties by name. */
+  /** Default, when empty: creationTimestamp, newest first. Equal objects are in the order of their names. */
   readonly sort: readonly SortRequest[];
 }
 
@@ -46,7 +46,7 @@ export interface Selection {
   prepare(): Promise<void> | undefined;
   /** The present objects, as stored. Builds a missing index in this turn. */
   entries(): readonly Entry[];
-  /** The same, as of the time of the call, in several turns of the event loop when it takes long. */
+  /** Returns the same as of the time of the call, in several turns of the event loop when it takes long. */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 
@@ -56,7 +56,7 @@ export interface ListerParts {
   readonly epoch: string;
 }
 
-/** Lists: which entries, at which revision, with which envelope. */
+/** Makes lists: their entries, their revision, and their envelope. */
 export class Lister {
   readonly #parts: ListerParts;
 

@@ -24,7 +24,10 @@ export interface HistoryPage {
   readonly floor: number;
 }
 
-/** Changes of the kind that are looked at in one turn, and for one request: some milliseconds, and some hundred. */
+/**
+ * Changes of the kind that are looked at in one turn (some milliseconds), and for one request (some hundred
+ * milliseconds).
+ */
 const seenPerTurn = 20_000;
 const seenPerRequest = 1_000_000;
 

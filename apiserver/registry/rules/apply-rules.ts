@@ -84,7 +84,10 @@ export function* proposeApply(
 
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
-/** Applies all fields; where the caller wants to hear of contested ones, all but these. @throws ApiError Conflict */
+/**
+ * Applies all fields; when the caller wants to know the contested ones, it applies all fields but these. @throws
+ * ApiError Conflict
+ */
 function* applyUncontested(
   live: LiveFields,
   wanted: Fields,

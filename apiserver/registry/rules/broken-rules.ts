@@ -33,8 +33,8 @@ export function* proposeReplacement(
 }
 
 /**
- * DELETE of such an object: it is removed at once, since its finalizers are unknown. It only stays, marked for
- * deletion, if its kind holds it.
+ * DELETE of an object that cannot be read: it is removed at once, since its finalizers are unknown. Only if its kind
+ * holds it does it stay, marked for deletion.
  */
 export function proposeBrokenDelete(
   rules: Rules,

@@ -7,8 +7,8 @@ import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import type { Steps } from '../../turns/steps.ts';
 
 /**
- * Evaluates the rules of a schema in CEL. `judged` are the violations of the schema itself, which the result has as well; warnings
- * are added to the list.
+ * Evaluates the rules of a schema in CEL. `judged` has the violations of the schema itself, which are part of the
+ * result, too; warnings are added to the list.
  */
 export type ExpressionJudge = (
   states: { readonly next: ApiObject; readonly previous: ApiObject | undefined },

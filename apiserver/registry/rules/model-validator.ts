@@ -12,8 +12,8 @@ const maxViolations = 100;
 export type ModelValidator = (next: ApiObject, previous: ApiObject | undefined) => void;
 
 /**
- * The model's `validate`, wrapped for writes; undefined when it has none. A bug in `validate` refuses the write as well
- * (422, field `validate`), and `onBug` is called.
+ * Returns the model's `validate`, wrapped for writes; undefined when it has none. A bug in `validate` refuses the
+ * write as well (422, field `validate`), and `onBug` is called.
  */
 export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) => void): ModelValidator | undefined {
   if (model.validate === undefined) return undefined;
@@ -24,8 +24,8 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
 }
 
 /**
- * The same for the rules of a built-in kind. Nothing is frozen: its objects may be large, and its rules are the
- * service's own.
+ * Returns the same for the rules of a built-in kind. It freezes nothing: the objects may be large, and the rules are
+ * the service's own.
  */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
 

@@ -35,7 +35,7 @@ export interface DeleteProposal {
   readonly policy: PropagationPolicy | undefined;
 }
 
-/** The final state of a write after all rules, and the store operation that commits it. */
+/** The state that a write stores, after all rules, and the store operation that commits it. */
 export interface NextState {
   readonly op: 'create' | 'update' | 'delete';
   readonly object: ApiObject;

@@ -21,7 +21,7 @@ export interface Rules {
   readonly judge?: JudgedRules | undefined;
   /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
-  /** For a kind with several versions: returns the changes of a write as another version names them. */
+  /** Set for a kind with several versions: returns the changes of a write as another version names them. */
   readonly changesIn?: (apiVersion: string, states: States) => Steps<FieldChanges | undefined> | undefined;
 }
 

@@ -71,7 +71,10 @@ function newCauses(
   return isSame ? causes.filter(({ field = '' }) => /^metadata\b/.test(field)) : causes;
 }
 
-/** The first state of a new object; the client's values of server fields are replaced (objects-and-http "Metadata"). */
+/**
+ * The first state of a new object; values that the client sent for the server's fields are replaced (objects-and-http
+ * "Metadata").
+ */
 export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const value = body();
   if (request.isLong) yield;
@@ -106,7 +109,7 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
   };
 }
 
-/** Decides a creation after hooks, if the kind has any, returned `admitted`. @throws ApiError */
+/** Decides a creation; `admitted` is the result of hooks, if the kind has any. @throws ApiError */
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = acceptAdmitted(rules, proposed, { admitted });
@@ -216,7 +219,7 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   if (given.version !== undefined && given.version !== version) throw conflict(model, name);
 }
 
-/** No object has revision 0. Kubernetes refuses it in an update, so that it is not taken for "whatever is stored". */
+/** No object has revision 0. Kubernetes refuses it in an update, so that clients do not mistake it for "any state". */
 function noRevision(model: ModelDescriptor, name: string): ApiError {
   const message = 'Invalid value: 0: must be specified for an update';
   return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
@@ -241,7 +244,8 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
 }
 
 /**
- * Decides a change after hooks, if the kind has any, returned `admitted`; undefined: nothing changes. @throws ApiError
+ * Decides a change; `admitted` is the result of hooks, if the kind has any. Returns undefined when nothing changes.
+ * @throws ApiError
  */
 export function* decideUpdate(
   rules: Rules,
@@ -263,7 +267,7 @@ export function* decideUpdate(
   setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // A removed object is not stored. The model does not check it, so that nothing prevents its removal.
+  // A removed object is not stored. The model does not check it, so that nothing can prevent the removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };
   rules.validateModel?.(changed, stored);

@@ -22,7 +22,7 @@ interface Locked extends UnreadableValue {
   readonly revision: number;
 }
 
-/** The parts of a server by which the vault writes. */
+/** The parts of a server with which the vault writes. */
 export interface VaultWriting {
   readonly commits: Pick<GroupCommit, 'submit'>;
   readonly revisions: Pick<Revisions, 'current' | 'reach'>;
@@ -54,7 +54,9 @@ export class StoreVault implements Vault {
     this.#holders = holders;
   }
 
-  /** Reads all values of a store. Changes after that come by {@link apply}, in order; older ones again do no harm. */
+  /**
+   * Reads all values of a store. Later changes come through {@link apply}, in order; repeating older ones does no harm.
+   */
   static async read(store: Store): Promise<StoreVault> {
     const kind = kindNameOf(vaultKind);
     const vault = new StoreVault(await store.numberOf(kind), await store.numberOf(`index:${kind}/holder`));
@@ -113,7 +115,7 @@ export class StoreVault implements Vault {
         await this.reach();
         const stored = this.#secrets.get(key) ?? this.#locked.get(key);
         if (stored === undefined) return;
-        // The log has no last state of a deletion, and none is needed.
+        // The log keeps no last state of a deleted value, and none is needed.
         const operation = {
           op: 'delete',
           key,
@@ -127,8 +129,8 @@ export class StoreVault implements Vault {
   }
 
   /**
-   * Stores the id of a process under a name, unless it is there, and resolves with a claim that commits can require: it ends
-   * when another process stores its id.
+   * Stores the id of a process under a name, unless it is there, and resolves with a claim that commits can require.
+   * The claim ends when another process stores its id.
    */
   async hold(name: string, id: string): Promise<RequiredClaim> {
     const key = vaultKeyOf(name);
@@ -142,7 +144,7 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // After a refusal, memory may still have to hear of the other holder.
+        // After a refusal, memory may not know the other holder yet.
         if (
           !(await this.#submit(
             expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
@@ -217,7 +219,7 @@ export class StoreVault implements Vault {
     this.#names.delete(key);
   }
 
-  /** Returns false when another write of the same value came first; memory has that one by then. */
+  /** Resolves with false when another write of the same value came first; by then, memory has that write. */
   async #submit(operation: Operation): Promise<boolean> {
     const { commits, revisions, onCommit } = this.#connected();
     const { op, key, kind, data = new Uint8Array() } = operation;

@@ -167,7 +167,10 @@ function readAnswer(
   }
 }
 
-/** A new error with what a hook refuses a write with: it is sent to clients, and plugins may be plain JavaScript. */
+/**
+ * Returns a new error with the content of the one with which a hook refuses: it is sent to clients, and plugins may be
+ * plain JavaScript.
+ */
 function refusalOf(
   error: unknown,
   { resource, target, object }: { readonly resource: Resource; readonly target: Resource; readonly object: ApiObject },
@@ -213,7 +216,8 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
 }
 
 /**
- * 500 without inner text for a hook's bug. An object that cannot be converted for a hook is refused, as in any write.
+ * The 500 for a bug of a hook, without the text of its error. An object that cannot be converted for a hook is
+ * refused, as in any write.
  */
 function hookError(failure: unknown, object: ApiObject, { resource, verb }: HookedWrite): ApiError {
   if (isApiError(failure)) {

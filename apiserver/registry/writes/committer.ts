@@ -25,7 +25,7 @@ export class Committer {
   }
 
   /**
-   * Returns the stored object, or the reason why nothing was stored. Memory has the change by then.
+   * Returns the stored object, or the reason why nothing was stored. By then, memory has the change.
    * @throws ApiError for a value that another object holds, a former leader, and a store that fails
    */
   commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
@@ -44,7 +44,7 @@ interface CommitParts {
   readonly reject: (error: unknown) => void;
 }
 
-/** One commit: what the store calls back, and what becomes of it. */
+/** One commit: the callbacks of the store, and the result. */
 class Commit implements Submission {
   readonly operation: Operation;
   readonly #options: RegistryOptions;
@@ -106,7 +106,7 @@ class Commit implements Submission {
       });
     }
     if (outcome.conflict === 'generation') await this.#options.onOldGeneration(storage);
-    // Memory has every change before this commit by now, including the one that released the claim.
+    // By now, memory has every change before this commit, including the one that released the claim.
     if (outcome.conflict === 'requires' && leader !== undefined && !this.#options.leaders.isLeading(leader)) {
       throw formerLeader(model, name, leader);
     }

@@ -124,7 +124,7 @@ function* storedForm(resource: Resource, { op, object }: NextState, stored: Entr
   }
 }
 
-/** The stored form, checked by the rules of its version, and its result in the version of the request. */
+/** Returns the stored form, checked by the rules of its version, and the same object in the version of the request. */
 function* checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Steps<Forms> {
   const { rules } = resource.storage;
   const next = convertedForm(resource, object);
@@ -145,7 +145,7 @@ function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObjec
   return view === undefined ? object : view.toStorage(object, storage.rules);
 }
 
-/** Names the version in a cause, since the client has sent other fields. */
+/** Adds the version to a cause, since the client has sent other fields. */
 function inVersion<T extends { readonly message: string }>(cause: T, version: string): T {
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }

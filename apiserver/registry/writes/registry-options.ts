@@ -35,7 +35,10 @@ export interface RegistryOptions {
   readonly guards?: readonly WriteGuard[];
   /** The turns of the writes that guards check. Default: they are checked once, when they are planned. */
   readonly turns?: WriteTurns;
-  /** Reserves a place for a new object in the quotas of its namespace, if it has one; undefined when none counts it. Default: no quotas. */
+  /**
+   * Reserves a place for a new object in the quotas of its namespace, if it has one; returns undefined when no quota
+   * counts it. Default: no quotas.
+   */
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** Default: no hooks. */
   readonly hooks?: Hooks;
@@ -55,13 +58,13 @@ export interface ReviewedWrite {
   readonly warnings: string[];
 }
 
-/** Asks webhooks about writes, after the hooks of plugins. It may take long, so no lock is held meanwhile. */
+/** Lets webhooks review writes, after the hooks of plugins. This may take long, so no lock is held meanwhile. */
 export interface WriteReview {
   /** True when a webhook may be asked about writes of this kind. */
   covers(resource: Resource): boolean;
   /** Returns the proposed object as webhooks changed it. @throws ApiError when one of them refuses the write, or does not respond */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
-  /** Called with the final object, of a deletion with undefined. @throws ApiError as {@link change} */
+  /** Called with the final object, or with undefined for a deletion. @throws ApiError as {@link change} */
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
@@ -83,8 +86,8 @@ export interface GuardedWrite {
 /** Refuses writes by what they contain and who writes. */
 export interface WriteGuard {
   /**
-   * True for kinds whose writes depend on other objects: memory must then have what other processes have written. The result
-   * stays the same while a kind is served.
+   * True for kinds whose writes depend on other objects: before a decision, memory must then have what other
+   * processes have written. The result stays the same while a kind is served.
    */
   covers(resource: Resource): boolean;
   /** Called for each write of a covered kind; for a removal, `next` is the stored object. @throws ApiError when the user may not write that */

@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** The longest waits: the first one, and any. */
+/** The upper bounds of waits: of the first one, and of any. */
 const firstWaitMs = 30;
 const maxWaitMs = 1000;
 

@@ -32,9 +32,11 @@ export interface WriteOptions {
    * result has them.
    */
   readonly warnings?: string[] | undefined;
-  /** Called with what a review adds to the audit entry of the write. Default: nothing is kept. */
+  /**
+   * Called with each annotation that a review adds to the audit entry of the write. Default: annotations are dropped.
+   */
   readonly annotate?: ((key: string, value: string) => void) | undefined;
-  /** True for what the server writes by itself to keep its own objects in order: no webhook is asked about it. Default false. */
+  /** True for writes by which the server keeps its own objects in order: no webhook reviews them. Default false. */
   readonly isOwnUpkeep?: boolean | undefined;
   /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
   readonly leader?: LeaderEpoch | undefined;

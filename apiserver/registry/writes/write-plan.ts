@@ -35,7 +35,7 @@ export type WritePlan =
       readonly recheck?: (() => void) | undefined;
       readonly write: PreparedWrite;
       readonly warnings: readonly string[];
-      /** Called when the commit has ended, or is not wanted. */
+      /** Called when the commit has ended, or will not take place. */
       readonly release?: Reservation['release'];
     };
 
@@ -55,7 +55,7 @@ export interface RequestedChange {
 
 type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
 
-/** The manager of writes that name none; Kubernetes' name. */
+/** The manager of writes that name no manager; Kubernetes' name. */
 const unknownManager = 'unknown';
 
 /** Stored objects of this size are processed in steps: reading one takes milliseconds. */
@@ -96,7 +96,8 @@ export class WritePlanner {
   }
 
   /**
-   * Applies the rules to a proposal, or to the object that hooks returned; undefined: nothing changes. @throws ApiError
+   * Applies the rules to a proposal, or to the object that hooks returned; returns undefined when nothing changes.
+   * @throws ApiError
    */
   decide({ rules }: Resource, proposal: Proposal, admitted: ApiObject = proposal.object): Next | Promise<Next> {
     const { verb, request } = proposal;
@@ -211,14 +212,14 @@ export class WritePlanner {
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
-      // A removal is judged by what is removed. An object that cannot be read has to be removable.
+      // The removal of an object is judged by its stored state. An object that cannot be read must be removable.
       const judged = next?.op === 'delete' ? known : next?.object;
       const recheck =
         judged === undefined ? undefined : this.#guard(resource, { user: options.user, next: judged, stored: known });
       const written = next === undefined ? undefined : prepared(resource, next, context);
       return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) {
-          // The server's own upkeep and deletions make room.
+          // The server's own upkeep and deletions are not refused, because they free memory.
           if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
           return { kind: 'commit', write, warnings, recheck };
         }
@@ -227,7 +228,10 @@ export class WritePlanner {
     });
   }
 
-  /** Checks a write by the guards of its kind, and returns a function that does it again at the commit, if need be. */
+  /**
+   * Checks a write by the guards of its kind. Returns a function that checks it again at the commit; undefined when
+   * that is not needed.
+   */
   #guard(resource: Resource, write: GuardedWrite): (() => void) | undefined {
     const { guards } = this.rulesOf(resource);
     if (guards.length === 0) return undefined;
@@ -331,7 +335,7 @@ function isGrowing({ op, data, stored }: PreparedWrite): boolean {
   return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
 }
 
-/** Prepares a write again when conversions had to be fetched, so that what was decided about it stays. */
+/** Prepares a write, again after each fetch of conversions that it needs; the decisions about it are not repeated. */
 function prepared(resource: Resource, next: NextState, context: WriteContext): PreparedWrite | Promise<PreparedWrite> {
   if (resource.view === undefined) return prepareWrite(resource, next, context);
   return whenConverted(() => prepareWrite(resource, next, context));

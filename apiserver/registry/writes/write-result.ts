@@ -7,7 +7,7 @@ import type { Resource } from '../kinds/resource.ts';
 /** The result of a write. `bytes` is the object in the form for clients. */
 export interface WriteResult {
   readonly bytes: Buffer;
-  /** The same, parsed; owned by the caller. It has no resourceVersion, which is a field of its own here. */
+  /** The same object, parsed; the caller owns it. It has no resourceVersion, which is a field of its own here. */
   readonly object: ApiObject;
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;

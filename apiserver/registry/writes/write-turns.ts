@@ -3,7 +3,7 @@ import type { RequiredClaim } from '../../store/store.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { waitForTurn } from './wait-for-turn.ts';
 
-/** Names the process whose turn it is, for all processes of a database. */
+/** Keeps the name of the process whose turn it is, for all processes of a database. */
 interface TurnHolder {
   /** Makes this process the holder, unless it is; resolves with the claim that it has until another process takes over. */
   hold(): Promise<RequiredClaim>;
@@ -12,7 +12,7 @@ interface TurnHolder {
 }
 
 export interface WriteTurnsParts {
-  /** undefined: no other process writes to the database. */
+  /** undefined when no other process writes to the database. */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -21,8 +21,8 @@ export interface WriteTurnsParts {
 
 /**
  * Lets writes that depend on other objects of these kinds commit one after the other, in all processes of a database. Each
- * one is checked at its turn, and its commit requires the claim of the turn: a check that another write has outdated
- * commits nothing.
+ * one is checked at its turn, and its commit requires the claim of the turn: when another write has outdated the
+ * check, nothing is committed.
  */
 export class WriteTurns {
   readonly #parts: WriteTurnsParts;

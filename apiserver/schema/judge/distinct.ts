@@ -16,8 +16,9 @@ const maxPairwiseValues = 200;
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
- * True when no two items are the same, and the items of a map are objects. Linear in the size of the list. False, too, when
- * `spend` does not grant the values of objects and lists that have to be compared, some 0.3 µs each.
+ * True when no two items are the same, and the items of a map are objects. Linear in the size of the list. Also false
+ * when `spend` does not allow the comparison: it is called with the number of values in the objects and lists, which
+ * take some 0.3 µs each.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function isDistinct(items: readonly unknown[], identity: Identity, spend: (values: number) => boolean): boolean {

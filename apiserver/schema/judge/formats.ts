@@ -12,8 +12,10 @@ const dateTimeForm =
 
 /**
  * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other one
- * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats is used
- * where it agrees with Kubernetes: its date-time accepts a blank for the T, its uri no path, its byte any one line of several.
+ * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats is
+ * used where it agrees with Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its
+ * `uri` does not, since it refuses an absolute path. Its `byte` does not, since one valid line among several is
+ * enough for it.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],

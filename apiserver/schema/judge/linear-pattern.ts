@@ -53,8 +53,9 @@ export class LinearPatterns {
   }
 
   /**
-   * True when a text matches. A pattern that RE2 does not support matches nothing: registration and definitions refuse it, and
-   * with a definition that was stored under other rules, not every write must fail.
+   * True when a text matches. A pattern that RE2 does not support matches nothing: registration and the check of
+   * definitions refuse it, but a definition may have been stored under older rules, and then the writes of its
+   * objects must not all fail.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);

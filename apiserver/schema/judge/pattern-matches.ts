@@ -3,7 +3,10 @@ import type { MeasuredWork } from '../../turns/in-turns.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
-/** Most characters times states that re2js matches at once: 10 ms in the worst case. Usual objects need a tenth of it. */
+/**
+ * Most work that re2js may do at once, in characters times states: 10 ms in the worst case. Usual objects need a tenth
+ * of it.
+ */
 const maxAtOnce = 50_000;
 
 /** Steps of sliced matches in one turn: 4 ms. */

@@ -83,7 +83,7 @@ export class SchemaNode {
   /** False when every text is valid. */
   readonly judgesText: boolean;
   readonly format: Format | undefined;
-  /** False when every number of a double's precision is valid. */
+  /** False when all numbers that a double holds exactly are valid. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
   /** False when an object may have any fields besides the required ones. */

@@ -3,8 +3,8 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * Most schemas and values of enums of an author's schema for which code is generated. ajv takes 0.1 ms a schema and more in large ones,
- * and nests an `if` for each property: 2,000 of them overflow the stack.
+ * Code is generated for an author's schema with at most this many schemas and values of enums. ajv takes 0.1 ms a
+ * schema and more in large ones, and nests an `if` for each property: 2,000 of them overflow the stack.
  */
 const maxCompiled = 300;
 

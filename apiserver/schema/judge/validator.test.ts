@@ -23,6 +23,24 @@ function fieldsOf(count: number): object {
   return Object.fromEntries(times(count, (at) => [`f${at}`, at]));
 }
 
+/** Counts the functions that are made of texts meanwhile. */
+function functionsMade(work: () => void): number {
+  const original = globalThis.Function;
+  let made = 0;
+  globalThis.Function = new Proxy(original, {
+    construct(target, texts: string[]) {
+      made += 1;
+      return Reflect.construct(target, texts) as object;
+    },
+  });
+  try {
+    work();
+  } finally {
+    globalThis.Function = original;
+  }
+  return made;
+}
+
 describe('a validator', () => {
   oneStepPerTurn();
 
@@ -35,8 +53,21 @@ describe('a validator', () => {
     });
   }
 
-  it('of a small schema from code needs no preparation', () => {
+  it('of a small schema that is compiled to code needs no preparation', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
+  });
+
+  it('makes code of a small schema for its first value, and of no schema of a client', () => {
+    for (const [origin, expected] of [
+      ['code', [0, 1, 0]],
+      ['client', [0, 0, 0]],
+    ] as const) {
+      let validator: Validator | undefined;
+      const made = functionsMade(() => (validator = validatorOf({ type: 'string' }, origin)));
+      const first = functionsMade(() => expect(validator?.violations('a')).to.deep.equal([]));
+      const second = functionsMade(() => expect(validator?.violations(1)).to.have.length(1));
+      expect([made, first, second], origin).to.deep.equal(expected);
+    }
   });
 
   it('compiles the patterns of a large schema in many turns, once [slow]', async () => {

@@ -28,26 +28,33 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Validates values by a schema. A small schema of an author is compiled to code (ajv), which takes milliseconds. A large one,
- * and every schema of a client, is interpreted, for which only the patterns must be compiled.
+ * Validates values by a schema. A small schema of an author is compiled to code (ajv) for its first value, which takes
+ * milliseconds: most servers get no object of most kinds. A large one, and every schema of a client, is interpreted, for which
+ * only the patterns must be compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
   readonly #isValid: ValueGate;
   readonly #explainer: Explainer;
   readonly #preparation: Preparation | undefined;
-  /** False when no text is matched, whose matches would need to be counted. */
+  /** False when there are no patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
   /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */
   constructor({ root, components, origin }: ValidatorParts) {
     const patterns = this.#patterns;
     const schemas = Object.values(components).includes(root) ? components : { ...components, root };
-    const node = new SchemaNodes(components).of(root);
+    const nodes = new SchemaNodes(components);
+    const node = nodes.of(root);
     this.#explainer = new Explainer(node, patterns);
     if (origin === 'code' && !isLargeSchema(schemas)) {
-      this.#isValid = compileGate(root, { components, patterns });
-      this.#hasPatterns = [...allSchemas(schemas)].some(({ pattern }) => pattern !== undefined);
+      const parts = [...allSchemas(schemas)];
+      for (const { $ref } of parts) if ($ref !== undefined) nodes.referenced($ref);
+      const texts = parts.flatMap(({ pattern }) => pattern ?? []);
+      for (const text of texts) patterns.get(text);
+      this.#hasPatterns = texts.length > 0;
+      let gate: ValueGate | undefined;
+      this.#isValid = (value) => (gate ??= compileGate(root, { components, patterns }))(value);
       return;
     }
     this.#hasPatterns = true;

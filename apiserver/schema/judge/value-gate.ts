@@ -36,7 +36,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
-    // The author's schema was checked at registration; these options would refuse what the dialect allows.
+    // The author's schema was checked at registration; with their defaults, these options would refuse forms that the
+    // dialect allows.
     strictTypes: false,
     strictRequired: false,
     validateSchema: false,

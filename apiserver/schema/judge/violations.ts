@@ -43,7 +43,7 @@ export class Violations {
     this.add('FieldValueRequired', 'Required value');
   }
 
-  /** Adds a violation of a rule; `rule` completes "spec.age in body …". */
+  /** Adds a violation of a rule; `rule` is the end of the message that begins with "spec.age in body". */
   invalid(value: unknown, rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
   }
@@ -79,7 +79,7 @@ export class Violations {
     this.add('FieldValueDuplicate', `Duplicate value: ${quoteValue(value)}`);
   }
 
-  /** Adds a violation of a rule about the whole value, such as anyOf. */
+  /** Adds a violation of a rule about the value as a whole, such as anyOf. */
   unfit(rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: "": ${quoteValue(this.field)} ${rule}`);
   }

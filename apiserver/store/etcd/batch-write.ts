@@ -20,7 +20,10 @@ const maxInlineBytes = 64 * 1024;
 /** A request may have 1.5 MiB in all (`--max-request-bytes`); the rest is for claims. */
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
-/** The bytes that a write takes besides its values and three times its key, and those of the reference to staged parts. */
+/**
+ * The bytes that a write takes besides its values and three times its key, and the bytes of a reference to staged
+ * parts.
+ */
 const bytesPerWrite = 300;
 const bytesPerStaged = 300;
 
@@ -60,7 +63,7 @@ export function stateOf(layout: EtcdLayout, { keys, claims, generations }: Batch
   };
 }
 
-/** `value`: undefined for a kind that never had unique indexes. */
+/** `value` is undefined for a kind that never had unique indexes. */
 export function parseIndexes(value: Buffer | undefined): StoredIndexes {
   return value ? (JSON.parse(value.toString()) as StoredIndexes) : { generation: 0, indexes: [] };
 }
@@ -99,7 +102,10 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
   };
 }
 
-/** The changes, with values staged until the rest fits into one transaction: those first that save most. */
+/**
+ * Returns the changes, with values staged until the rest fits into one transaction; the values that save most come
+ * first.
+ */
 function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
   const values = writes.flatMap((write) => valuesOf(write, state));
   const withoutValues = writes.reduce((sum, { operation }) => sum + 3 * operation.key.length + bytesPerWrite, 0);
@@ -158,7 +164,7 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
   return `previous ${revision} ${key}`;
 }
 
-/** Parts that only the log refers to once this change is compacted. */
+/** Returns the parts to which only the log refers once this change is compacted. */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];
   return values.flatMap((value) => (value?.kind === 'parts' ? [value.id] : []));

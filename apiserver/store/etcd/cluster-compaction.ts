@@ -4,7 +4,10 @@ import type { EtcdLayout } from './etcd-layout.ts';
 import type { EtcdLink } from './etcd-link.ts';
 import type { Integer } from './etcd-messages.ts';
 
-/** The age of the states that are dropped, as Kubernetes' API server does: others on the cluster may read older ones. */
+/**
+ * The age of the states that are dropped, the same as in Kubernetes' API server: other programs on the cluster may read
+ * older ones.
+ */
 const keptMs = 5 * 60_000;
 
 export interface ClusterCompactionParts {
@@ -38,7 +41,7 @@ export class ClusterCompaction {
       this.#mark = { revision: header.revision, atMs: nowMs };
       if (mark) await connection.call('KV/Compact', { revision: mark.revision });
     } catch (err) {
-      // Others, or the cluster by itself, may have compacted further.
+      // Other programs, or the cluster by itself, may have compacted further.
       if (err instanceof Error && err.message.includes('has been compacted')) return;
       logger.warn({ err, database: link.name }, 'old states of keys in etcd were not compacted; trying again');
     }

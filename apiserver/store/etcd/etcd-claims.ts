@@ -21,9 +21,9 @@ export interface EtcdClaimsParts {
 type Progress = { readonly outcome: ClaimsOutcome } | { readonly generation: number; readonly revision: number };
 
 /**
- * Sets the unique indexes of a kind and its claims. More claims than fit into one transaction are set in several: the
- * first one makes the new generation, which no writer has yet, so that all writes of the kind are refused until the last
- * one; after an interruption the next call completes the rest.
+ * Sets the unique indexes of a kind and its claims. Claims that do not fit into one transaction are set in several.
+ * The first one makes the new generation, which no writer has yet, so that all writes of the kind are refused until
+ * the last one is done. After an interruption the next call completes the rest.
  */
 export async function setClaims(kind: number, wanted: KindClaims, parts: EtcdClaimsParts): Promise<ClaimsOutcome> {
   return parts.writer.run(async () => {

@@ -99,7 +99,7 @@ export class EtcdCommitter {
       writer.update({
         reads: [{ request_range: { ...layout.objects, limit: 1, keys_only: true } }],
         decide: ({ head, values }) => {
-          // The response to the first attempt was lost.
+          // The first attempt succeeded, but its response was lost.
           if (head.epoch === epoch) return { result: undefined };
           if ([...values.keys()].some((key) => key.startsWith(layout.objects.key.toString()))) {
             throw new StoreError('refused', 'the database has objects already');

@@ -21,14 +21,17 @@ import { StoreError } from '../store-error.ts';
 /** A call that takes longer is lost: an election of a leader takes a second or two, a large transaction less. */
 const callTimeoutMs = 5_000;
 
-/** The calls of an attempt to connect: with several members, a silent one must not take all the time that users wait. */
+/**
+ * The timeout of calls during an attempt to connect: with several members, a silent one must not take all the time that
+ * users wait.
+ */
 const openTimeoutMs = 1_500;
 
 const options = {
   // An object has up to 1.5 MiB, a page several of them; the server limits requests, not responses.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // A store repeats what may be repeated by itself, and looks up the outcome of the rest.
+  // A store repeats by itself the requests that may be repeated, and looks up the outcome of the rest.
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
   // etcd ends connections that ask more often than every 5 s, or without a call.
@@ -116,7 +119,7 @@ export class EtcdConnection {
 
   /**
    * A stream in both directions, which the caller cancels and whose errors it handles; {@link destroy} cancels it as well.
-   * `timeoutMs`: default none.
+   * `timeoutMs` has no default.
    */
   stream<Method extends keyof Streams>(
     method: Method,

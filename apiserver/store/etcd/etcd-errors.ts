@@ -58,7 +58,7 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
   return new StoreError(codeOf(error), `${text}${cureOf(text)}`, { cause: error });
 }
 
-/** The library's error, with the reason alone of a connection that failed. */
+/** Returns the library's error; when a connection failed, it has the reason alone. */
 export function fromCall({ code, details }: ServiceError): EtcdError {
   const reason = /^No connection established\. Last error: (.*?)\s*(\(\d{4}-[^)]*\))?\. Resolution note: /s.exec(
     details,

@@ -146,7 +146,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await parts()).to.equal(0);
   });
 
-  it('survives that others compact the cluster, and does so itself after five minutes [slow]', async () => {
+  it('survives when others compact the cluster, and does so itself after five minutes [slow]', async () => {
     const { cluster } = etcd;
     const revision = async (): Promise<number> => {
       const text = await cluster.ctl(['get', 'any', '--write-out=json']);
@@ -212,7 +212,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('refuses reads and writes without a majority, says so at a start, and continues with one', async () => {
+  it('refuses reads and writes without a majority, reports it at a start, and continues once there is one', async () => {
     const { cluster } = etcd;
     const url = etcd.freshUrl();
     const store = await etcd.open(url, { clock: hurriedClock });

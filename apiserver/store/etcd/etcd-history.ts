@@ -21,7 +21,7 @@ export interface EtcdHistoryParts {
   readonly uuid: () => string;
 }
 
-/** What tells a restored cluster from the one before. */
+/** The facts by which a restored cluster differs from the one before. */
 type Origin = Pick<Head, 'cluster' | 'ahead'>;
 
 /** Compares the history of a cluster with the known one, at each new connection. */
@@ -42,8 +42,8 @@ export class EtcdHistory {
   }
 
   /**
-   * Checks the version of a member and the history that it has. The first time it creates the database if there is
-   * none, and starts a new epoch if a backup was restored.
+   * Checks the version and the history of a member. The first call creates the database if there is none, and starts
+   * a new epoch if a backup was restored.
    */
   async check(connection: EtcdConnection): Promise<void> {
     for (;;) {
@@ -56,7 +56,7 @@ export class EtcdHistory {
     }
   }
 
-  /** `applied`: the index of the last entry that the member had executed before. */
+  /** `applied` is the index of the last entry that the member had executed before. */
   async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
     const last = this.known.last;
@@ -81,7 +81,7 @@ export class EtcdHistory {
     return head;
   }
 
-  /** `revision`: the cluster's, when the head was read. */
+  /** `revision` is that of the cluster when the head was read. */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
     // The index of an entry is set after its effect is visible.
@@ -127,7 +127,7 @@ export class EtcdHistory {
     }
   }
 
-  /** `last`: what was known when the head and the record of that revision were read. */
+  /** `last` is the history that was known when the head and the record of that revision were read. */
   async #compare(
     connection: EtcdConnection,
     head: Head,

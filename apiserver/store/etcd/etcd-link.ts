@@ -35,7 +35,7 @@ export class EtcdLink {
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
       {
-        // At the start, only errors that a starting cluster causes as well.
+        // At the start, only errors that a starting cluster can cause pass.
         mayPass: ({ code }, wasConnected) => (wasConnected ? !lasting.has(code) : code === 'io'),
         onDown: (err) => logger.warn({ err, database: this.name }, 'the connection to etcd is lost; trying again'),
         onUp: () => logger.info({ database: this.name }, 'connected to etcd again'),
@@ -61,7 +61,7 @@ export class EtcdLink {
     this.#link.discard(connection);
   }
 
-  /** Repeats what may be executed several times while connections are lost. Rejects with StoreError. */
+  /** Repeats a request that may be executed several times, while connections are lost. Rejects with StoreError. */
   async repeat<Result>(attempt: (connection: EtcdConnection) => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();

@@ -72,7 +72,7 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
   }).finally(() => clock.clearTimeout(timer));
 }
 
-/** Undefined for a deleted head, and for that of a newer version: the next read reports it. */
+/** Returns undefined for a deleted head, and for the head of a newer version, which the next read reports. */
 function readHead(value: Buffer): Head | undefined {
   try {
     return parseHead(value, '');

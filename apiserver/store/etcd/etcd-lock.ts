@@ -41,7 +41,7 @@ export class EtcdLock {
     return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
   }
 
-  /** `found`: the value of the key `exclusive` after the condition has failed. Throws StoreError `locked`. */
+  /** `found` is the value of the key `exclusive` after the condition has failed. Throws StoreError `locked`. */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;
     if (isExclusive ? found?.toString() === id : found === undefined) return;
@@ -75,7 +75,8 @@ export class EtcdLock {
     this.#renewals = new PeriodicTask({
       clock,
       intervalMs: renewalMs,
-      // A failure does no harm: even without its place, a store's writes are refused while another store has the database alone.
+      // A failure does no harm: even when this store has lost its place, its writes are refused while another store
+      // has the database alone.
       run: () =>
         link
           .get()

@@ -198,7 +198,7 @@ describe('etcd store, opening with users', () => {
     expect(await etcd.cluster.ctl([...root, 'get', '', '--prefix'])).to.equal('');
   });
 
-  it('needs no permission beyond that for the keys below its prefix, and logs in again when its token has expired', async () => {
+  it('needs no permission beyond the keys below its prefix, and logs in again when its token has expired', async () => {
     const url = etcd.cluster.url('/db');
     const database = parseEtcdUrl(url, { ETCDCTL_USER: 'writer', ETCDCTL_PASSWORD: password });
     const store = await etcd.open(url, { database });
@@ -254,7 +254,7 @@ describe('etcd store, opening with certificates', () => {
     );
   });
 
-  it('is refused without TLS, without the authority, and without a certificate, each with the cure', async () => {
+  it('is refused without TLS, without the authority, and without a certificate, with a cure for each', async () => {
     const url = (query: string): string => cluster?.url(`/p${query}`) ?? '';
     expect(await failure(etcd, url(''))).to.match(/^io: .*name its authority with \?ca=/);
     expect(await failure(etcd, url('?tls=true'))).to.match(

@@ -24,7 +24,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     proxy.close();
   });
 
-  /** The first request with this text fails, after what happens instead. All others pass. */
+  /** Lets the first request with this text fail, after calling `instead`. All others pass. */
   const exceed = (text: string, instead: (forward: Forward) => Promise<unknown>): void => {
     proxy.respond = async (request, forward) => {
       if (!request.includes(text)) return forward();
@@ -43,7 +43,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('acknowledges it when it is stored, and another store has written since', async () => {
+  it('acknowledges it when it is stored, even if another store has written since', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();
@@ -53,7 +53,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('reports an unknown outcome when another store has dropped the history since', async () => {
+  it('reports an unknown outcome when another store has dropped the history since then', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();
@@ -64,7 +64,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await written(store, create('c', ''))).to.deep.equal([4]);
   });
 
-  it('fails with full when it is refused, and so does one that another store got ahead of', async () => {
+  it('fails with full when it is refused, also for a write that another store got ahead of', async () => {
     exceed('the data', async () => undefined);
     expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
     const second = await other();
@@ -74,7 +74,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
   });
 
-  it('acknowledges a bound of the history that is stored', async () => {
+  it('acknowledges a compaction that is stored', async () => {
     exceed('"compactRevision":1', (forward) => forward());
     expect(await store.compact(1, 10)).to.equal(1);
     expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');

@@ -213,7 +213,7 @@ export class EtcdReader {
     for (let found: StoredObject | undefined = stored; found;) {
       const data = await this.#bytesOf(found.bytes);
       if (data) return { key: this.#keyOf(kv), revision: found.revision, data };
-      // Overwritten meanwhile, and its former parts are compacted.
+      // The value was overwritten meanwhile, and its former parts are compacted.
       const [now] = (await this.#range({ key: kv.key })).kvs;
       found = now && parseObject(now.value);
     }

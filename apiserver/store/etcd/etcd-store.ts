@@ -38,8 +38,8 @@ export interface EtcdStoreOptions {
   /** Makes the ids of transactions, and of the store. */
   readonly uuid: () => string;
   /**
-   * Default false: any number of stores, of any processes, share the database. True: this store has it alone; `open`
-   * rejects with `locked` while another store has it open, and other stores that open meanwhile are refused.
+   * Default false: any number of stores, of any processes, share the database. With true, this store has it alone:
+   * `open` rejects with `locked` while another store has it open, and other stores that open meanwhile are refused.
    */
   readonly exclusive?: boolean;
 }
@@ -55,8 +55,8 @@ export function createEtcdStore(options: EtcdStoreOptions): Store {
  */
 class EtcdStore extends ServerStore implements Store {
   /**
-   * A batch is one request, of at most 1.5 MiB. It has the data twice, for the object and for the log, besides the
-   * data before.
+   * A batch is one request, of at most 1.5 MiB. It has the data twice, for the object and for the log, and also the
+   * previous data.
    */
   readonly batchLimits = { maxOperations: 256, maxBytes: 384 * 1024 };
   readonly #options: EtcdStoreOptions;

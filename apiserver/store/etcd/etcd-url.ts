@@ -4,14 +4,14 @@ export interface EtcdDatabase {
   readonly endpoints: readonly string[];
   /** With a slash at its start and none at its end, such as `/homeostat`. */
   readonly prefix: string;
-  /** Paths of PEM files. Undefined: the connections are not encrypted. */
+  /** Paths of PEM files. Undefined when the connections are not encrypted. */
   readonly tls: EtcdTlsFiles | undefined;
   /** Undefined: no authentication by name. */
   readonly user: EtcdUser | undefined;
 }
 
 export interface EtcdTlsFiles {
-  /** The authorities of the members' certificates. Undefined: those that Node knows. */
+  /** The authorities of the members' certificates. Undefined for those that Node knows. */
   readonly ca: string | undefined;
   /** The client's own certificate and its key. */
   readonly client: { readonly cert: string; readonly key: string } | undefined;

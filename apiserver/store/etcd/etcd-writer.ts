@@ -14,14 +14,20 @@ import type { WriteTurns } from './write-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The time for which a write that other stores get ahead of is decided again. */
+/** The time for which a write is decided again while other stores get ahead of it. */
 const patienceMs = 12_000;
 
-/** The time for which the outcome of a write is looked up before it counts as unknown, and the pause between attempts. */
+/**
+ * The time for which the store looks up the outcome of a write before it counts as unknown, and the pause between two
+ * attempts.
+ */
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
-/** The number of reads that a write repeats for the case that it fails; more would take too much of its request. */
+/**
+ * A transaction that fails reads its state again. This is the number of reads that it may have for that; more would
+ * take too much of its request.
+ */
 const maxRepeatedReads = 300;
 
 /** The stores that get a place with one write. */
@@ -32,11 +38,14 @@ export interface Found {
   readonly head: Head;
   /** By key. */
   readonly values: ReadonlyMap<string, Buffer>;
-  /** False when a member was read that may lag behind: the head of a write that succeeds proves it. */
+  /**
+   * False when the state was read from a member that may lag behind: that the write of the head succeeds proves that it
+   * did not.
+   */
   readonly isLatest: boolean;
 }
 
-/** A write that is decided on what was read, or only a result. */
+/** A write that was decided on the state that was read, or only a result. */
 interface Decision<Result> {
   readonly result: Result;
   readonly write?: Write | undefined;
@@ -53,7 +62,7 @@ export interface Write {
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True: reads first from the connected member alone, without asking the others. */
+  /** True to read from the connected member alone at first, without asking the others. */
   readonly mayLag?: boolean;
 }
 
@@ -119,7 +128,7 @@ export class EtcdWriter {
     const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
     const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
     const found = this.#found(responses, !mayLag);
-    // A member that lags behind what this store knows, or a restored history.
+    // The member lags behind what this store knows, or has a restored history.
     if (mayLag) return found.head.revision < leastRevision ? this.#read(reads, false) : found;
     history.known.check({ ...found.head, batch: known.batch }, known);
     return found;
@@ -142,7 +151,10 @@ export class EtcdWriter {
     return { head: parseHead(head, link.name), values, isLatest };
   }
 
-  /** Resolves with what was found instead when the head had changed, or nothing was written for another reason. */
+  /**
+   * Resolves with the state that was found instead when the head had changed, or nothing was written for another
+   * reason.
+   */
   async #swap({ head: from, values }: Found, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
     const { link, layout, lock, history, turns, clock, id, uuid } = this.#parts;
     const asking = [...values.keys()].flatMap((key) => layout.turnAt(key) ?? []);
@@ -225,12 +237,14 @@ export class EtcdWriter {
       success: [put(layout.head, fence.bytes)],
       failure: [get(layout.head), get(layout.log(to.revision))],
     });
-    // What has no record in the log is decided again, on what it may have written itself.
+    // A write that has no record in the log is decided again, on a state that may include its own effect.
     if (succeeded || commit === undefined) return false;
     return this.#isLogged(this.#found(responses, true), to.revision, commit);
   }
 
-  /** True when a write is stored although its response was an error; the member has executed it, or never will. */
+  /**
+   * True when a write is stored although its response was an error; the member has already executed it, or never will.
+   */
   async #isStored(to: Head, { commit }: Write): Promise<boolean> {
     const { layout, link } = this.#parts;
     const success = [get(layout.head), get(layout.log(to.revision))];

@@ -13,8 +13,9 @@ export interface HeadFields {
   /** The id of the cluster that assigned the revisions: etcd gives a restored cluster a new one. */
   readonly cluster: string;
   /**
-   * How far, at least, the index of the cluster's last entry was above the cluster's revision when the epoch began. The
-   * difference only grows: a restored snapshot has its revision, and indexes from the beginning.
+   * The least difference between the index of the cluster's last entry and its revision when the epoch began. The
+   * difference only grows. In a restored snapshot it is smaller, since its revision goes on, but its indexes start
+   * from the beginning.
    */
   readonly ahead: number;
   readonly epoch: string;
@@ -38,7 +39,7 @@ export function formatHead(fields: HeadFields): Head {
   return { ...fields, bytes: Buffer.from(text) };
 }
 
-/** `name`: the database's name in messages. Throws StoreError `newer` or `corrupt`. */
+/** `name` is the database's name in messages. Throws StoreError `newer` or `corrupt`. */
 export function parseHead(bytes: Buffer, name: string): Head {
   const found = parsed(bytes);
   const schema = isJsonObject(found) ? found['schema'] : undefined;

@@ -30,7 +30,7 @@ export class Staging {
     this.#id = id;
   }
 
-  /** `name`: the same for the same bytes, which are then staged once. They are written by {@link write}. */
+  /** Equal bytes must have the same `name`, so that they are staged once. {@link write} writes them. */
   add(name: string, data: Uint8Array): StoredBytes & { readonly kind: 'parts' } {
     const known = this.#staged.get(name);
     if (known) return known;
@@ -52,7 +52,7 @@ export class Staging {
     }
   }
 
-  /** Operations of the transaction by which the parts stay. */
+  /** Returns the operations with which a transaction keeps the parts. */
   keep({ id, size }: StoredBytes & { readonly kind: 'parts' }): RequestOp[] {
     const pieces = Math.ceil(size / maxPieceBytes);
     return Array.from({ length: pieces }, (_, at) => ({
@@ -64,7 +64,7 @@ export class Staging {
     const ID = Number.parseInt(this.#id.replaceAll('-', '').slice(0, 13), 16);
     await this.#link.repeat((connection) =>
       connection.call('Lease/LeaseGrant', { TTL: ttlS, ID }).catch((error: unknown) => {
-        // An attempt whose response was lost has granted it.
+        // An earlier attempt, whose response was lost, has granted it.
         if (!(error instanceof Error && error.message.includes('lease already exists'))) throw error;
       }),
     );

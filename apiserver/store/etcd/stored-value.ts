@@ -29,7 +29,7 @@ export interface LoggedChange {
   readonly op: 'create' | 'update' | 'delete';
   readonly kind: number;
   readonly key: string;
-  /** Undefined for a delete without a last state of its own. */
+  /** Undefined for a deletion that has no last state of its own. */
   readonly bytes: StoredBytes | undefined;
   readonly previous: StoredObject | undefined;
 }

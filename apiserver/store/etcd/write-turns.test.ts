@@ -33,12 +33,12 @@ describe('WriteTurns', () => {
     };
   };
 
-  it('lets a store write at once that has not lost against another one', async () => {
+  it('lets a store that has not lost against another one write at once', async () => {
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('lets a store wait that has lost, until the head names it', async () => {
+  it('lets a store that has lost wait until the head names it', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();
@@ -49,7 +49,7 @@ describe('WriteTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('goes on when the next one does not write in time, which is longer where writes take longer', async () => {
+  it('continues when the next store does not write in time, which is longer where writes take longer', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],
@@ -81,7 +81,7 @@ describe('WriteTurns', () => {
     expect(turns.revision).to.equal(1);
   });
 
-  it('puts a writer behind all others, leaves out those that did not use their turns, and adds those that ask', () => {
+  it('puts a writer behind all others, leaves out stores that did not use their turns, and adds those that ask', () => {
     expect(turns.next({ turns: [] }, [])).to.deep.equal(['me']);
     expect(turns.next({ turns: ['me', 'a', 'b'] }, ['c', 'a'])).to.deep.equal(['a', 'b', 'c', 'me']);
     expect(turns.next({ turns: ['gone', 'me', 'a'] }, [])).to.deep.equal(['a', 'me']);
@@ -89,7 +89,7 @@ describe('WriteTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
-  it('keeps to turns once another store has asked for one', async () => {
+  it('keeps taking turns once another store has asked for one', async () => {
     const next = turns.next({ turns: ['me'] }, ['other']);
     see(...next);
     const ended = waiting();

@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
-/** The time for which a store keeps to turns after it has last lost against another store, or waited for one. */
+/** The time for which a store goes on taking turns after it last lost against another store, or waited for one. */
 const contendedMs = 1_000;
 
 /** The least time that a store has for its turn; longer where writes take longer. */
@@ -13,7 +13,7 @@ const writesOfPatience = 5;
 /** Longer waits end in an attempt to write. */
 const longestWaitMs = 1_000;
 
-/** More stores than that write without turns. */
+/** When more stores than these write, the others write without turns. */
 const maxStores = 16;
 
 export interface WriteTurnsParts {
@@ -45,7 +45,7 @@ export class WriteTurns {
     return this.#head.revision;
   }
 
-  /** Called with each head that this store has written, has read, or was told of. */
+  /** Called with each head that this store has written, has read, or has received. */
   see(head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'>): void {
     const isOlder = head.epoch === this.#head.epoch && head.revision < this.#head.revision;
     if (isOlder || head.commit === this.#head.commit) return;
@@ -82,7 +82,7 @@ export class WriteTurns {
     return !turns.includes(this.#parts.id);
   }
 
-  /** The turns after a write of this store. `asking`: stores that have asked for a place. */
+  /** The turns after a write of this store. `asking` are the stores that have asked for a place. */
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();

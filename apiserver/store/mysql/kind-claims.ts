@@ -20,7 +20,9 @@ export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): 
   return claims;
 }
 
-/** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
+/**
+ * Returns the claims in the rows of `listKindClaims`. It has at least one row; without claims, the only row has nulls.
+ */
 export function* storedClaims(rows: readonly ResultRow[]): Steps<StoredClaims> {
   const [revision, ...indexes] = rows[0] ?? [];
   return { revision: Number(revision), ...storedIndexes(indexes), claims: yield* storedClaimSteps(rows, 3) };

@@ -39,8 +39,8 @@ export class MysqlCommitter {
   }
 
   /**
-   * Takes three round trips: the state that the batch depends on, the log with all bytes, and the changes that follow
-   * from the log.
+   * Takes three round trips: the state that the batch depends on, the log with all bytes, and the changes that are
+   * computed from the log.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const needs = needsOf(batch);

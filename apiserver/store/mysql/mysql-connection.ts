@@ -116,7 +116,7 @@ export class MysqlConnection {
   destroy(): void {
     this.#onLost(new LostConnectionError('the connection was given up'));
     this.#driver.destroy();
-    // The driver only ends its own side, and would wait for a server that is gone.
+    // The driver would close only its own side, and then wait for a server that is gone.
     (this.#driver as unknown as { readonly stream: { destroy(): void } }).stream.destroy();
   }
 

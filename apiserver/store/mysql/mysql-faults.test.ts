@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('recognizes a lost batch by its conflicts as well, and looks up exactly that batch', async () => {
+  it('recognizes a lost batch by its conflicts, too, and looks up exactly that batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
@@ -156,7 +156,7 @@ describeWithMysql('MySQL store, with faults', () => {
         return Number(id ?? 0);
       });
 
-    it('writes once when its statement is interrupted, and tried again', async () => {
+    it('writes once when its statement is interrupted and tried again', async () => {
       await other.query('START TRANSACTION', 'SELECT revision FROM counter WHERE id = 1 FOR UPDATE');
       const commit = store.commit([create('a', '1')]);
       await administer(`KILL QUERY ${await waiting('SELECT revision FROM counter')}`);
@@ -254,7 +254,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('reports unknown when the other store has compacted the evidence, and continues', async () => {
+    it('reports unknown when another store has compacted the evidence, and continues', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);
@@ -269,7 +269,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
 
     it('delays the other store for seconds when it hangs with the counter locked, and then writes after it [slow]', async () => {
-      // In the server's time, since the server ends the session.
+      // Measured in the server's time, since the server ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
       let isHanging = false;

@@ -77,7 +77,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await scanned(next)).to.have.lengthOf(1);
   });
 
-  it('waits a moment for the database, as its last process may just have ended', async () => {
+  it('waits a moment for the database, because its last process may just have ended', async () => {
     const alone = make(true);
     await alone.open();
     const opening = make().open();

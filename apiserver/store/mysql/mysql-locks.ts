@@ -4,15 +4,15 @@ import { StoreError } from '../store-error.ts';
 
 /**
  * The number of stores that may have one database open. MySQL has no shared user-level locks, so there are this many
- * exclusive ones: a store takes any one of them; a store that needs the database for itself takes all. The locks live
- * as long as the writing session.
+ * exclusive ones: a store takes any one of them, and a store that needs the database for itself takes all. The locks
+ * live as long as the writing session.
  */
 const maxStores = 64;
 
 /** Long enough for the server to notice that the session of a killed process is gone. In seconds. */
 const timeoutS = 2;
 
-/** Longer: a running transaction of this store has to be rolled back. In seconds. */
+/** Longer, because a running transaction of this store has to be rolled back. In seconds. */
 const evictedTimeoutS = 5;
 
 export interface LockOptions {
@@ -20,7 +20,7 @@ export interface LockOptions {
   readonly name: string;
   /** Only this store knows the token. */
   readonly token: string;
-  /** True: no other store may have the database open. */
+  /** True when no other store may have the database open. */
   readonly exclusive: boolean;
 }
 
@@ -31,8 +31,8 @@ const places = Array.from(
 );
 const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${hex(token)}))`;
 
-// The server evaluates operands only until one decides: it takes one place, or all places up to the first that is not
-// free.
+// The server evaluates operands only until one of them decides. So one form takes a single place, and the other takes
+// all places up to the first that is not free.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
 // A store that has all places releases them together; any one of many stores releases one at any time.
@@ -62,7 +62,7 @@ export async function unlockDatabase(connection: MysqlConnection): Promise<void>
 export async function evict(connection: MysqlConnection, token: string): Promise<void> {
   const [[[session] = []] = []] = await connection.query(`SELECT IS_USED_LOCK(${ownLock(token)})`);
   if (session === null || session === undefined) return;
-  // The session may have ended by itself; one that cannot be ended still shows by its locks.
+  // The session may have ended by itself. If it cannot be ended, its locks show that it still exists.
   await connection.query(`KILL ${int(Number(session))}`).catch(() => undefined);
 }
 

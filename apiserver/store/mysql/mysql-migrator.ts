@@ -8,7 +8,8 @@ import { checkSchemaVersion, pendingMigrations, type SchemaVersions } from '../s
 import { StoreError } from '../store-error.ts';
 
 /**
- * A lock of its own beside the store's: one process migrates; others that start wait and then find the migration done.
+ * A lock of its own beside the store's: one process migrates, while others that start wait, and then find the
+ * migration done.
  */
 const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
@@ -63,7 +64,7 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
   }
 }
 
-/** Older programs that share the database write before this, or, having seen the new version, not at all. */
+/** Older programs that share the database either write before this, or see the new version and stop writing. */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));
   await connection.query(sql.begin, sql.lockCounter, target, sql.commit);

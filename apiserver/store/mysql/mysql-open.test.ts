@@ -129,7 +129,7 @@ describeWithMysql('MySQL store, opening', () => {
     );
   });
 
-  it('refuses a database that a newer program is upgrading, to open and to write', async () => {
+  it('refuses to open or write a database that a newer program is upgrading', async () => {
     await store.open();
     await administer(`INSERT INTO ${database.database}.meta VALUES ('upgrading', '${migrations.length + 1}')`);
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'newer' });
@@ -172,7 +172,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(rows?.map(String).sort()[1]).to.match(/^epoch [012]$/);
   });
 
-  it('refuses a key that is too long, where a server may be set up to cut it', async () => {
+  it('refuses a key that is too long, even where a server is configured to truncate it', async () => {
     await withGlobal('sql_mode', '', async () => {
       await store.open();
       const long = { op: 'create', key: `/${'k'.repeat(700)}`, kind, data: bytes('') } as const;

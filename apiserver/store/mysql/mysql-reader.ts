@@ -99,7 +99,7 @@ export class MysqlReader {
   /** Returns a complete prefix. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
-    // The bound is read after the changes: it then shows everything that was compacted before they were read.
+    // The bound is read after the changes, so that it includes every compaction before they were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
@@ -141,7 +141,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
-  // A delete without a last state left the previous one.
+  // For a deletion without a last state, that state is the previous one.
   const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;

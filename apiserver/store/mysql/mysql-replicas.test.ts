@@ -35,7 +35,7 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('show no change beyond the counter, and everything up to it', async () => {
+  it('show no change beyond the counter, and every change up to it', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
     await written(a, create('1', ''), create('2', ''), create('3', ''));
@@ -72,7 +72,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('one that it has only read', async () => {
+    it('a history that it has only read', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -80,7 +80,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('one that was there when it opened', async () => {
+    it('a history that existed when it opened', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);
@@ -181,7 +181,7 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     it("show 3 readers each of 16 writers' changes once, in order, under a long load [slow]", () => expectOrder(30));
 
-    it('hide nothing that they compact: a reader has it, or gets an error [slow]', async () => {
+    it('hide nothing that they compact: a reader receives it, or gets an error [slow]', async () => {
       let last = Infinity;
       let isDone = false;
       let compacted = 0;

@@ -17,11 +17,12 @@ export interface SessionOptions {
 }
 
 /**
- * `sql_mode`: without it, a key that is too long is truncated. READ COMMITTED: each statement sees everything committed
- * before it, so that reads under the counter's lock are current. `innodb_lock_wait_timeout`, in seconds: a session that
- * waits for the counter blocks a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL read_only), behind which the
- * counter's holder waits with its next statement, and the server does not detect this deadlock. `net_read_timeout`: a
- * client that stops in the middle of a statement holds the counter no longer than this.
+ * `sql_mode` prevents the server from truncating a key that is too long. READ COMMITTED: each statement sees
+ * everything committed before it, so that reads under the counter's lock are current. `innodb_lock_wait_timeout`, in
+ * seconds: a session that waits for the counter blocks a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL
+ * read_only), behind which the counter's holder waits with its next statement, and the server does not detect this
+ * deadlock. `net_read_timeout`: a client that stops in the middle of a statement holds the counter no longer than
+ * this.
  */
 function settings(idleTimeoutS: number): readonly string[] {
   return [

@@ -140,7 +140,7 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
              log.size = log.size + kv.size WHERE ${isNew} AND log.op <> 0`,
         ]
       : []),
-    // Not an UPDATE with a join for existing rows: it copies their bytes to a temporary table first.
+    // Does not use an UPDATE with a join for existing rows, which would copy their bytes to a temporary table first.
     ...(has('create') || has('update')
       ? [
           `INSERT INTO kv (kind, object_key, revision, size, data)
@@ -167,8 +167,8 @@ export const claimsOfKind = (kind: number): string =>
   `SELECT idx, value, object_key FROM uniq WHERE kind = ${int(kind)}`;
 
 /**
- * One snapshot for all of it, `revision, generation, indexes, idx, value, object_key`: always a row, without claims one
- * of nulls.
+ * Returns `revision, generation, indexes, idx, value, object_key`, all of one snapshot. There is always a row;
+ * without claims, it has nulls.
  */
 export const listKindClaims = (
   kind: number,
@@ -212,7 +212,7 @@ export const noteCounter: string = `${getCounter} INTO @counted`;
 /**
  * Returns a change's columns, its batch's id, and the bytes of the page so far. Changes beyond the noted counter are
  * left out: MariaDB reads running commits without a lock, so that a statement may see a commit and not the one before
- * it. It does see everything that an earlier statement has seen, and all that came before.
+ * it. But it sees everything that an earlier statement has seen, and all commits before that.
  */
 export function listChanges(after: number, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (

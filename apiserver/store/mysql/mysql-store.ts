@@ -29,8 +29,8 @@ export interface MysqlStoreOptions {
   readonly logger: Logger;
   readonly uuid: () => string;
   /**
-   * True: this store has the database to itself: `open` rejects with StoreError `locked` while another store has it
-   * open, and the other way round. Default false: up to 64 stores, of any processes, share it.
+   * With true, this store has the database to itself: `open` rejects with StoreError `locked` while another store has
+   * it open, and other stores cannot open it meanwhile. Default false: up to 64 stores, of any processes, share it.
    */
   readonly exclusive?: boolean;
 }

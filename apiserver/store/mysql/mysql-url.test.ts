@@ -14,7 +14,7 @@ describe('MySQL URLs', () => {
     });
   });
 
-  it('need no port and no password, and may say MariaDB and how to encrypt', () => {
+  it('need no port and no password, and may name MariaDB and the form of encryption', () => {
     expect(parseMysqlUrl('mariadb://root@[::1]/db?ssl-mode=VERIFY_IDENTITY')).to.deep.equal({
       host: '::1',
       port: 3306,

@@ -22,7 +22,7 @@ export interface MysqlWriterParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** True: no other store may have the database open. */
+  /** True when no other store may have the database open. */
   readonly exclusive: boolean;
 }
 

@@ -31,7 +31,7 @@ describe('database URLs', () => {
     });
   }
 
-  it('refuses what is no URL, or has no driver, without repeating the password', () => {
+  it('refuses a text that is not a URL, or has no driver, without repeating the password', () => {
     for (const url of ['postgres://u:secret@db:port/x', 'postgres:u:secret@db', 'oracle://u:secret@db/x']) {
       expect(() => parseDatabaseUrl(url)).to.throw(RangeError, /^(?!.*secret)(not the URL|.*no driver for oracle)/);
     }
@@ -58,7 +58,7 @@ describe('database URLs', () => {
       expect(await openDatabaseOwner(url).catch((error: unknown) => error), url).to.be.instanceOf(RangeError);
   });
 
-  it('makes the store of a URL, which is then to be opened', async () => {
+  it('makes the store of a URL, which is opened later', async () => {
     const store = await openStore('memory:', { clock: systemClock, logger: silentLogger, uuid: randomUUID });
     expect(await store.open()).to.include({ revision: 0 });
     await store.close();

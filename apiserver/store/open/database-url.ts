@@ -10,7 +10,10 @@ import type { Store } from '../store.ts';
 
 /** The parts of a database URL. Paths of files are unchanged: the process resolves relative ones. */
 export type DatabaseLocation =
-  /** `owner`: the stream to the process that has the file open: the path of a socket, or `fd:<number>` if inherited. Absent: none has. */
+  /**
+   * `owner` is the stream to the process that has the file open: the path of a socket, or `fd:<number>` for an
+   * inherited one. It is absent when no process has the file open.
+   */
   | { readonly engine: 'sqlite'; readonly path: string; readonly owner?: string }
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
@@ -27,8 +30,8 @@ export interface StoreEnvironment {
 
 interface OpenStoreOptions {
   /**
-   * Default false. True: while the store is open, no other process can open the database, and `open` rejects with
-   * `locked` while another process has it. SQLite always works like this.
+   * Default false. With true, while the store is open, no other process can open the database, and `open` rejects
+   * with `locked` while another process has it. SQLite always works like this.
    */
   readonly exclusive?: boolean;
 }

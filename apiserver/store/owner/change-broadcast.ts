@@ -3,7 +3,7 @@ import { frameOf } from './message-stream.ts';
 import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
 
-/** A process that has not taken so much gets no more: it reads what it has missed once it goes on. */
+/** A process that has this many bytes waiting gets no more changes: it reads the missed ones once it goes on. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** The stream of a process. */
@@ -37,7 +37,7 @@ export class ChangeBroadcast {
     const before = this.#sent;
     this.#sent = read.then(
       async (pages) => before.then(() => this.#send({ after, upTo: revision, pages })),
-      // The processes ask when they need a change, and get the error.
+      // Processes that need a change ask for it themselves, and get the error then.
       async () => before,
     );
     return this.#sent;

@@ -60,7 +60,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1, 4]);
   });
 
-  it('wait for the next commit when they touch or require what another one in this commit touches', async () => {
+  it('wait for the next commit when they touch or require something that another batch of this commit touches', async () => {
     const requires: readonly RequiredClaim[] = [{ kind, claim: [1, 'v'] }];
     const update: Operation = { op: 'update', key: key('a'), kind, expect: 1, data: bytes('2') };
     const batches: readonly (readonly Operation[])[] = [

@@ -2,7 +2,7 @@ import { requiredTokenOf, tokensOf } from '../operation-tokens.ts';
 import { storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, Operation, Store } from '../store.ts';
 
-/** A transaction of several batches ends at these; a larger batch has one of its own. */
+/** A transaction of several batches ends at these limits; a larger batch has a transaction of its own. */
 const maxOperations = 2_000;
 const maxBytes = 8 * 1024 * 1024;
 
@@ -19,8 +19,9 @@ export interface MergedCommitsParts {
 }
 
 /**
- * Commits the batches of several writers. Those that arrive during a commit share the next one, and its sync to the disk. Each is
- * atomic, and gets the outcomes and the revision before as if it had been committed alone, in the order of arrival.
+ * Commits the batches of several writers. Those that arrive during a commit share the next one, and its sync to the
+ * disk. Each batch is atomic. Its outcomes, and the revision before it, are those that it would have if the batches
+ * were committed one by one, in the order of arrival.
  */
 export class MergedCommits {
   readonly #parts: MergedCommitsParts;
@@ -82,7 +83,10 @@ export class MergedCommits {
   }
 }
 
-/** The number of batches, from the first, that fit into one transaction, and of which none touches what another one touches. */
+/**
+ * The number of batches, from the first, that fit into one transaction, and of which no two touch the same key or
+ * claim.
+ */
 function mergeable(waiting: readonly Pick<Waiting, 'batch'>[]): number {
   if (waiting.length === 1) return 1;
   const touched = new Set<string>();

@@ -28,7 +28,7 @@ export class MessageStream {
   readonly #closed: Promise<void>;
   #received: Buffer[] = [];
   #receivedBytes = 0;
-  /** The bytes that have to be there before reading goes on. */
+  /** The number of bytes that must have arrived before reading continues. */
   #wantedBytes = headBytes;
   #error: Error | undefined;
   #isCorked = false;

@@ -27,7 +27,7 @@ export function createOwnedStore(connect: () => Duplex): Store {
   return new OwnedStore(connect);
 }
 
-/** A store whose calls a {@link StoreOwner} handles. Each change of other processes arrives without being asked for. */
+/** A store whose calls a {@link StoreOwner} handles. It receives each change of other processes without a request. */
 class OwnedStore implements Store {
   readonly isShared = true;
   readonly #connect: () => Duplex;
@@ -86,7 +86,7 @@ class OwnedStore implements Store {
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#opened();
     const known = this.#recent.after(after, limit);
-    // Only the database knows that there are fewer.
+    // Only the database can tell that there are no more.
     if (known !== undefined) return known;
     return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }

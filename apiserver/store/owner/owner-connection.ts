@@ -23,7 +23,7 @@ type Handlers = {
   readonly [Type in keyof OwnerCalls]: (request: OwnerCalls[Type]['request']) => Promise<OwnerCalls[Type]['answer']>;
 };
 
-/** The calls of one process, and what it has to give back: its scans and its backup. */
+/** The calls of one process, with its scans and its backup, which have to be released. */
 export class OwnerConnection {
   readonly #parts: OwnerConnectionParts;
   readonly #handlers: Handlers;

@@ -4,7 +4,10 @@ import type { PackedPage } from '../packed-page.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 import type { ClaimsOutcome, KindClaims, OpenedStore, StoredIndexes } from '../store.ts';
 
-/** What another process asks of the owner of a database. Requests and answers are as those of the store's methods, packed. */
+/**
+ * The calls that another process makes to the owner of a database. Requests and responses are those of the store's
+ * methods, packed.
+ */
 export interface OwnerCalls {
   open: { request: undefined; answer: OpenedStore & { readonly canBackUp: boolean } };
   commit: { request: PackedBatch; answer: PackedOutcomes };

@@ -22,7 +22,7 @@ export class TestOwner {
     this.#server = createServer((socket) => this.owner.connect(socket));
   }
 
-  /** On an empty database in memory, or on the given store, which is not open yet. */
+  /** Starts on an empty database in memory, or on the given store, which is not open yet. */
   static async start(store: PagedStore = createSqliteStore({ memory: true })): Promise<TestOwner> {
     const started = new TestOwner(store);
     await started.owner.open();

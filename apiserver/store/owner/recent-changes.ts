@@ -22,8 +22,8 @@ export class RecentChanges {
   }
 
   /**
-   * The first `limit` changes after a revision, in revision order; undefined when not all of them are known. Those up to the revision
-   * are forgotten.
+   * Returns the first `limit` changes after a revision, in revision order; undefined when not all of them are known.
+   * Forgets the changes up to the revision.
    */
   after(revision: number, limit: number): readonly Change[] | undefined {
     while ((this.#parts[0]?.upTo ?? Infinity) <= revision) this.#dropFirst();

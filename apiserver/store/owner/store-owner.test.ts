@@ -69,13 +69,13 @@ describe('the owner of a database', () => {
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
     expect(watched.reads, 'read again').to.equal(2);
-    // What it has passed is read from the database.
+    // The changes that it has passed are read from the database.
     await b.changes(2, 1);
     expect((await b.changes(0, 3)).map(readable)).to.deep.equal(changes.map(readable));
     expect(watched.reads).to.equal(3);
   });
 
-  it('returns as many changes as there are up to the limit, its own and those of other stores', async () => {
+  it('returns as many changes as there are up to the limit, both its own and those of other stores', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
@@ -93,7 +93,7 @@ describe('the owner of a database', () => {
     }
   });
 
-  it('tells a store that opens late how far history is compacted', async () => {
+  it('makes known to a store that opens late how far history is compacted', async () => {
     const [a] = three();
     await written(a, create('1', ''), create('2', ''), create('3', ''));
     await a.compact(2, 10);
@@ -103,7 +103,7 @@ describe('the owner of a database', () => {
     expect(await rejectionOf(a.changes(1, 10))).to.include({ name: 'CompactedError', compactRevision: 2 });
   });
 
-  it('ends the scans of a store that is gone, and writes what it had sent', async () => {
+  it('ends the scans of a store that has disconnected, and writes what that store had sent', async () => {
     const [a, b] = three();
     await written(a, create('1', ''));
     const scan = a.scan()[Symbol.asyncIterator]();
@@ -116,7 +116,7 @@ describe('the owner of a database', () => {
     expect(await scanned(b)).to.have.lengthOf(2);
   });
 
-  it('makes all calls fail as crashed when it ends, and those that follow', async () => {
+  it('makes all pending calls fail as crashed when it ends, and all later ones', async () => {
     const [a, b] = three();
     const waiting = [a.commit([create('1', '')]), b.currentRevision()].map(rejectionOf);
     await owner.close();
@@ -136,14 +136,14 @@ describe('the owner of a database', () => {
     expect(await owner.owner.failed).to.equal(watched.failure);
   });
 
-  it('refuses an operation that is none, and serves the next ones', async () => {
+  it('refuses an unknown operation, and serves the next ones', async () => {
     const [a] = three();
     const broken = { op: 'rename', key: key('1'), kind } as never;
     expect(await rejectionOf(a.commit([broken]))).to.include({ code: 'refused' });
     await written(a, create('1', ''));
   });
 
-  it('sends no more changes to a process that takes none, and goes on with the others', async () => {
+  it('sends no more changes to a process that reads none, and continues with the others', async () => {
     const sent = { slow: 0, fast: 0 };
     const receivers = new Set([
       { waitingBytes: 17 * 1024 * 1024, sendFrame: () => (sent.slow += 1) },
@@ -174,7 +174,7 @@ describe('a backup by a store of an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the file, which is deleted when the store is gone', async () => {
+  it('is a copy of the file, which is deleted when the store has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));

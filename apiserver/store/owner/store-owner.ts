@@ -10,7 +10,7 @@ import { OwnerConnection } from './owner-connection.ts';
 
 /**
  * Has a database open, and serves it to other processes of this machine, each with an {@link OwnedStore} at the other end of a
- * stream. For an engine whose database one process has alone.
+ * stream. For engines whose database only one process can open.
  */
 export class StoreOwner {
   readonly #store: PagedStore;

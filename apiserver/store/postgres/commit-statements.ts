@@ -83,7 +83,7 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
 /**
  * A batch in one statement. It starts after the counter is locked, so that it reads the current state. All its parts
  * see the state before it: conflicts are decided before anything is written, and only operations without a conflict get
- * a revision and are written. Payloads are cut from their run of bytes where they are stored. The notification carries
+ * a revision and are written. Payloads arrive as one run of bytes. The notification carries
  * only the revision: a hint has no data.
  *
  * Joins are nested loops by index (see the session's settings): except for lost claims, nothing here joins two parts by

@@ -31,8 +31,8 @@ interface GenerationColumns {
 }
 
 /**
- * Required claims as columns: the claims of each distinct set, and for each operation the number of its set. Sets are
- * numbered from 1; `sets` has the set of each claim.
+ * Required claims as columns: the claims of each distinct set, and for each operation the number of its set, from 1.
+ * `sets` has the number of the set for each claim.
  */
 interface RequiredColumns {
   /** undefined: requires none. */
@@ -129,7 +129,9 @@ function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefin
   };
 }
 
-/** undefined when no operation has any: most operations change no unique value, and must not pay for those that do. */
+/**
+ * undefined when no operation has any: most operations change no unique value, and should not pay for those that do.
+ */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
   for (const [at, operation] of batch.entries()) {

@@ -39,7 +39,7 @@ export async function sendBatch(
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
   const end = await endOf(connection, answers.commit);
   if (end === 'undone') return { kind: 'refused', error };
-  // The commit is not on the standby, which counts as no response. The look-up waits for the standby again.
+  // The commit is not on the standby, so it counts as having no response. The look-up waits for the standby again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;

@@ -17,7 +17,9 @@ interface ClaimRow {
 /** Rows read in one step: about a millisecond. */
 const rowsPerStep = 2_000;
 
-/** The claims in the rows of `listKindClaims`, which has at least one row; without claims, one of nulls. */
+/**
+ * Returns the claims in the rows of `listKindClaims`. It has at least one row; without claims, the only row has nulls.
+ */
 export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   const [first] = rows;
   const claims: StoredClaim[] = [];

@@ -10,7 +10,7 @@ import { StoreError } from '../store-error.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** The same with several hosts: users wait for 5 s, which leaves time for the host after a silent one. */
+/** The timeout with several hosts: users wait for 5 s, which must leave time for the host after a silent one. */
 const hostTimeoutMs = 2_000;
 
 /** Longer than the server works on a statement: a server that is silent for longer is gone. */
@@ -22,8 +22,8 @@ const goodbyeTimeoutMs = 10_000;
 /**
  * `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not hold the counter, which stops every
  * writer. An asynchronous commit could lose acknowledged writes. The keepalives tell the server of a lost client, whose
- * locks it would keep. All reads and writes are by key, a few rows at a time: plans are made once, and for indexes,
- * since a plan made for an empty table later reads all of it.
+ * locks it would keep. All reads and writes are by key, a few rows at a time. So plans are made once, and always use
+ * indexes: a plan that was made for an empty table would later read all of the table.
  */
 const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
   SET idle_in_transaction_session_timeout = '10s';
@@ -58,7 +58,7 @@ export class PostgresConnection {
     this.#client = client;
     this.#socket = socket;
     const lost = (): void => void (this.#isLost = true);
-    // Pending requests reject as well, so nothing is to be done here.
+    // Pending requests reject as well, so there is nothing to do here.
     client.on('error', lost);
     client.on('end', lost);
     client.on('notice', ({ code }) => {
@@ -186,7 +186,7 @@ export class PostgresConnection {
   }
 }
 
-/** Returns a transient failure if there is one, otherwise the first. */
+/** Returns a transient failure if there is one, otherwise the first failure. */
 function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];
   if (!first || failures.length === 1) return first ?? new StoreError('io', 'no server to connect to');

@@ -47,7 +47,10 @@ export class PostgresTestServer {
     return url.href;
   }
 
-  /** A fresh schema's URL, in a database that the tests of a file share: made and dropped in a fraction of the time. */
+  /**
+   * Returns the URL of a fresh schema, in a database that the tests of a file share; a schema is made and dropped much
+   * faster than a database.
+   */
   async createSchema(): Promise<string> {
     this.#shared ??= this.createDatabase();
     const url = new URL(await this.#shared);

@@ -49,7 +49,7 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
 
 function codeOf(error: Error): StoreErrorCode {
   const { code, severity }: Partial<ServerError> = error;
-  // The server sends both, so the connection failed.
+  // The server always sends both, so without them the connection failed.
   if (typeof severity !== 'string' || typeof code !== 'string') return 'io';
   return codes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'refused';
 }

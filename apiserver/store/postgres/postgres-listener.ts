@@ -20,7 +20,7 @@ export function listenForCommits(
       connection.destroy();
       throw error;
     }
-    // For commits from before this session listened.
+    // Finds commits from before this session listened.
     subscription.look();
     return connection;
   };

@@ -67,7 +67,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
         [key('d'), next],
       ];
       expect(await historyOf(store)).to.deep.equal([...own, ...ofOther].sort(([, x], [, y]) => x - y));
-      // Written operations are not sent again. The others are, in a later transaction, to learn the reason.
+      // Written operations are not sent again. The others are sent in a later transaction, to learn the reason.
       if (fault === 'after') expect(before).to.be.at.least(revisionOf(updated));
       else expect(before).to.equal(revisionOf(b) - 1);
       expect(await scanned(store)).to.have.lengthOf(4 + ofOther.length);
@@ -75,7 +75,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     });
   }
 
-  it('reports the revision before the writes that a look-up has found, when they are the whole batch', async () => {
+  it('reports the revision before the writes that a look-up has found, when these are the whole batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));
@@ -95,7 +95,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     proxy.refuse();
     const error = await passTime(clock, rejectionOf(store.commit([create('a', 'again'), create('b', '2')])));
     expect(error).to.include({ name: 'StoreError', code: 'unknown' });
-    // At once, because no call waits again for a server that has not responded for seconds.
+    // Fails at once, because no call waits again for a server that has not responded for seconds.
     expect(await rejectionOf(store.commit([create('c', '3')]))).to.include({ code: 'io' });
     proxy.up();
     const committing = (): Promise<unknown> => passTime(clock, rejectionOf(store.commit([create('c', '3')])));

@@ -14,7 +14,7 @@ import { create, kind, rejectionOf, scanned, written } from '../store-operations
 describe('PostgresStore at its start', () => {
   const server = PostgresTestServer.use();
 
-  it('refuses to have a database alone that others have open, by name and sessions, until they have closed', async () => {
+  it('refuses to have a database alone that others have open, naming their sessions, until they have closed', async () => {
     const { stores, url } = await server.openSeveral(2);
     const error = await rejectionOf(server.store(url, { exclusive: true }).open());
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -63,7 +63,7 @@ describe('PostgresStore at its start', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('brings the tables of the first version up to date, with what is in them', async () => {
+  it('brings the tables of the first version up to date, with their content', async () => {
     const { store, url } = await server.open();
     await written(store, create('a', '1'));
     await store.close();
@@ -101,7 +101,7 @@ describe('PostgresStore at its start', () => {
     expect(String(error)).to.include(`version ${migrations.length + 1}, this program knows ${migrations.length}`);
   });
 
-  it('needs no more than a database of its own', async () => {
+  it('needs no more privileges than a database of its own', async () => {
     const url = new URL(await server.createDatabase());
     const role = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await server.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);

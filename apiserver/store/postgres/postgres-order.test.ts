@@ -63,7 +63,7 @@ const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE FUNCTION ignore_update() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
   CREATE TRIGGER ignore_update INSTEAD OF UPDATE ON homeostat_counter FOR EACH ROW EXECUTE FUNCTION ignore_update()`;
 
-/** Reads on after compacted changes; also returns the revisions that are gone. */
+/** Continues to read after compacted changes; also returns the revisions that are gone. */
 async function followThroughCompactions(
   store: Store,
   isOver: () => boolean,

@@ -22,7 +22,7 @@ describe('several PostgresStores on one database', () => {
     return { one, other, url };
   }
 
-  it('decide on generations and claims by the state at their turn, not at their request', async () => {
+  it('decide on generations and claims by the state at their turn, not at the time of the request', async () => {
     const { one, other, url } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const wanted = { indexes: [1, 2], claims: [], revision: 0 };
@@ -55,7 +55,7 @@ describe('several PostgresStores on one database', () => {
 
   it('are woken by each other’s commits at once', async () => {
     const url = await server.createSchema();
-    // Stands still, so that apart from the queries at the start, stores learn only of announced commits.
+    // The clock stands still, so that apart from the queries at the start, stores learn only of announced commits.
     const store = server.store(url, { clock: new FakeClock() });
     await store.open();
     const { stores } = await server.openSeveral(1, url);

@@ -12,7 +12,7 @@ export interface WritingSessionOptions {
   readonly url: string;
   /** The store's id: each of its sessions ends the earlier ones. */
   readonly storeId: string;
-  /** True: no other store may have the database meanwhile. */
+  /** True when no other store may have the database meanwhile. */
   readonly isExclusive: boolean;
 }
 
@@ -83,8 +83,8 @@ async function checkVersion(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Stores that share a database need no locks against each other, since the counter's row orders them. This lock
- * excludes them and a store that needs the database alone from each other.
+ * Stores that share a database need no locks against each other, since the counter's row orders them. This lock keeps
+ * them apart from a store that needs the database alone.
  */
 async function takeLock(connection: PostgresConnection, isExclusive: boolean): Promise<void> {
   try {
@@ -114,7 +114,7 @@ async function migrate(connection: PostgresConnection): Promise<void> {
   await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
 }
 
-/** Older programs that share the database write before this, or, having seen the new version, not at all. */
+/** Older programs that share the database either write before this, or see the new version and stop writing. */
 async function awaitWriters(connection: PostgresConnection): Promise<void> {
   await connection.execute(sql.waitLonger);
   await connection.query(sql.ownSchema);

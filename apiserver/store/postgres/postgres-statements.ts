@@ -34,7 +34,8 @@ export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass 
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
 /**
- * Row locks: a transaction that shares the version makes migrations wait until it ends, and a migration makes it wait.
+ * Row locks: a transaction that shares the lock on the version makes migrations wait until it ends, and a running
+ * migration makes the transaction wait.
  */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;
@@ -57,7 +58,7 @@ export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
 /** Returns the command, in which the channel cannot be an expression. */
 export const listenCommand: string = `SELECT 'LISTEN ' || ${channel} AS command`;
 /**
- * The compaction of this database's history, and the transaction that wrote revision $1. One snapshot for all of it.
+ * Returns the compaction of this database's history, and the transaction that wrote revision $1, from one snapshot.
  */
 export const findHistory = `SELECT c.revision, l.commit,
     (SELECT value FROM homeostat_meta WHERE name = 'compactRevision')::bigint AS "compactRevision",
@@ -67,7 +68,7 @@ export const findHistory = `SELECT c.revision, l.commit,
 export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revision
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
-/** For a transaction that must complete: longer than a stalled session may hold the counter. */
+/** For a transaction that must complete: it waits longer than a stalled session may hold the counter. */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
 export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
@@ -81,7 +82,7 @@ export const isBehind = `SELECT value::bigint > $2 OR EXISTS (SELECT FROM homeos
 export const getIndexes = 'SELECT generation, indexes FROM homeostat_indexes WHERE kind = $1';
 export const setIndexes = `INSERT INTO homeostat_indexes (kind, generation, indexes) VALUES ($1, $2, $3)
   ON CONFLICT (kind) DO UPDATE SET generation = excluded.generation, indexes = excluded.indexes`;
-/** One snapshot for all of it: always a row, without claims one of nulls. */
+/** All of it comes from one snapshot. There is always a row; without claims, it has nulls. */
 export const listKindClaims = `SELECT c.revision, i.generation, i.indexes, u.idx AS index, u.value, u.key
   FROM homeostat_counter c LEFT JOIN homeostat_indexes i ON i.kind = $1 LEFT JOIN homeostat_uniq u ON u.kind = $1
   WHERE c.id = 1`;
@@ -97,7 +98,10 @@ export const listNames = 'SELECT name FROM homeostat_number WHERE starts_with(na
 export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 
-/** A loose index scan: one seek per kind. Kinds own their keys' prefixes, so this order makes one order of all keys. */
+/**
+ * A loose index scan: one seek per kind. Each kind has a key prefix of its own, so this order of kinds is also that of
+ * all keys.
+ */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (
     SELECT min(kind) FROM homeostat_kv
     UNION ALL
@@ -105,7 +109,7 @@ export const listKinds = `WITH RECURSIVE kinds (kind) AS (
   )
   SELECT kind FROM kinds WHERE kind IS NOT NULL
   ORDER BY (SELECT min(key) FROM homeostat_kv kv WHERE kv.kind = kinds.kind)`;
-/** At most $3 rows and, after the first, $4 bytes; of rows beyond the limit only the lengths are read. */
+/** Returns at most $3 rows and, after the first, $4 bytes; of rows beyond the limit only the lengths are read. */
 export const scanKind: Statement = {
   name: 'scan_kind',
   text: `SELECT key, revision, data FROM (
@@ -114,7 +118,9 @@ export const scanKind: Statement = {
     ) sized WHERE total - length < $4 ORDER BY key`,
 };
 
-/** One snapshot for the rows and the compaction of history: always a row, without changes one of nulls. */
+/**
+ * The rows and the compaction of history come from one snapshot. There is always a row; without changes, it has nulls.
+ */
 export const listChanges: Statement = {
   name: 'list_changes',
   text: `SELECT m.value::bigint AS compacted, l.revision, l.op, l.kind, l.key, coalesce(l.data, l.previous) AS data,

@@ -32,8 +32,9 @@ export interface PostgresStoreOptions {
   /** Makes the ids of transactions, and of the store. */
   readonly uuid: () => string;
   /**
-   * Default false: any number of stores, of any processes, share the database. True: this store has it alone; `open`
-   * rejects with `locked` while another store has it open, and other stores that open meanwhile are refused after 2 s.
+   * Default false: any number of stores, of any processes, share the database. With true, this store has it alone:
+   * `open` rejects with `locked` while another store has it open, and other stores that open meanwhile are refused
+   * after 2 s.
    */
   readonly exclusive?: boolean;
 }

@@ -83,7 +83,7 @@ function attributesOf(text: string | undefined, several: boolean): SessionAttrib
   return found;
 }
 
-/** Without the parameters that are parsed here: the driver would use the host of the query for all. */
+/** Leaves out the parameters that are parsed here: the driver would use the host of the query for all servers. */
 function urlOf(parts: Parts, host: string, port: string | undefined): string {
   const rest = parts.query.split('&').filter((each) => each !== '' && !readHere.has(nameOf(each)));
   const query = rest.length === 0 ? '' : `?${rest.join('&')}`;

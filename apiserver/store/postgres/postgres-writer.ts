@@ -32,7 +32,10 @@ export interface WriterOptions {
   readonly onNewSession: () => void;
 }
 
-/** The writing side of a database: one transaction of this store after the other. Other stores have their own. */
+/**
+ * The writing side of a database: it runs the transactions of this store one after the other. Other stores have their
+ * own sides.
+ */
 export class PostgresWriter {
   readonly #options: WriterOptions;
   readonly #id: string;
@@ -53,7 +56,7 @@ export class PostgresWriter {
     return { revision, compactRevision: this.#compactRevision, epoch };
   }
 
-  /** Records a revision that was read: a history without it has diverged. */
+  /** Records a revision that was read: a history that lacks it later has diverged. */
   learn(revision: number): void {
     if (this.#known && revision > this.#known.revision) this.#known = { ...this.#known, revision };
   }
@@ -142,8 +145,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Resolves with what was written; the rest was not, and never will be. Rejects with `unknown` when it cannot be found
-   * out.
+   * Resolves with the operations that were written; the others were not, and never will be. Rejects with `unknown`
+   * when this cannot be found out.
    */
   async #lookUp(sent: SentCommit): Promise<WrittenKeys> {
     try {
@@ -154,7 +157,7 @@ export class PostgresWriter {
     }
   }
 
-  /** `revision`: the last one of a transaction; 0 when nothing was written. */
+  /** `revision` is the last one of a transaction, or 0 when nothing was written. */
   #reached(commit: string, revision: number): void {
     if (!this.#known || revision === 0) return;
     this.learn(revision);
@@ -207,8 +210,8 @@ export class PostgresWriter {
 }
 
 /**
- * At the start, only errors that a starting server causes as well; later all errors except those that waiting cannot
- * change.
+ * At the start, lets only errors pass that a starting server can cause; later all errors except those that waiting
+ * cannot change.
  */
 function mayPass({ code }: StoreError, wasConnected: boolean): boolean {
   return wasConnected ? code !== 'diverged' && code !== 'newer' : code === 'io';

@@ -60,7 +60,7 @@ describe('the plan of a batch', () => {
     expect(taken).to.deep.equal([{ ...row, key: key('b') }]);
   });
 
-  it('changes no claim that ends with the holder it had', () => {
+  it('does not change a claim whose holder is the same in the end', () => {
     const again = update('a', 3, { add: [claim], remove: [claim] });
     const { dropped, taken } = planBatch([again], state({ a: 3 }, 'a'));
     expect([dropped, taken]).to.deep.equal([[], []]);

@@ -22,7 +22,7 @@ export interface ChangeSubscriptionParts {
   readonly read: () => Promise<number>;
   readonly clock: Clock;
   readonly intervals: LookIntervals;
-  /** Starts a source, which calls `notice` with each revision, and `look` when it may have missed one. */
+  /** Starts a source of revisions. It calls `notice` with each revision, and `look` when it may have missed one. */
   readonly hear?: (subscription: Pick<ChangeSubscription, 'notice' | 'look'>) => ChangeSource;
 }
 
@@ -41,7 +41,7 @@ export class ChangeSubscription {
   /** Polls and sources that have not ended yet. */
   readonly #underWay = new Set<Promise<void>>();
 
-  /** `revision`: known at the start; listeners are not called with it or earlier ones. */
+  /** `revision` is known at the start: listeners are not called with it or with earlier ones. */
   constructor(parts: ChangeSubscriptionParts, revision: number) {
     this.#parts = parts;
     this.#revision = revision;
@@ -100,8 +100,8 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // A poll from before a stop, or of a source, may still be running and ends here as well: there is one timer for
-    // all.
+    // A poll that began before a stop, or that a source began, may still be running, and also ends here. All of them
+    // share one timer.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

@@ -57,7 +57,7 @@ describe('ConnectionLink', () => {
     expect(attempts).to.deep.equal([0]);
   });
 
-  it('opens when the server has started, for which it waits 5 s', async () => {
+  it('opens when the server has started, and waits 5 s for that', async () => {
     mayPass = () => true;
     failure = new StoreError('io', 'starting');
     const opening = link.open();
@@ -83,7 +83,7 @@ describe('ConnectionLink', () => {
     await slow.close();
   });
 
-  it('breaks when a failure does not pass, and gives it to all users', async () => {
+  it('breaks after a failure that cannot pass, and gives the error to all users', async () => {
     (await link.open()).isLost = true;
     mayPass = ({ code }) => code !== 'newer';
     failure = new StoreError('newer', 'upgraded');

@@ -5,8 +5,8 @@ import { BoundedWait } from './bounded-wait.ts';
 import { StoreError, withoutConnection } from '../store-error.ts';
 
 /**
- * The time that users wait for a connection after it was lost; later ones fail at once, until there is a connection
- * again.
+ * After a connection was lost, users wait for another one until this time has passed. From then on they fail at once,
+ * until there is a connection again.
  */
 const patienceMs = 5_000;
 
@@ -20,7 +20,7 @@ export interface LinkedConnection {
   end(): Promise<void>;
   /** Closes the connection at once. */
   destroy(): void;
-  /** Called when the connection ends. With this method the link reconnects at once, without it at the next use. */
+  /** Called when the connection ends. With this method the link reconnects at once; without it, at the next use. */
   onEnd?(listen: () => void): void;
 }
 
@@ -71,8 +71,8 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   /**
-   * Opens the first connection. Waits for an attempt that takes long, as a migration does, and starts no other after 5
-   * s.
+   * Opens the first connection. Waits for an attempt that takes long, as a migration does, but starts no further
+   * attempt after 5 s.
    */
   async open(): Promise<Connection> {
     const { clock } = this.#parts;

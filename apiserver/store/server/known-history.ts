@@ -41,7 +41,7 @@ export class KnownHistory {
     this.#last = { epoch, revision, batch: undefined };
   }
 
-  /** Announces an epoch, whose appearance is then no divergence. */
+  /** Announces an epoch, so that its appearance does not count as a divergence. */
   expect(epoch: string): void {
     this.#ownEpoch = epoch;
   }

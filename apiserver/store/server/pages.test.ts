@@ -15,7 +15,7 @@ describe('pages of a database', () => {
     expect(pageOf([1], 10, limits).isLast).to.equal(false);
   });
 
-  it('are read one ahead of what is used, and no further', async () => {
+  it('are read one page ahead, and no further', async () => {
     const asked: string[] = [];
     const pages = readAhead(async (after) => {
       asked.push(after);
@@ -32,7 +32,7 @@ describe('pages of a database', () => {
     ]);
   });
 
-  it('end with an empty page, and fail when their turn comes', async () => {
+  it('end with an empty page, and fail only when the failed page is read', async () => {
     const empty = readAhead(async () => ({ items: [], isLast: true }));
     expect((await empty.next()).done).to.equal(true);
     const failure = new Error('lost');
@@ -44,7 +44,7 @@ describe('pages of a database', () => {
     expect(await rejectionOf(failing.next())).to.equal(failure);
   });
 
-  it('make up as many changes as are asked for, and no more than there are', async () => {
+  it('make up as many changes as are requested, and no more than there are', async () => {
     const asked: [after: number, maxRows: number][] = [];
     const read = async (after: number, { maxRows }: { readonly maxRows: number }): Promise<RowPage<Change>> => {
       asked.push([after, maxRows]);

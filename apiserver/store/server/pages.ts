@@ -15,7 +15,7 @@ export interface RowPage<Item> {
   readonly isLast: boolean;
 }
 
-/** `bytes`: the size of the items as the server counted it to end the page. */
+/** `bytes` is the size of the items, as the server counted it to end the page. */
 export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): RowPage<Item> {
   return { items, isLast: items.length < maxRows && bytes < maxBytes };
 }

@@ -2,8 +2,8 @@
 export type HashSecret = readonly [number, number];
 
 /**
- * HalfSipHash-1-3 of a string's code units, 32 bits without a sign. Clients choose keys: without the secret, no client can
- * find many of equal hash.
+ * HalfSipHash-1-3 of a string's code units, 32 bits without a sign. Clients choose keys; without the secret, they
+ * cannot find many keys with equal hashes.
  */
 export function keyHash(key: string, [low, high]: HashSecret): number {
   const words = (key.length + 1) >> 1;

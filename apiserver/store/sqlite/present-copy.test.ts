@@ -81,7 +81,7 @@ function kindOf(name: number): number {
 }
 
 describe('the copy of the present objects', () => {
-  it('gives a restart the same objects as all rows do, whatever was written and compacted after it [slow]', async () => {
+  it('gives a restart the same objects as reading all rows, whatever was written and compacted after it [slow]', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const restarts = new Restarts(await connect(undefined));
       for (const each of steps) restarts.take(each);

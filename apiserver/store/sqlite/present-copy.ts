@@ -19,7 +19,7 @@ interface StoredPairs {
   readonly revisions: Uint8Array;
 }
 
-/** The states of each kind, about, that are compared with the database before a copy is used. */
+/** About this many states of each kind are compared with the database before a copy is used. */
 const samplesOfKind = 64;
 
 /** Call in a transaction. */

@@ -22,7 +22,7 @@ interface StoredState {
 }
 
 /**
- * The revisions of all present objects, by kind and key: what an index of the table would be. Keys themselves are only
+ * The revisions of all present objects, by kind and key: in place of an index of the table. Keys themselves are only
  * in the database, and are read to confirm a hash.
  */
 export class PresentObjects {
@@ -30,10 +30,10 @@ export class PresentObjects {
   readonly #tables: Map<number, RevisionTable>;
   readonly #keyAt: SqlStatement<{ readonly key: string }>;
   readonly #secret: HashSecret;
-  /** The revision of the copy in the database; 0: there is none. */
+  /** The revision of the copy in the database; 0 when there is none. */
   #copied: number;
 
-  /** Reads the copy in the database and later changes. `secret`: for hashes, when there is no copy. */
+  /** Reads the copy in the database and later changes. `secret` is for the hashes when there is no copy. */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;
     this.#keyAt = database.prepare(sql.getKey);
@@ -58,13 +58,13 @@ export class PresentObjects {
     return { kind, key, hash: keyHash(key, this.#secret) };
   }
 
-  /** The revision of an object; 0: there is none. */
+  /** Returns the revision of an object; 0 when there is none. */
   revisionOf({ kind, key, hash }: ObjectKey): number {
     const isFound = (revision: number): boolean => rowOf(this.#keyAt, revision).key === key;
     return this.#tables.get(kind)?.find(hash, isFound) ?? 0;
   }
 
-  /** The object has another revision now. 0: it is absent. */
+  /** Records that the object has another revision now; 0 when it is absent. */
   move({ kind, hash }: ObjectKey, from: number, to: number): void {
     let table = this.#tables.get(kind);
     if (table === undefined) {
@@ -90,7 +90,7 @@ export class PresentObjects {
     this.#copied = revision;
   }
 
-  // A state before may be absent: it goes as soon as the change that replaced it is compacted.
+  // The previous state may be absent: it is deleted as soon as the change that replaced it is compacted.
   #replay({ revision, op, kind, previous, key }: StoredState): void {
     this.move(this.keyOf(kind, key), previous ?? 0, op === operationCodes.delete ? 0 : revision);
   }

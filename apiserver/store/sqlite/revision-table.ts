@@ -12,7 +12,7 @@ export interface RevisionPairs {
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);
-  /** 0: a free slot. A hash is in the first free slot from its own one. */
+  /** 0 marks a free slot. A hash is stored in its own slot, or in the first free one after it. */
   #revisions = new Float64Array(fewestSlots);
   #size = 0;
 
@@ -51,7 +51,7 @@ export class RevisionTable {
     this.#size += 1;
   }
 
-  /** The object has another revision now. Returns false when it does not have the former one. */
+  /** Records that the object has another revision now. Returns false when it does not have the former one. */
   replace(hash: number, from: number, to: number): boolean {
     const slot = this.#slotOf(hash, from);
     if (slot < 0) return false;
@@ -68,7 +68,7 @@ export class RevisionTable {
     return true;
   }
 
-  /** The first revision under a hash that passes the test; 0: none. */
+  /** Returns the first revision under a hash that passes the test; 0 when there is none. */
   find(hash: number, isFound: (revision: number) => boolean): number {
     const mask = this.#revisions.length - 1;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -93,7 +93,7 @@ export class RevisionTable {
     }
   }
 
-  /** Moves those back that a search would no longer reach. */
+  /** Moves back the entries that a search would no longer reach. */
   #free(freed: number): void {
     const mask = this.#revisions.length - 1;
     let free = freed;

@@ -83,7 +83,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('has no replaced state in its new history [slow]', async () => {
+  it('has no replaced states in its new history [slow]', async () => {
     const [first = 0] = await written(store, create('changed', 'one'), create('deleted', 'gone'));
     const target = { key: key('changed'), kind };
     await written(store, { op: 'update', ...target, expect: first, data: bytes('two') });

@@ -8,8 +8,8 @@ import { setEpoch } from './sqlite-tables.ts';
 const revisionGap = 1_000_000;
 
 /**
- * Pages that are copied at once: a megabyte. During a backup of 105 MB, which took 0.6 s, a commit waited 10 ms (p99; 5 without it), and once
- * 100 ms, for the sync at the end.
+ * Pages that are copied at once: a megabyte. During a backup of 105 MB, which took 0.6 s, commits waited for 10 ms
+ * (p99; 5 ms without a backup), and one of them waited 100 ms for the sync at the end.
  */
 const pagesPerStep = 256;
 
@@ -54,7 +54,7 @@ function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite');
 }
 
-/** False when it fails: that of Node 22 rarely does ("not an error") when a write begins meanwhile. */
+/** Returns false when the copy fails: that of Node 22 sometimes does ("not an error") when a write begins meanwhile. */
 async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
   try {
     await copy();

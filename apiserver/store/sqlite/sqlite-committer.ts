@@ -39,13 +39,13 @@ export class SqliteCommitter {
 
   readonly #copyAfter: number;
 
-  /** `copyAfter`: the fewest changes after which {@link copyObjects} writes. */
+  /** `copyAfter` is the fewest changes after which {@link copyObjects} writes. */
   constructor(database: SqlDatabase, secret: HashSecret, copyAfter: number = fewestChanges) {
     this.#copyAfter = copyAfter;
     this.#statements = prepareStatements(database);
     this.#objects = new PresentObjects(database, secret);
     const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
-    // When all changes are compacted, the last one may be a delete, whose row is gone.
+    // When all changes are compacted, the last one may be a deletion, whose row no longer exists.
     const compacted = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision');
     this.#revision = Math.max(revision, compacted.value);
   }
@@ -117,7 +117,7 @@ export class SqliteCommitter {
     return generation;
   }
 
-  /** The indexes of a kind; for one that was never opened none, under generation 0. */
+  /** Returns the indexes of a kind; for one that was never opened, none under generation 0. */
   #indexesOf(kind: number): { generation: number; indexes: string } {
     const row = this.#statements.getMeta.get(`indexes:${kind}`);
     const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];
@@ -151,8 +151,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * Writes a copy of the present objects, unless a start with the copy that is there is fast, or has less than `share` of
-   * them to read: each change then pays for a few bytes of copies.
+   * Writes a copy of the present objects. Does nothing when a start with the existing copy is fast, or would read
+   * less than `share` of the objects: so each change pays for only a few bytes of copies.
    */
   copyObjects(share: number): void {
     const changes = this.#revision - this.#objects.copied;
@@ -202,8 +202,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * Positions of the operations that require a claim without a holder. No operation of a batch changes a claim that
-   * another one requires.
+   * Returns the positions of the operations that require a claim that has no holder. No operation of a batch changes
+   * a claim that another one requires.
    */
   #lackingRequired({ required }: PackedBatch): ReadonlySet<number> | undefined {
     const lacking = required?.filter(([{ kind, claim }]) => this.#holderOf(kind, claim) === undefined);
@@ -294,7 +294,7 @@ function prepareStatements(database: SqlDatabase): Statements {
   return Object.fromEntries(entries) as Statements;
 }
 
-/** `present`: the object's revision; 0: it is absent. */
+/** `present` is the object's revision, or 0 when it is absent. */
 function stateConflict({ op, expect }: PackedOperation, present: number): number | undefined {
   if (op === 'create') return present > 0 ? conflictCodes.exists : undefined;
   if (present === 0) return conflictCodes.notFound;

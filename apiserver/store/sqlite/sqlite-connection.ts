@@ -21,7 +21,9 @@ export interface SqlitePragmas {
 const walAutocheckpointPages = 3000;
 const cacheKib = 65_536;
 
-/** Opens a database (undefined: in memory) that is durable, exclusive and of this program's schema. */
+/**
+ * Opens a database that is durable, exclusive and of this program's schema. With a path of undefined, it is in memory.
+ */
 export async function connect(path: string | undefined): Promise<SqlDatabase> {
   if (path === undefined) return prepared(await openDatabase(':memory:'), 'memory:');
   let database: SqlDatabase | undefined;
@@ -48,8 +50,8 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
 function createFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // Exclusive, so that an existing file is not opened: closing it would drop the POSIX locks that a store of this
-    // very process has on it. SQLite gives the WAL file the same mode.
+    // Creates the file exclusively, so that an existing one is not opened: closing it would drop the POSIX locks that
+    // another store of this process has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));

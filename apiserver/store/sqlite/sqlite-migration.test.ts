@@ -125,7 +125,7 @@ describe('migration of a database of version 1', () => {
     await store.close();
   });
 
-  it('keeps on after a migration as with any other database', async () => {
+  it('continues after a migration as with any other database', async () => {
     const path = join(directory, 'continued.db');
     writeFileSync(path, versionOneFile());
     await withStore(path, async (store) => {

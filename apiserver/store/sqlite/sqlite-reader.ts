@@ -4,10 +4,13 @@ import { maxPageRows, packPage, type PackedPage, type StoredRow } from '../packe
 import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 
-/** A page ends at this or at its number of rows; small enough that a commit behind it waits about a millisecond. */
+/**
+ * A page ends at this number of bytes, or at its number of rows. It is so small that a commit behind it waits about a
+ * millisecond.
+ */
 const maxPageBytes = 1024 * 1024;
 
-/** Changes that a scan keeps from compaction: a reader that never ends must not let the file grow for ever. */
+/** The changes that a scan protects from compaction: a reader that never ends must not let the file grow for ever. */
 const maxHeldChanges = 1_000_000;
 
 /** The reading side of a database, and its compaction. */
@@ -76,7 +79,7 @@ export class SqliteReader {
   }
 
   /**
-   * Call in a transaction. `copied`: the revision of the copy of the present objects. Returns the number of dropped
+   * Call in a transaction. `copied` is the revision of the copy of the present objects. Returns the number of dropped
    * changes, and the new compactRevision.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
@@ -122,7 +125,7 @@ export class SqliteReader {
   }
 }
 
-/** True when the revisions ascend, and at most half of the rows between the first and the last are others. */
+/** True when the revisions ascend, and at most half of the rows between the first and the last are not among them. */
 function isDense(revisions: Float64Array): boolean {
   const [first = 0, last = 0] = [revisions[0], revisions.at(-1)];
   if (last - first >= 2 * revisions.length) return false;

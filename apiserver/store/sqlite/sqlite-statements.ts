@@ -13,9 +13,9 @@ export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
 export const listRows =
   'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
-/** Everything that says which states are present, without their data. */
+/** Everything that shows which states are present, without their data. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
-/** What is kept belongs to the revisions of the history, which are assigned again. */
+/** Kept data belongs to the revisions of the history, which are assigned again. */
 export const dropHistory = 'DELETE FROM history';
 export const dropAllKept = 'DELETE FROM kept';
 
@@ -39,7 +39,7 @@ export const listChanges = `SELECT change.revision, change.op, change.kind, chan
   FROM history AS change LEFT JOIN history AS before ON before.revision = change.previous
   WHERE change.revision > ? ORDER BY change.revision LIMIT ?`;
 
-/** The number and the last one of the changes after a revision and up to another one, at most so many. */
+/** Returns how many changes there are after a revision and up to another one, up to a maximum, and the last of them. */
 export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
 export const dropReplaced = `DELETE FROM history WHERE revision IN

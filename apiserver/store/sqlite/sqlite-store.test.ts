@@ -70,7 +70,7 @@ describe('SqliteStore', () => {
     expect(pragmas.walAutocheckpoint).to.be.within(2000, 4000);
   });
 
-  it('makes the directory and the files readable to its user alone', async () => {
+  it('makes the directory and the files readable to its user only', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     await store.numberOf('something in the WAL');
@@ -79,7 +79,7 @@ describe('SqliteStore', () => {
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
   });
 
-  it('leaves a file that others can write to its user alone, and another as it is [slow]', async () => {
+  it('restricts a file that others can write to its user, and leaves any other file as it is [slow]', async () => {
     const path = freshPath();
     for (const [before, later] of [
       [0o666, 0o600],
@@ -96,7 +96,7 @@ describe('SqliteStore', () => {
     }
   });
 
-  it('refuses a second store on its file by name, and lets the next in when it has closed [slow]', async () => {
+  it('refuses a second store on its file, naming the file, and accepts the next one after it has closed [slow]', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const error = await failureToOpen(path);
@@ -122,7 +122,7 @@ describe('SqliteStore', () => {
       .and.to.include(`version ${migrations.length + 1}`);
   });
 
-  it('refuses files that are no database, or one of another program', async () => {
+  it('refuses files that are not a database, and a database of another program', async () => {
     const text = join(directory, 'text.db');
     writeFileSync(text, 'not a database, and long enough to be seen as none '.repeat(50));
     const other = join(directory, 'other.db');

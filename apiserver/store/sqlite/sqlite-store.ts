@@ -40,9 +40,9 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 type Channel = Pick<WorkerChannel, 'call' | 'exited' | 'terminate'>;
 
 /**
- * Calls in this thread, for a database in memory: nothing is synced to disk, so a thread would gain nothing, and the
- * order of events is the program's alone. Results still come in a later turn: a caller that asks again at each result
- * would otherwise block everything else.
+ * Handles calls in this thread, for a database in memory: nothing is synced to disk, so another thread would gain
+ * nothing and make the order of events vary. Results still come in a later turn: otherwise a caller that makes the
+ * next call at each result would block everything else.
  */
 function channelInPlace(): Channel {
   const session = new SqliteSession();
@@ -57,8 +57,9 @@ function channelInPlace(): Channel {
 }
 
 /**
- * SQLite in a worker thread, so that an fsync never blocks the main one; in memory, in this thread. The store has its
- * file alone: a second store, of this or another process, is refused. Failures are {@link StoreError}s.
+ * SQLite in a worker thread, so that an fsync never blocks the main one; a database in memory runs in this thread.
+ * The store has its file alone: a second store, of this or another process, is refused. Failures are {@link
+ * StoreError}s.
  */
 class SqliteStore implements PagedStore {
   readonly isShared = false;
@@ -136,7 +137,7 @@ class SqliteStore implements PagedStore {
     return pages;
   }
 
-  // This store is the only writer of its database, so everything stored is what it has acknowledged.
+  // This store is the only writer of its database, so it has acknowledged everything that is stored.
   async currentRevision(): Promise<number> {
     this.#opened();
     return this.#revision;

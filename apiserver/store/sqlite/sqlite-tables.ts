@@ -50,8 +50,8 @@ export const migrations: readonly string[] = [
    CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
    INSERT INTO counter (id, revision) VALUES (1, 0);
    INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
-  // Objects come in the order of their revisions, so that rows are appended; only revisions are sorted. Then follow the
-  // changes whose object has another state now, and the states before the first change.
+  // Objects come in the order of their revisions, so that rows are appended; only revisions are sorted. Then come the
+  // changes whose object has a different state now, and the states before the first change.
   `CREATE TABLE history (
      revision INTEGER PRIMARY KEY,
      op INTEGER NOT NULL,

@@ -4,7 +4,7 @@ export interface Timer {
   unref?(): unknown;
 }
 
-/** Time is passed in, so that tests can move it. Milliseconds throughout. */
+/** A source of time, which is passed in so that tests can move it. All values are in milliseconds. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970 (UTC). */
   now(): number;

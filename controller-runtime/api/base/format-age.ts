@@ -1,7 +1,7 @@
 /**
- * Formats a duration as kubectl does, with at most two units, the second one only while it matters: `45s`, `3m20s`,
- * `25m`, `7h5m`, `30h`, `4d3h`, `90d`, `2y20d`, `9y`. In milliseconds; up to a second below zero is `0s` (clocks differ), anything
- * less `<invalid>`.
+ * Formats a duration as kubectl does, with at most two units, the second one only for small amounts of the first:
+ * `45s`, `3m20s`, `25m`, `7h5m`, `30h`, `4d3h`, `90d`, `2y20d`, `9y`. The duration is in milliseconds. A negative one
+ * is `0s` up to a second below zero, since clocks differ, and otherwise `<invalid>`.
  */
 export function formatAge(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);

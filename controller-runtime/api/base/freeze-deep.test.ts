@@ -9,7 +9,7 @@ describe('freezeDeep', () => {
     expect(() => value.list.push({ a: 3 })).to.throw(TypeError);
   });
 
-  it('takes values that are deeper than the stack', () => {
+  it('accepts values that are deeper than the stack', () => {
     const depth = 100_000;
     const value: unknown = JSON.parse('['.repeat(1000) + ']'.repeat(1000));
     let nested: unknown = value;

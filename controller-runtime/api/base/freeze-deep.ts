@@ -1,7 +1,7 @@
 import { isJsonObject } from './json-object.ts';
 
 /**
- * Freezes a JSON value and all it holds, and returns it. It assumes that a frozen value is deeply frozen, so that
+ * Freezes a JSON value and everything in it, and returns it. It assumes that a frozen value is deeply frozen, so that
  * shared parts cost nothing. Works without recursion: depth is bounded by memory only.
  */
 export function freezeDeep<T>(value: T): T {

@@ -20,7 +20,7 @@ function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 function equalObjects(a: JsonObject, b: JsonObject): boolean {
-  // Counted instead of lists of keys, which would be allocated for each object.
+  // Counts keys instead of listing them, since lists would be allocated for each object.
   let count = 0;
   for (const key in a) {
     if (!Object.hasOwn(b, key) || !deepEqual(a[key], b[key])) return false;

@@ -1,6 +1,6 @@
 const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
 
-/** Compares what a filter finds with its literal. */
+/** Compares the value that a filter finds with its literal. */
 type Comparison = (typeof comparisons)[number];
 
 type Literal = string | number | boolean | null;
@@ -10,7 +10,7 @@ type Step =
   /** Negative: from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** Elements with `path`; with a comparison, those where it holds. */
+  /** The elements that have `path`; with a comparison, only those for which it holds. */
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];
@@ -45,7 +45,7 @@ export class JsonPath {
     this.#steps = new PathReader(text).read();
   }
 
-  /** The names of the fields that the path begins with; all that it leads to is below the last one. */
+  /** The names of the fields that the path begins with; everything that the path leads to is below the last one. */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
     return this.#steps

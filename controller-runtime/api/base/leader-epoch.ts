@@ -15,7 +15,7 @@ export interface LeaderEpoch {
 /** The request header that a leader's writes carry. */
 export const leaderHeader = 'homeostat-leader';
 
-// The longest namespace, name, UUID and safe integer together: a longer text is no epoch.
+// The pattern allows the longest namespace, name, UUID and safe integer; a longer text is not an epoch.
 const pattern = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/([0-9a-f-]{1,36})\/(0|[1-9]\d{0,15})$/;
 
 /** `<namespace>/<name>/<uid>/<transitions>`. */

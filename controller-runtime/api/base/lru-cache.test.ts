@@ -5,7 +5,7 @@ import { LruCache } from './lru-cache.ts';
 const keysOf = <V>(cache: LruCache<string, V>): string[] => [...cache.entries()].map(([key]) => key).sort();
 
 describe('LruCache', () => {
-  it('drops the entry that has not been used for longest, and counts a get as a use, but no peek', () => {
+  it('drops the entry that has not been used for longest; a get counts as a use, a peek does not', () => {
     const cache = new LruCache<string, number>({ maxEntries: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -16,7 +16,7 @@ describe('LruCache', () => {
     expect(cache.get('b')).to.equal(undefined);
   });
 
-  it('holds at most the size that it may, and keeps no value that is larger, nor the value which that replaces', () => {
+  it('observes its maximum size, and when a value is too large, keeps neither it nor the value that it replaces', () => {
     const cache = new LruCache<string, string>({ maxSize: 10, sizeOf: ({ length }, key) => length + key.length });
     cache.set('a', 'xxxx');
     cache.set('b', 'xxxx');
@@ -45,7 +45,7 @@ describe('LruCache', () => {
     expect(cache).to.include({ size: 0, totalSize: 0 });
   });
 
-  it('does what a list in the order of use does, whatever is done to it', () => {
+  it('does the same as a list in the order of use, for any operations', () => {
     const step = fc.record({ verb: fc.constantFrom('get', 'set', 'delete'), key: fc.integer({ min: 0, max: 6 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -21,7 +21,7 @@ interface Node<K, V> {
 
 /**
  * A map with bounds: when it is full, the entries that have not been used for longest are dropped. All methods but
- * `clear` take constant time for each entry that they touch; memory is taken for entries that are there, not for
+ * `clear` take constant time for each entry that they touch; memory is allocated for present entries, not for
  * `maxEntries`.
  */
 export class LruCache<K, V> {

@@ -50,7 +50,7 @@ describe('checkDescriptor', () => {
     expect(() => check({})).not.to.throw();
   });
 
-  it('accepts columns with everything that Kubernetes knows of one', () => {
+  it('accepts columns with every attribute that Kubernetes has', () => {
     expect(() => check({ printerColumns: columns(64) })).not.to.throw();
   });
 
@@ -183,7 +183,7 @@ describe('checkDescriptor', () => {
     });
   }
 
-  it('accepts patterns of ECMAScript that RE2 writes in another way', () => {
+  it('accepts patterns of ECMAScript that RE2 writes differently', () => {
     for (const pattern of ['^\\u0041+$', '^(?<year>\\d{4})-\\/$', '[^]']) {
       expect(() => check(withField({ type: 'string', pattern })), pattern).not.to.throw();
     }

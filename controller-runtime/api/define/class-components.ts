@@ -76,7 +76,7 @@ export class ClassComponents {
 
   #field(cls: AnyClass, field: string, attributes: SchemaAttributes): object {
     const where = `${cls.name}.${field}`;
-    // A name in the schema alone would describe a field that the class does not have.
+    // A name that only the schema has would describe a field that the class does not have.
     if (attributes.name !== undefined && attributes.name !== field) {
       throw this.#error(where, 'name names the schema of a class; on a field it can only be the name of the field');
     }
@@ -131,7 +131,7 @@ export class ClassComponents {
   }
 
   #classOf(reference: ClassReference, where: string): AnyClass {
-    // A class that is given directly cannot be called, and could not refer to classes declared further down.
+    // A class that is given directly cannot be called, and could not be one that is declared further down.
     if (isClass(reference)) throw this.#error(where, `write the class as a function: () => ${reference.name}`);
     const cls: unknown = reference();
     if (!isClass(cls)) throw this.#error(where, 'the function given as type must return a class');
@@ -143,7 +143,10 @@ export class ClassComponents {
   }
 }
 
-/** The name of a class's schema: what `@Schema({ name })` says, else the kind of a model, else the class's own name. */
+/**
+ * The name of a class's schema: the name in `@Schema({ name })`, or else the kind of a model, or else the name of the
+ * class.
+ */
 export function schemaNameOf(cls: AnyClass): string {
   const declaration = readDeclaration(cls);
   return declaration?.schema?.name ?? declaration?.gvk?.kind ?? cls.name;

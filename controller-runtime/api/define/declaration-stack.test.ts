@@ -11,7 +11,7 @@ interface Declared {
   readonly held: WeakRef<object>;
 }
 
-/** A model, and what the function that declares it holds. */
+/** A model, and an object that the function which declares it refers to. */
 function declared(): Declared {
   const held = { plural: 'things' };
   function declaringFunction(): ModelDescriptor {

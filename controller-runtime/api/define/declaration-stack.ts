@@ -1,6 +1,8 @@
 import type { Model } from '../model/model.ts';
 
-/** Texts, not errors: an error holds the functions on its stack, with everything that their closures can reach. */
+/**
+ * Keeps texts, not errors: an error holds the functions on its stack, with everything that their closures can reach.
+ */
 const declarations = new WeakMap<object, string | undefined>();
 
 /** Keeps the calls that lead to a model's declaration. */

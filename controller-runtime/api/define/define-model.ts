@@ -119,7 +119,7 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
   return components;
 }
 
-/** The object's own schema; TypeBox's Cyclic is a reference to one of its definitions. */
+/** The object's own schema; a Cyclic of TypeBox refers to one of its own definitions. */
 function rootOf(normaliser: SchemaNormaliser, kind: string, schema: object): JsonSchema {
   const normal = normaliser.normalise(schema, kind);
   const root = normal.$ref === undefined ? normal : normaliser.definitions.get(referencedName(normal.$ref) ?? '');

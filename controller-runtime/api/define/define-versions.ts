@@ -9,10 +9,10 @@ export interface VersionOptions<S extends ApiObject, V extends ApiObject> extend
 }
 
 /**
- * A kind in several versions: `storage` is the one that objects are stored, indexed and claimed unique in, and each of the
- * others says how its objects become those. Register the result in place of `storage`; all versions come and go with it.
- * Objects that are stored in one of the others can be read as well; the next write stores them in the new version.
- * The rules are checked at registration.
+ * A kind in several versions: objects are stored and indexed in the version `storage`, which also has the unique
+ * values; each other version declares how its objects are converted to it. Register the result in place of `storage`:
+ * all versions are registered and unregistered with it. Objects that are stored in one of the others can be read as
+ * well; the next write stores them in the new version. The rules are checked at registration.
  */
 export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(
   storage: Model<S>,

@@ -14,8 +14,8 @@ const gvkKeys: readonly string[] = ['group', 'version', 'kind', ...resourceKeys]
 const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
 
 /**
- * The one descriptor of a model, deeply frozen: of a class always the same, made at the first call, when all classes
- * that it refers to are declared. Names are checked at registration.
+ * Returns the descriptor of a model, deeply frozen. For a class, it is the same at each call. The first call makes
+ * it, because only then all classes that it refers to are declared. Names are checked at registration.
  * @throws ModelError when the class is no model, or a field's schema breaks a rule; it names class and field.
  */
 export function descriptorOf<T extends ApiObject>(model: Model<T>): ModelDescriptor<T> {

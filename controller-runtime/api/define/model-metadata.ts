@@ -2,7 +2,8 @@ import type { GvkOptions } from '../model/gvk-options.ts';
 import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
 // Node 20 has no Symbol.metadata. Decorators store their data under it only if it exists before the first decorated
-// class runs, so it is defined on import. A symbol of the global registry, so that two copies of this package agree.
+// class runs, so it is defined on import. It is a symbol of the global registry, so that two copies of this package
+// agree.
 /** `Symbol.metadata`, under which the platform keeps the data of a class's decorators. */
 export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');
@@ -33,7 +34,7 @@ export function declarationOf(context: { readonly metadata?: object }): ClassDec
       'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
     );
   }
-  // The metadata of a class inherits from its base class's metadata: read only its own.
+  // The metadata of a class inherits from that of its base class, so this reads own properties only.
   const own = Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
   return own ?? (metadata[modelSymbol] = { fields: new Map() });
 }

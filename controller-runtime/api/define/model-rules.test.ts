@@ -46,7 +46,7 @@ describe('rules of models', () => {
     });
   }
 
-  it('have no unknown keys, says the compiler', () => {
+  it('have no unknown keys, which the compiler checks', () => {
     // @ts-expect-error -- the key is misspelt
     expect(() => defineModel({ ...options, schema, rules: [{ rule: 'true', mesage: 'a' }] })).to.throw('message');
   });

@@ -1,6 +1,6 @@
 import type { JsonSchema, SchemaRule } from '../schema/json-schema.ts';
 
-/** Any class, abstract ones and those with constructor parameters too. */
+/** Any class, including abstract ones and those with constructor parameters. */
 export type AnyClass = abstract new (...parameters: never[]) => unknown;
 
 /** Names a class whose fields bear `@Schema`. A function, so that the class may be declared further down, or be the same. */
@@ -9,8 +9,8 @@ export type ClassReference = () => AnyClass;
 type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'required' | 'additionalProperties'>;
 
 /**
- * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. Types are never guessed: a field
- * needs `type`, or `enum`.
+ * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. Types are never guessed, so a
+ * field needs `type` or `enum`.
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;

@@ -91,7 +91,7 @@ export function isNotFound(error: unknown): boolean {
 
 /**
  * For the `catch` of a read or a deletion: returns undefined for NotFound, like client-go's IgnoreNotFound.
- * @throws any other error, as it came.
+ * @throws every other error unchanged.
  */
 export function ignoreNotFound(error: unknown): undefined {
   if (isNotFound(error)) return undefined;
@@ -103,8 +103,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * A write of a leader whose term is over (409, cause FormerLeader): nothing was written, and the server will refuse its
- * later writes too.
+ * True for the error of a write by a leader whose term is over (409, cause FormerLeader). Nothing was written, and
+ * the server will refuse its later writes, too.
  */
 export function isFormerLeader(error: unknown): boolean {
   return isApiError(error) && isConflict(error) && error.causes.some(({ reason }) => reason === 'FormerLeader');
@@ -118,7 +118,7 @@ export function isInvalid(error: unknown): boolean {
   return reasonOf(error) === 'Invalid';
 }
 
-/** The history asked for is compacted: list again (410). */
+/** True when the requested history is compacted (410): list again. */
 export function isExpired(error: unknown): boolean {
   const reason = reasonOf(error);
   return reason === 'Expired' || reason === 'Gone';

@@ -7,8 +7,8 @@ import type { ApiObject } from '../object/object.ts';
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * An index of one value an object (spec 2.8). undefined and null mean "no value". Values must be strings: anything else
- * is a TypeError when the object is indexed. `model` gives `fn` its type, and errors a name.
+ * Makes an index with one value for each object (spec 2.8). undefined and null mean "no value". Values must be
+ * strings: anything else is a TypeError when the object is indexed. `model` gives `fn` its type, and errors a name.
  */
 export function simpleAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -25,8 +25,9 @@ export function simpleAttribute<T extends ApiObject>(
 }
 
 /**
- * An index of a set of values an object (spec 2.8). An absent set is the empty set; values are made distinct and
- * sorted by code point. A value that is no string, and a string in place of a set, is a TypeError when the object is indexed.
+ * Makes an index with a set of values for each object (spec 2.8). An absent set is the empty set; values are made
+ * distinct and sorted by code point. A value that is no string, and a string in place of a set, is a TypeError when
+ * the object is indexed.
  */
 export function multiValueAttribute<T extends ApiObject>(
   model: Model<T>,

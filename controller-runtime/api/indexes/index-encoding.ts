@@ -50,8 +50,9 @@ function isOfType<K extends keyof Types>(value: unknown, type: K): value is Type
 
 const number = new DataView(new ArrayBuffer(8));
 
-// The bits of an IEEE 754 double compare as unsigned integers, once the sign is flipped, and for negatives all bits are:
-// 16 hexadecimal digits hold every JSON number, fractions and exponents too.
+// The bits of IEEE 754 doubles compare like unsigned integers after this change: in negative numbers all bits are
+// flipped, in all others only the sign. So 16 hexadecimal digits hold every JSON number, including fractions and
+// exponents.
 function encodeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
   number.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
@@ -82,14 +83,16 @@ function encodeBoolean(literal: string): string {
   return literal;
 }
 
-// `2024-01-31T22:00:00.5`: UTC, without the Z, because with it a fraction would sort before none ("." < "Z").
+// `2024-01-31T22:00:00.5`: UTC, without the Z, because with it a time with a fraction would sort before one without
+// ("." < "Z").
 function encodeDateTime(text: string): string {
   const [, date = '', minutes = '', seconds = '', fraction = '', zone = ''] = dateTime.exec(text) ?? [];
-  // Date knows no leap second: the 60th second of a minute is the first of the next one.
+  // Date does not know leap seconds: the 60th second of a minute becomes the first one of the next minute.
   const isLeap = seconds === '60';
   const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
   const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();
-  // Date takes February 30th for March 1st. Outside of the years 0000 to 9999 toISOString has a sign in front.
+  // Date would read February 30th as March 1st. Outside of the years 0000 to 9999, the result of toISOString begins
+  // with a sign.
   if (!isCalendarDate(date) || !/^\d{4}-/.test(utc))
     throw new RangeError(`${quoteValue(text)} is not a date-time (RFC 3339)`);
   const digits = fraction.replace(/0+$/, '');

@@ -6,13 +6,13 @@ import type { ApiObject } from '../object/object.ts';
 import { parseFieldSelector } from '../selector/parse-selector.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** Indexes being declared for one model; what the callback of a registration is given (spec 2.8). */
+/** The indexes that are being declared for one model; the callback of a registration receives them (spec 2.8). */
 export class IndexSpecs<T extends ApiObject = ApiObject> {
   readonly #model: string;
   readonly #specs = new Map<string, IndexSpec<T>>();
   #closed = false;
 
-  /** `declared`: those that the model itself brings. */
+  /** `declared` are the indexes that the model itself declares. */
   constructor(model: string, declared: readonly IndexSpec<T>[] = []) {
     this.#model = model;
     for (const spec of declared) this.add(spec);
@@ -20,8 +20,8 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 
   /**
    * Adds an index.
-   * @throws ModelError when the name is taken, is that of an index every model has, or cannot stand in a field selector;
-   * for an unknown key; and once the callback of the registration has returned.
+   * @throws ModelError when the name is taken, belongs to an index that every model has, or cannot be used in a field
+   * selector; when a key is unknown; and after the callback of the registration has returned.
    */
   add(spec: IndexSpec<T>): this {
     const rule =
@@ -46,7 +46,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 /** `fieldSelector=metadata.namespace=…` selects by namespace, whatever the indexes of the kind are. */
 const reservedNames: readonly string[] = ['metadata.namespace'];
 
-/** True when a field selector that has the name alone means an index of this name. */
+/** True when a field selector with only this name selects by an index of this name. */
 function isSelectable(name: string): boolean {
   try {
     const [requirement, ...more] = parseFieldSelector(name);
@@ -57,8 +57,8 @@ function isSelectable(name: string): boolean {
 }
 
 /**
- * The rule that a single index breaks. An index of a plugin may come from JavaScript, or from another copy of this
- * package, so nothing is taken for granted.
+ * Returns the rule that a single index breaks. An index of a plugin may come from JavaScript, or from another copy of
+ * this package, so everything is checked.
  */
 function brokenIndexRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
   if (typeof spec?.name !== 'string' || spec.name === '') return 'an index needs a name';

@@ -37,8 +37,8 @@ export function pathAttribute<T extends ApiObject>(
 }
 
 /**
- * A new number, whenever the values of a path or a type change. A resourceVersion is no part of the object when it is written, and
- * one when it is read.
+ * Returns the definition of an index by path. Its number has to change whenever the values of a path or a type change. A
+ * resourceVersion has no definition: it is not part of the object when the object is written, but is when it is read.
  */
 function definitionOf(path: string, type: IndexedType): string | undefined {
   return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;
@@ -89,7 +89,8 @@ function indexedType(schema: JsonSchema, path: string): IndexedType {
 const none: readonly unknown[] = [];
 
 /**
- * The values at the path from its segment `at` on. Goes through arrays on the way; absent and null fields give none.
+ * Returns the values at the path from its segment `at` on. It goes through arrays on the way; absent and null fields
+ * have no values.
  */
 function collect(value: unknown, segments: readonly string[], at = 0): readonly unknown[] {
   if (value === undefined || value === null) return none;

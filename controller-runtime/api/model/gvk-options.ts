@@ -19,7 +19,7 @@ export interface ResourceOptions {
   readonly categories?: readonly string[];
   /** Columns of tables, besides the name. Default `Age`: the time since creation. */
   readonly printerColumns?: readonly PrinterColumn[];
-  /** False: objects may be stored in this version, and are not offered in it. Default true. */
+  /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
   /** True, or the text of the warning in each response in this version. Default false. */
   readonly deprecated?: boolean | string;

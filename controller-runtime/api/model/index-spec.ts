@@ -3,7 +3,8 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
  * The result of an index function for an object: its values, encoded as strings whose code point order is the sort
- * order. The empty list means "no value": not under the index, free of the unique rule, last in a sort.
+ * order. The empty list means "no value": the object is not in the index, the unique rule does not apply to it, and
+ * it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
   /** False for simpleAttribute and paths to scalars: never more than one value. */
@@ -13,9 +14,10 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
   /** Converts a selector's literal to a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
   encode?(literal: string): string;
   /**
-   * Says what the values are: attributes with the same definition return the same values for the same object, in every process. A
-   * server then keeps the values in its database, and does not compute them at each start. Set for indexes by path. An author who
-   * sets it has to change it with every change of what the function returns. Default none: computed at each start.
+   * Identifies the function: attributes with the same definition return the same values for the same object, in every
+   * process. A server then keeps the values in its database, and does not compute them at each start. Set for indexes
+   * by path. An author who sets it has to change it with every change of what the function returns. Default none:
+   * computed at each start.
    */
   readonly definition?: string | undefined;
 }
@@ -26,7 +28,7 @@ export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
   readonly name: string;
   /** Order of a sort that names no direction. Default ASC. */
   readonly order?: 'ASC' | 'DESC';
-  /** Refuse an object whose value another object has. Default false. */
+  /** Refuses an object that has a value of another object. Default false. */
   readonly unique?: boolean;
   readonly indexFunc: IndexAttribute<T>;
 }

@@ -31,7 +31,7 @@ function isGiven<T>(value: T | null | undefined): value is T {
 }
 
 function nameCauses(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
-  // An empty string, and null, count as absent: that is what clients with typed objects send.
+  // An empty string or null counts as absent, because clients with typed objects send them.
   const name = metadata.name ?? '';
   const generateName = metadata.generateName ?? '';
   if (name === '' && generateName === '') {

@@ -96,7 +96,7 @@ describe('types of models', () => {
     expect(desk.scope).to.equal('Namespaced');
   });
 
-  it('refuse a gvk that is none, and a keyword that schemas do not have', () => {
+  it('refuse an invalid gvk, and a keyword that schemas do not have', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
     const whole = { type: 'object', properties: { spec } } as const;

@@ -13,11 +13,12 @@ export interface FieldViolation {
 }
 
 /**
- * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that would be
- * stored, and with the stored one (undefined for a creation), both frozen, after schema and metadata have been found
- * valid; at every create, update, patch and status write that changes something and leaves the object there.
- * Returns the violations (422 Invalid), nothing or an empty list when there are none. Synchronous. May throw an ApiError
- * Invalid instead; anything else that it throws or returns is a bug in the hook, and refuses the write as well.
+ * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that
+ * would be stored, and with the stored one (undefined for a creation). Both are frozen, and the schema and the
+ * metadata are valid. It is called for every create, update, patch and status write that changes something and does
+ * not remove the object. Returns the violations (422 Invalid), nothing or an empty list when there are none.
+ * Synchronous. May throw an ApiError Invalid instead; anything else that it throws or returns is a bug in the hook,
+ * and refuses the write as well.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
   // A method, because parameters of methods are bivariant: a model of any type is a `Model`.
@@ -25,7 +26,8 @@ export type ModelValidation<T extends ApiObject = ApiObject> = {
 }['validate'];
 
 /**
- * Thrown by a rule to refuse an object: 422 Invalid with these violations, all at once. The server adds which object it is.
+ * Returns the error that a rule throws to refuse an object: 422 Invalid with all of these violations. The server adds
+ * the name of the object.
  * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
  */
 export function invalid(...violations: readonly FieldViolation[]): ApiError {

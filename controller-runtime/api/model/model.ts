@@ -16,8 +16,8 @@ export interface PrinterColumn {
   /** The heading. */
   readonly name: string;
   /**
-   * The cell stays empty when the object has no value; `string` shows numbers and JSON as text, `date` the time since
-   * then.
+   * The cell stays empty when the object has no value; `string` shows numbers and JSON as text, and `date` shows the
+   * time that has passed since the value.
    */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
   /**
@@ -46,8 +46,9 @@ export interface ScaleSubresource {
 }
 
 /**
- * The form that a class with `@GVK`, `defineModel` and a CustomResourceDefinition all become; everything else works on it.
- * Immutable (frozen). `T` is the type of its objects; it exists for the compiler only.
+ * The common form of a model, whether it is declared by a class with `@GVK`, by `defineModel` or by a
+ * CustomResourceDefinition; all other code works with it. Immutable (frozen). `T` is the type of its objects; it
+ * exists for the compiler only.
  */
 export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
   /** Lowercase; the path segment. */
@@ -60,7 +61,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
    * colons.
    */
   readonly nameFormat: NameFormat;
-  /** `status` listed: the main path ignores status on create and update. Default none. */
+  /** With `status` in the list, the main path ignores status on create and update. Default none. */
   readonly subresources: readonly 'status'[];
   /** Default none: no `/scale`. */
   readonly scale?: ScaleSubresource;
@@ -75,27 +76,27 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly indexes: readonly IndexSpec<T>[];
   /** The model's own rules, after those of the schema. */
   readonly validate?: ModelValidation<T>;
-  /** False: objects may be stored in this version, and are not offered in it. Default true. */
+  /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
   /** Each response in this version carries a warning: this text, or for `true` the one of Kubernetes. Default false. */
   readonly deprecated?: boolean | string;
-  /** Other versions of the kind, which this one is stored in. Default none. */
+  /** Other versions of the kind, whose objects are stored in this one. Default none. */
   readonly versions?: readonly ModelVersion<T>[];
   /** Absent at run time: it carries T for inference. */
   readonly objectType?: T;
 }
 
 /**
- * The result of a conversion: the fields of an object. apiVersion and kind are the server's; of metadata, labels and
- * annotations may be other ones, and all else stays, as it does where metadata is left out.
+ * The result of a conversion: the fields of an object. The server sets apiVersion and kind. In metadata, only labels
+ * and annotations may change; all other fields stay as they are, and so does all metadata when it is left out.
  */
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
 /**
- * Converts objects of one version to the stored version (`S`), and back; both functions, or
- * neither: then only apiVersion changes. Each gets a deeply frozen object and returns synchronously; what it returns is
- * copied, given the defaults of its schema, and rid of what that does not know. One that throws refuses a write (422),
- * and fails a read (500), in the words of the error.
+ * Converts objects of one version to the stored version (`S`), and back. Declare both functions or neither; without
+ * them, only apiVersion changes. Each receives a deeply frozen object and returns synchronously. The result is
+ * copied, gets the defaults of its schema, and loses fields that the schema does not know. When a function throws, a
+ * write is refused (422) and a read fails (500), with the message of the error.
  */
 export interface Conversion<S extends ApiObject, V extends ApiObject> {
   toStorage?(this: void, object: V): Converted<S>;
@@ -107,7 +108,7 @@ export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObje
   S,
   V
 > {
-  /** Without indexes: the indexes of the stored version hold for all versions. */
+  /** It has no indexes: those of the stored version serve all versions. */
   readonly model: ModelDescriptor<V>;
 }
 

@@ -8,7 +8,7 @@ const ready: NewCondition = { type: 'Ready', status: 'True', reason: 'Done', mes
 const synced: Condition = { type: 'Synced', status: 'False', reason: 'Lag', message: 'x', lastTransitionTime: before };
 
 describe('setCondition', () => {
-  it('adds a condition that is not there, at the end, as of now', () => {
+  it('adds a condition that is not there, at the end, with the present time', () => {
     expect(setCondition(undefined, ready, now)).to.deep.equal([{ ...ready, lastTransitionTime: now }]);
     expect(setCondition([synced], ready, now)).to.deep.equal([synced, { ...ready, lastTransitionTime: now }]);
   });
@@ -23,14 +23,14 @@ describe('setCondition', () => {
     expect(setCondition([synced], stated, now)).to.deep.equal([{ ...stated, lastTransitionTime: before }]);
   });
 
-  it('keeps observedGeneration unless another one is stated', () => {
+  it('keeps observedGeneration unless a new one is given', () => {
     const first = setCondition([], ready, before);
     const { observedGeneration: _, ...rest } = ready;
     expect(setCondition(first, rest, now)[0]?.observedGeneration).to.equal(3);
     expect(setCondition(first, { ...ready, observedGeneration: 4 }, now)[0]?.observedGeneration).to.equal(4);
   });
 
-  it('changes neither the list given nor its order', () => {
+  it('changes neither the given list nor its order', () => {
     const given = Object.freeze([Object.freeze({ ...ready, lastTransitionTime: before }), Object.freeze(synced)]);
     const changed = setCondition(given, { ...ready, status: 'False' }, now);
     expect(changed.map(({ type }) => type)).to.deep.equal(['Ready', 'Synced']);

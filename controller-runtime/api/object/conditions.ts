@@ -16,9 +16,9 @@ export interface Condition {
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
- * The list with this condition in place of the one of its type, or added at the end. lastTransitionTime becomes `now`
- * (RFC 3339) only when the status differs, so that stating the same again changes nothing and writes nothing.
- * An observedGeneration that is not stated stays. The list given is not touched; absent stands for empty.
+ * Returns the list with this condition in place of the one of its type, or with it at the end. lastTransitionTime
+ * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing. An
+ * observedGeneration that is left out stays as it was. The given list is not changed; an absent one counts as empty.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

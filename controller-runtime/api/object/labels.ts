@@ -11,7 +11,8 @@ export function checkLabels(labels: Readonly<Record<string, string>>, field: str
 }
 
 /**
- * Every violation in a map of annotations, at most 100; keys as those of labels, but the prefix may have upper case.
+ * Every violation in a map of annotations, at most 100; keys follow the rules of labels, but their prefix may have
+ * upper case.
  */
 export function checkAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldCause[] {
   return takeCauses(annotationCauses(annotations, field));
@@ -28,19 +29,21 @@ function* annotationCauses(annotations: Readonly<Record<string, string>>, field:
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) {
     bytes += utf8Length(key) + utf8Length(value);
-    // Lower case first: stock tools write annotation prefixes with capitals, and Kubernetes takes them.
+    // Converts to lower case first: stock tools write annotation prefixes with capitals, and Kubernetes accepts them.
     for (const message of checkQualifiedName(key.toLowerCase())) yield invalidValue(field, key, message);
   }
   if (bytes > maxAnnotationBytes) yield tooLongValue(field, maxAnnotationBytes);
 }
 
-/** Bytes of a text in UTF-8; a lone surrogate counts 3, as its replacement character does. */
+/**
+ * Returns the bytes of a text in UTF-8; a lone surrogate counts 3, like the replacement character that takes its place.
+ */
 function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) continue;
-    // Either half of a surrogate pair counts 2: together the 4 bytes of the character.
+    // Each half of a surrogate pair counts 2; together they are the 4 bytes of the character.
     bytes += unit < 0x800 || isInPair(text, index) ? 1 : 2;
   }
   return bytes;

@@ -2,9 +2,9 @@ import { isJsonObject } from '../base/json-object.ts';
 import { takeCauses } from '../errors/field-cause.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** The JSON type that a value should have, throughout. */
+/** The JSON type that a value and all values in it should have. */
 interface Shape {
-  /** Checked at every write, and makes no message. */
+  /** Called at every write, so it makes no message. */
   fits(value: unknown): boolean;
   /** Returns the violations in a value and below it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
@@ -39,7 +39,7 @@ const metadataShapes: Readonly<Record<string, Shape>> = {
   annotations: mapOf(text),
   ownerReferences: listOf(recordOf(ownerReferenceShapes)),
   managedFields: listOf(recordOf({})),
-  // Kubernetes removed it long ago, and old clients still send it: known, so that it causes no warning.
+  // Kubernetes removed it long ago, and old clients still send it: it is known here so that it causes no warning.
   selfLink: text,
 };
 

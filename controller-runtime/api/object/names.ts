@@ -10,7 +10,8 @@ const maxLabelLength = 63;
 // A generated name is at most 63 characters, so that it can also be a label value: 58 and 5 random ones.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
-// Without vowels, 0, 1 and 3, generated names form no words, and no character looks like another.
+// The alphabet has no vowels, and no 0, 1 and 3, so that generated names form no words, and no character looks like
+// another.
 const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 // The expressions have no nested repetition over the same characters, so they are linear on any input. Lengths are
@@ -54,7 +55,7 @@ export function checkDnsSubdomain(value: string): readonly string[] {
 
 /**
  * Returns the violations of a segment of a path: at most 253 printable ASCII characters, without `/`, `%` and spaces,
- * and no way up.
+ * and not `.` or `..`.
  */
 function checkPathSegment(value: string): readonly string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
@@ -99,8 +100,9 @@ export function checkGenerateName(prefix: string, format: NameFormat): readonly 
 }
 
 /**
- * A name made of a prefix: its first 58 characters and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`
- * (27^5, 14 million: the caller draws again when the name is taken). `random` returns a number in [0, 1).
+ * Returns a name that is made of a prefix: its first 58 characters, and 5 random ones of
+ * `bcdfghjklmnpqrstvwxz2456789` (27^5, 14 million: the caller draws again when the name is taken). `random` returns a
+ * number in [0, 1).
  */
 export function generateName(base: string, random: () => number): string {
   let name = base.slice(0, maxGeneratedBaseLength);

@@ -19,7 +19,9 @@ export interface ManagedFieldsEntry {
   /** `Apply`: server-side apply; `Update`: every other write. */
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
-  /** RFC 3339, UTC: when the manager last changed something. Absent when it applied only what was there already. */
+  /**
+   * RFC 3339, UTC: when the manager last changed something. Absent when it only applied values that were there already.
+   */
   readonly time?: string;
   readonly fieldsType: 'FieldsV1';
   /** A tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for the node itself). */

@@ -1,6 +1,6 @@
 /** The state of the object that a write expects: the server refuses the write (409 Conflict) when the stored object differs. */
 export interface Preconditions {
-  /** metadata.uid: a namesake that was created after the object was deleted has another. */
+  /** metadata.uid: a new object of the same name has another uid. */
   readonly uid?: string;
   /** metadata.resourceVersion. */
   readonly resourceVersion?: string;
@@ -11,7 +11,7 @@ export const preconditionsHeader = 'homeostat-preconditions';
 
 const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (keyof Preconditions)[];
 
-/** `uid=<uid>&resourceVersion=<revision>`, of what is given; values are percent-encoded. */
+/** Returns `uid=<uid>&resourceVersion=<revision>`, with the parts that are given; values are percent-encoded. */
 export function formatPreconditions(preconditions: Preconditions): string {
   return Object.entries(preconditions)
     .filter(([, value]) => value !== undefined)

@@ -16,7 +16,7 @@ export function isPaused({ metadata }: ApiObject, controller: string): boolean {
   return value === 'true' || value.split(',').some((each) => nameIn(each.trim()) === controller);
 }
 
-/** What the annotations ask for that changed between two states: `requested`, `paused` or `resumed`. */
+/** Returns the action that changed annotations ask for: `requested`, `paused` or `resumed`. */
 export function actionBetween(previous: ApiObject, object: ApiObject): 'requested' | 'paused' | 'resumed' | undefined {
   const [before, after] = [previous.metadata.annotations, object.metadata.annotations];
   if (before === after || (before === undefined && after === undefined)) return undefined;

@@ -8,18 +8,18 @@ export interface ControllerKey {
   readonly key: string;
   /** `paused` while the object has the annotation; `parked` until it changes; `delayed` until `nextTime`. */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
-  /** Runs in a row that need another after a back-off: failures, requeues, conflicts. */
+  /** Consecutive runs after which the key waited for a back-off: failures, requeues and conflicts. */
   readonly attempts: number;
-  /** When the first of these runs ended; absent without attempts. */
+  /** When the first of these runs ended; absent when there are none. */
   readonly failingSince?: string;
   readonly nextTime?: string;
   /** The last error; its first 1,024 characters. */
   readonly lastError?: string;
-  /** Types of the reasons for which it is in the queue. */
+  /** Types of the reasons why the key is in the queue. */
   readonly reasons?: readonly string[];
 }
 
-/** Milliseconds that half, and 99 %, of the last 512 runs stayed below. */
+/** The durations, in milliseconds, that half and 99 % of the last 512 runs did not reach. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -42,7 +42,10 @@ export interface ControllerReport {
     /** Keys that failed at least once, and wait for the next try or a change. */
     readonly failing: number;
   };
-  /** At most 200: first those that run, are parked or fail; then up to 20 ready and delayed ones, then those that are paused. */
+  /**
+   * At most 200 keys: first those that run, are parked or fail; then up to 20 that are ready or delayed; then those
+   * that are paused.
+   */
   readonly keys: readonly ControllerKey[];
   /** Keys that are left out. */
   readonly omittedKeys?: number;
@@ -57,7 +60,10 @@ export interface ControllerReport {
   readonly problem?: string;
 }
 
-/** A controller: what it is, and how it does. Its name is `<plugin>.<controller>`, of a shard `<plugin>.<controller>.<index>`. */
+/**
+ * A controller: its definition and its state. Its name is `<plugin>.<controller>`; that of a shard is
+ * `<plugin>.<controller>.<index>`.
+ */
 export interface ControllerObject extends ApiObject {
   readonly spec: {
     /** `<plugin>/<controller>`, as in the `controller` of a run. */
@@ -70,7 +76,10 @@ export interface ControllerObject extends ApiObject {
     /** The finalizer that it puts on objects, if it has a cleanup. */
     readonly finalizer?: string;
     readonly concurrency: number;
-    /** The shard that this object is about, whose keys are those with this {@link shardOf}. Absent: the controller is not sharded. */
+    /**
+     * The shard that this object describes. Its keys are those for which {@link shardOf} returns this number. Absent:
+     * the controller is not sharded.
+     */
     readonly shard?: { readonly index: number; readonly of: number };
   };
   readonly status?: ControllerReport;

@@ -5,7 +5,7 @@ import type { ControllerObject } from './controller-state.ts';
 import type { ExplainedFinalizer } from './explanation.ts';
 import { failureOf, isFailing } from './key-failure.ts';
 
-/** The finalizers that the server itself owes. */
+/** The finalizers that the server itself has to remove. */
 const ownFinalizers: ReadonlyMap<string, string> = new Map([
   ['foregroundDeletion', 'objects that it owns, and that block its deletion, are deleted first.'],
   ['orphan', 'the server takes it out of the ownerReferences of the objects that it owns.'],
@@ -19,7 +19,9 @@ export interface KnownFinalizers {
   readonly nowMs: number;
 }
 
-/** Returns each finalizer of an object with the controller that owes it, and why it is still there. */
+/**
+ * Returns each finalizer of an object with the controller that has to remove it, and the reason why it is still there.
+ */
 export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizers): readonly ExplainedFinalizer[] {
   return (object.metadata.finalizers ?? []).map((name) => {
     const own = ownFinalizers.get(name);

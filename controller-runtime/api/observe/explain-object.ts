@@ -55,7 +55,7 @@ function explain(known: KnownObject): Explanation {
   };
 }
 
-/** True unless it is about another shard than that of the object. */
+/** False when it describes another shard than that of the object. */
 function isAbout({ spec: { shard } }: ControllerObject, object: ApiObject): boolean {
   return shard === undefined || shardOf(formatKey(keyOf(object)), shard.of) === shard.index;
 }
@@ -70,7 +70,7 @@ interface Facts {
   readonly nowMs: number;
 }
 
-/** The first of these that holds is the one that explains the others. */
+/** The first of these facts that holds explains the others. */
 function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { object, controllers, conditions, observed, finalizers, nowMs } = facts;
   const { kind, metadata } = object;

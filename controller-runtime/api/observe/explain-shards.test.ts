@@ -8,7 +8,10 @@ const shards = 4;
 const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
 
-/** What the holder of a shard reports, with `ada` in its queue; other processes have it there when they held the shard before. */
+/**
+ * The report of the holder of a shard, with `ada` in its queue. Other processes reported it there when they held the
+ * shard.
+ */
 function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];
   return {
@@ -23,7 +26,7 @@ function report(index: number, key: Partial<ControllerKey>): ControllerObject {
 }
 
 describe('an explanation of an object with a sharded controller', () => {
-  it('is about the shard of the object alone', () => {
+  it('is about the shard of this object only', () => {
     const own = shardOf('ada', shards);
     const controllers = [0, 1, 2, 3].map((index) =>
       report(index, index === own ? { attempts: 3, lastError: 'no luck' } : { state: 'ready' }),

@@ -12,7 +12,7 @@ export interface ExplainedFinalizer {
   readonly message: string;
 }
 
-/** A controller of the object's kind, and what it makes of this object. */
+/** A controller of the object's kind, and its state for this object. */
 export interface ExplainedController {
   readonly controller: string;
   readonly running: boolean;
@@ -46,15 +46,15 @@ export interface Explanation {
   /**
    * `Deleting`: finalizers hold it; `Paused`; `Failing`: a controller fails; `Behind`: its status is about an earlier generation;
    * `NotReady`: its condition Ready is not True; `Ready`; `Reconciled`: it has no such condition, and no controller has work for it;
-   * `Unknown`: nothing tells.
+   * `Unknown`: nothing is known.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
   /** The same in one sentence. */
   readonly summary: string;
-  /** What else there is to know, a sentence each. */
+  /** Further facts, one sentence each. */
   readonly details: readonly string[];
   readonly generation: number;
-  /** The generation that the status is about, where it tells. */
+  /** The generation that the status is about, if it has one. */
   readonly observedGeneration?: number;
   readonly conditions: readonly Condition[];
   readonly finalizers: readonly ExplainedFinalizer[];

@@ -2,7 +2,7 @@ import { defineModel } from '../define/define-model.ts';
 import type { ModelDescriptor } from '../model/model.ts';
 import type { ApiObject } from '../object/object.ts';
 
-/** What is recorded of an external effect: its intention before it, and its result after it. */
+/** The record of an external effect: its intention before it happens, and its result afterwards. */
 export interface ExternalEffect extends ApiObject {
   readonly spec: {
     /** `<group>/<name>`, as in the finalizer. */
@@ -14,7 +14,7 @@ export interface ExternalEffect extends ApiObject {
   readonly status?: {
     /** Absent: the effect is pending. */
     readonly completionTime?: string;
-    /** Absent: it does not expire while its owner exists. */
+    /** Absent when it does not expire while its owner exists. */
     readonly expirationTime?: string;
     /** JSON; absent for undefined. */
     readonly result?: string;

@@ -25,7 +25,10 @@ const serverFields: ReadonlySet<string> = new Set([
   'creationTimestamp',
 ]);
 
-/** Returns the fields that differ between two states of an object, without those that only the server sets. Absent: not there. */
+/**
+ * Returns the fields that differ between two states of an object, without those that only the server sets. A value that
+ * does not exist is absent.
+ */
 export function fieldChanges(before: ObjectState | undefined, after: ObjectState | undefined): readonly FieldChange[] {
   const changes: FieldChange[] = [];
   collect('', withoutServerFields(before), withoutServerFields(after), changes);

@@ -4,15 +4,15 @@ import type { RecordedChange } from './recorded-change.ts';
 export interface HistoryEntry {
   readonly resourceVersion: string;
   readonly verb: 'create' | 'update' | 'delete';
-  /** Whole seconds, as the object tells; absent where it does not. */
+  /** Whole seconds, from the object; absent when the object does not have it. */
   readonly time?: string;
-  /** The field manager, where managedFields tell it. */
+  /** The field manager, when managedFields show it. */
   readonly manager?: string;
   /** The user, for the last 16,384 writes of the process that responds, since its start. */
   readonly user?: string;
   /** After the change. */
   readonly generation?: number;
-  /** Another uid is another object that had the same name. */
+  /** A different uid belongs to another object that had the same name. */
   readonly uid?: string;
   /** At most 50 fields. */
   readonly changes?: readonly RecordedChange[];

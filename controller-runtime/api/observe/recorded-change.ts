@@ -31,7 +31,7 @@ const maxChanges = 50;
 /** Characters of the JSON of a value. */
 const maxValueLength = 1024;
 
-/** Fields that say nothing: a kind of its own for each object, and a copy of what was applied. */
+/** Fields that say nothing of a change: those that name the object, and a copy of what was applied. */
 const quietFields: readonly string[] = [
   'apiVersion',
   'kind',
@@ -40,7 +40,7 @@ const quietFields: readonly string[] = [
   'metadata.annotations.kubectl.kubernetes.io/last-applied-configuration',
 ];
 
-/** Without it, all metadata would be one change. */
+/** Without this, all metadata would count as one change. */
 const empty = { metadata: {} };
 
 /** True for kinds whose values no record may show: Secrets, and the results of external effects. */
@@ -50,8 +50,9 @@ export function isConfidential({ apiVersion, kind }: { readonly apiVersion: stri
 }
 
 /**
- * Returns what differs between two states of an object, for a record: at most 50 fields, with values of at most 1,024 characters of
- * JSON, and without values if the kind is confidential. Undefined: there was no object, or is none any more.
+ * Returns the differences between two states of an object, for a record: at most 50 fields, with values of at most
+ * 1,024 characters of JSON, and without values if the kind is confidential. A state is undefined when the object did
+ * not exist yet, or no longer exists.
  */
 export function recordedChanges(
   before: ApiObject | undefined,
@@ -65,7 +66,7 @@ export function recordedChanges(
   return { changes, omitted: all.length - changes.length };
 }
 
-/** Labels and the keys of data are names; all values could be secret. */
+/** The keys of labels and data are names; all values could be secret. */
 function redacted({ path }: FieldChange): RecordedChange {
   return { path, redacted: true };
 }

@@ -25,7 +25,7 @@ export interface RunWrite {
   readonly verb: string;
   readonly subresource?: string;
   readonly object: NamedObject;
-  /** The revision that it resulted in; absent for a deletion, and for a write that failed. */
+  /** The revision that the write made; absent for a deletion, and for a write that failed. */
   readonly resourceVersion?: string;
   /** False when the server had nothing to change. Absent for a write that failed, and where it is not known. */
   readonly changed?: boolean;
@@ -59,7 +59,9 @@ export interface Run extends NamespacedObject {
   readonly omittedWrites?: number;
   /** When the object runs again, if nothing changes before. */
   readonly nextTime?: string;
-  /** Runs of this controller since the last recorded one that are not recorded, because there were too many. */
+  /**
+   * The number of runs of this controller that were left out since the last recorded one, because there were too many.
+   */
   readonly unrecorded?: number;
 }
 

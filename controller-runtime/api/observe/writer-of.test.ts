@@ -23,7 +23,7 @@ describe('the writer of a state', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('is told by what changed when both wrote in one second, and otherwise not at all', () => {
+  it('is found by what changed when both managers wrote in one second, and otherwise not at all', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

@@ -2,8 +2,9 @@ import { deepEqual } from '../base/json-equal.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
 
 /**
- * Returns the field manager that wrote a state of an object, by its managedFields. Returns undefined when several managers
- * wrote in the same second, because their times have whole seconds. `previous` is the state before, if there was one.
+ * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when
+ * several managers wrote in the same second, because their times have whole seconds. `previous` is the state before,
+ * if there was one.
  */
 export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
   const entries = object.metadata.managedFields;
@@ -12,7 +13,7 @@ export function writerOf(object: ApiObject, previous?: ApiObject): string | unde
   const known = previous?.metadata.managedFields ?? [];
   const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
   if (changed.length > 0) return onlyManager(changed);
-  // The last second of all: the write changed values of fields that their manager had already.
+  // The latest time of all entries: the write changed only values of fields that their manager had already.
   const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
   const latest = entries.filter(({ time }) => time === last);
   const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);

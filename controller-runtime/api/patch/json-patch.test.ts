@@ -86,7 +86,7 @@ describe('applyJsonPatch', () => {
     expect(target).to.deep.equal(before);
   });
 
-  it('finds the target of a move after the value is gone', () => {
+  it('finds the target of a move after the value was removed', () => {
     const list = [{ n: 0 }, { n: 1 }, { n: 2 }];
     expect(applyJsonPatch(list, [{ op: 'move', from: '/0', path: '/1/moved' }])).to.deep.equal([
       { n: 1 },
@@ -106,7 +106,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'remove', path: '' }).code).to.equal(422);
   });
 
-  it('sees own members and exact indexes only', () => {
+  it('resolves own members and exact indexes only', () => {
     for (const path of ['/toString', '/list/length', '/list/01', '/list/-1', '/list/1e0', '/list/-', '/text/0']) {
       for (const op of ['replace', 'test', 'remove']) {
         expect(refusalOf({ list: [1, 2], text: 'x' }, { op, path, value: 1 }).code, `${op} ${path}`).to.equal(422);

@@ -8,11 +8,11 @@ import type { PatchOperation, PatchProblem } from './patched-document.ts';
 const maxOperations = 10_000;
 
 /**
- * The target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
- * ApiError BadRequest for what is no list of objects; Invalid for an unknown `op`, a failed test, a missing path, a segment named `__proto__`,
- * `constructor` or `prototype`, and for what would nest deeper than 64 levels; RequestEntityTooLarge beyond 10,000
- * operations, 3 MiB of copies or a million visited nodes. The cause's field is `patch[<index of the operation>]`, its
- * message holds the path.
+ * Returns the target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
+ * ApiError BadRequest for a patch that is not a list of objects; Invalid for an unknown `op`, a failed test, a missing
+ * path, a segment named `__proto__`, `constructor` or `prototype`, and for a result that nests deeper than 64 levels;
+ * RequestEntityTooLarge beyond 10,000 operations, 3 MiB of copies or a million visited nodes. The cause's field is
+ * `patch[<index of the operation>]`, its message holds the path.
  *
  * The nodes that an operation visits: each segment of its pointers, each value that it compares or takes to a deeper place, each
  * value that it copies eight times, and each 200 elements of an array that it shifts.

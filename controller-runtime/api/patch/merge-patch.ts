@@ -1,7 +1,8 @@
 import { isJsonObject } from '../base/json-object.ts';
 /**
  * The target with a merge patch applied (RFC 7396). Neither is changed; the result shares their unchanged parts.
- * A key `__proto__` is a key like any other and never reaches a prototype. Depth is the stack's: bound it when parsing.
+ * A key `__proto__` is a key like any other and never reaches a prototype. The stack limits the depth, so limit it
+ * when you parse.
  */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
@@ -40,7 +41,7 @@ function isDirective(key: string): boolean {
   );
 }
 
-/** Assigning to `__proto__` would replace the prototype; defining makes an own key of it. */
+/** Assigning to `__proto__` would replace the prototype; defining it makes it an own key. */
 function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -20,7 +20,7 @@ export interface PatchProblem {
  */
 const maxCopiedLength = 3 * 1024 * 1024;
 
-/** Nodes that all operations of a patch visit: 20 to 40 ms. Unbounded, a patch of 40 KiB took 26 s. */
+/** Nodes that all operations of a patch visit: 20 to 40 ms. Without a limit, a patch of 40 KiB took 26 s. */
 const maxVisitedNodes = 1_000_000;
 
 /** A node that is copied costs about as much as this many that are only visited. */
@@ -41,7 +41,7 @@ const refusedSegments: ReadonlySet<string> = new Set(['__proto__', 'constructor'
 /** RFC 6901: digits without leading zeros. */
 const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
-/** The 413 for a patch that is too much work. */
+/** The 413 for a patch that causes too much work. */
 export function patchTooLarge(limit: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${limit}`);
 }
@@ -70,7 +70,7 @@ export class PatchedDocument {
     return this.#document;
   }
 
-  /** Undefined when the operation was applied. @throws ApiError RequestEntityTooLarge */
+  /** Returns undefined when the operation was applied. @throws ApiError RequestEntityTooLarge */
   apply(operation: PatchOperation): PatchProblem | undefined {
     const path = this.#parse(operation.path);
     const refused = refusedSegment(path);
@@ -136,7 +136,7 @@ export class PatchedDocument {
     return refusal;
   }
 
-  /** The place exists, and the document owns the value. */
+  /** The place must exist, and the document must own the value. */
   #add(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);
     if (!Array.isArray(parent)) this.#set(path, value);
@@ -169,7 +169,10 @@ export class PatchedDocument {
     return this.#at(tokens) === undefined ? { value: text, detail: 'the path does not exist' } : undefined;
   }
 
-  /** Why nothing can be added at the path: its parent is missing, is no container, or the index is beyond the end. */
+  /**
+   * Returns why nothing can be added at the path: its parent is missing or not a container, or the index is beyond the
+   * end.
+   */
   #noPlace(path: Pointer): PatchProblem | undefined {
     const { text } = path;
     if (text === '') return undefined;
@@ -199,7 +202,7 @@ export class PatchedDocument {
     return false;
   }
 
-  /** Adding to an array and removing from it move all that follows. */
+  /** Adding to an array and removing from it move all elements that follow. */
   #chargeShift({ length }: readonly unknown[], index: string): void {
     this.#visit(Math.floor((length - Number(index)) / shiftedPerNode));
   }
@@ -232,7 +235,7 @@ export class PatchedDocument {
   }
 }
 
-/** An array takes a new value of an index like an object takes one of a key. */
+/** An array takes a new value at an index as an object takes one at a key. */
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {

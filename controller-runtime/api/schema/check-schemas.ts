@@ -23,7 +23,7 @@ interface Visit {
 }
 
 /**
- * Checks what holds for the schemas of every model, however it was declared: depth, size, no cycles of objects, only
+ * Checks the rules for the schemas of every model, however it was declared: depth, size, no cycles of objects, only
  * local references that lead somewhere, patterns that RE2 can hold (no look-around, no back-references).
  * @throws ModelError that names component and field.
  */

@@ -1,6 +1,9 @@
 /** A rule in CEL about the values of a schema: the keys of Kubernetes' `x-kubernetes-validations`. */
 export interface SchemaRule {
-  /** An expression that is true for valid values. It reads the value as `self`, and the one before the write as `oldSelf`. */
+  /**
+   * An expression that is true for valid values. It reads the value as `self`, and the value before the write as
+   * `oldSelf`.
+   */
   readonly rule: string;
   /** The message when the rule is broken. Default `failed rule: <rule>`. */
   readonly message?: string;
@@ -8,9 +11,9 @@ export interface SchemaRule {
   readonly messageExpression?: string;
   /** Default `FieldValueInvalid`. */
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /** The field that the message names, such as `.spec.replicas`, from the value on. Default the value itself. */
+  /** The field that the message names, such as `.spec.replicas`, relative to the value. Default the value itself. */
   readonly fieldPath?: string;
-  /** True: `oldSelf` is an optional, and the rule applies to new values too. */
+  /** With true, `oldSelf` is an optional, and the rule applies to new values, too. */
   readonly optionalOldSelf?: boolean;
 }
 

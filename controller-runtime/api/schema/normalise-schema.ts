@@ -23,7 +23,7 @@ interface Place {
 }
 
 /**
- * Turns what an author wrote (plain JSON Schema, TypeBox, attributes of `@Schema`) into the one form of components:
+ * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to the form that components have:
  * known keywords only, a type in every place, `$ref` as `#/components/schemas/<name>`. `$defs` become components.
  */
 export class SchemaNormaliser {

@@ -37,7 +37,7 @@ const bound: Keyword = {
 };
 
 /**
- * Every keyword that the service understands. Others are refused by name: a rule that is ignored is a rule that is
+ * Every keyword that the service understands. All others are refused by name, because a rule that is ignored can be
  * broken.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {

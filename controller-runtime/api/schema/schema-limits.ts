@@ -5,7 +5,8 @@ export const maxSchemaDepth = 100;
 const maxSchemas = 100_000;
 
 /**
- * Counts schemas as they are visited: an object used twice at each of 40 levels is small, and a tree of 2^40 schemas.
+ * Counts schemas as they are visited: a small schema that uses an object twice at each of 40 levels is a tree of 2^40
+ * schemas.
  */
 export class SchemaCounter {
   #count = 0;

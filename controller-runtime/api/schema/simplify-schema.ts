@@ -3,8 +3,8 @@ import { isPlainObject } from '../base/plain-object.ts';
 type RawSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Rewrites forms that libraries write for simple things, one level deep: a union of literals becomes an enum, "or null"
- * becomes `nullable`, a pattern for every key becomes `additionalProperties`, and an enum gets the type of its values.
+ * Simplifies the forms that libraries write, one level deep: a union of literals becomes an enum, "or null" becomes
+ * `nullable`, a pattern for every key becomes `additionalProperties`, and an enum gets the type of its values.
  */
 export function simplifySchema(schema: RawSchema): RawSchema {
   return withValueType(withFreeContent(withoutAnyKeyPattern(withLiterals(withoutNull(schema)))));

@@ -27,7 +27,7 @@ function formatRequirement({ key, operator, values }: Requirement): string {
 }
 
 function formatSingle(values: readonly string[]): string {
-  // At the start only a parenthesis would open a set.
+  // Only at the start would a parenthesis open a set.
   return escapeEnds(
     values
       .join()
@@ -41,7 +41,7 @@ function formatSet(values: readonly string[]): string {
   return `(${escaped.join(',')})`;
 }
 
-/** The parser would take white space at either end as its own. */
+/** Escapes white space at either end, which the parser would otherwise drop. */
 function escapeEnds(value: string): string {
   const core = value.trim();
   if (core === value) return value;

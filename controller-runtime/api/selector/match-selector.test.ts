@@ -43,7 +43,7 @@ describe('matchesLabels', () => {
     expect(matchesLabels([{ key: 'constructor', operator: 'absent', values: [] }], undefined)).to.equal(true);
   });
 
-  it('needs all requirements, and takes every object when there are none', () => {
+  it('requires all requirements, and accepts every object when there are none', () => {
     const selector = [
       { key: 'a', operator: 'in', values: ['b'] },
       { key: 'c', operator: 'absent', values: [] },

@@ -13,8 +13,8 @@ export function matchesLabels(selector: Selector, labels: Readonly<Record<string
 
 /**
  * True when the values that an object has under an index meet the requirement. `in` needs one of them to be in the
- * set; `notin` and `absent` are the exact complements of `in` and `exists`, so no value at all meets both. `gt` and
- * `lt` compare whole numbers; a value that is none does not match.
+ * set; `notin` and `absent` are the exact complements of `in` and `exists`, so an object without values meets both.
+ * `gt` and `lt` compare whole numbers; any other value does not match.
  */
 export function matchesValues(requirement: Requirement, values: readonly string[]): boolean {
   switch (requirement.operator) {

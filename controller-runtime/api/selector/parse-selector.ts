@@ -30,9 +30,9 @@ export function parseLabelSelector(text: string | readonly string[]): Selector {
 }
 
 /**
- * The field selector of a request: the same grammar without `<` and `>`. A backslash in a value takes the next of
- * `, = \ ( )` or white space literally. Empty requirements between commas are skipped, as Kubernetes does here.
- * Whether the fields are indexed is for the caller to say. Throws as {@link parseLabelSelector} does.
+ * The field selector of a request: the same grammar without `<` and `>`. In a value, a backslash makes the next `, =
+ * \ ( )` or white space a part of the value. Empty requirements between commas are skipped, as Kubernetes does here.
+ * The caller checks whether the fields are indexed. Throws as {@link parseLabelSelector} does.
  */
 export function parseFieldSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'fieldSelector', isField: true });
@@ -55,7 +55,7 @@ function checkLimit(count: number, limit: { max: number; what: string; dialect: 
   throw new ApiError('BadRequest', `${dialect.parameter}: at most ${max} ${what} are allowed, got ${count}`);
 }
 
-/** One pass over one text. It never goes back by more than the word after a key, so the time is linear. */
+/** One pass over one text. It never goes back further than the word after a key, so it takes linear time. */
 class SelectorParser {
   readonly #text: string;
   readonly #dialect: Dialect;
@@ -143,7 +143,7 @@ class SelectorParser {
     return value;
   }
 
-  /** Up to a stop, with escapes resolved; white space at the end belongs to it only when escaped. */
+  /** Reads a value up to a stop, with escapes resolved. White space at its end belongs to it only when escaped. */
   #fieldValue(stops: string): string {
     let value = '';
     let kept = 0;

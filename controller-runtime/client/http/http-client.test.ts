@@ -82,7 +82,7 @@ describe('createClient', () => {
       });
     });
 
-    it('patches with the media type of the patch, on the subresource asked for', async () => {
+    it('patches with the media type of the patch, on the requested subresource', async () => {
       server.answer({ body: person('alice', '6') });
       await client.patch(Person, 'alice', { type: 'merge', patch: { status: {} } }, { subresource: 'status' });
       expect(lastRequest()).to.include({ method: 'PATCH', path: `${personsPath}/alice/status` });
@@ -362,7 +362,7 @@ describe('createClient', () => {
     expect(() => createClient('http://localhost', { requestTimeoutMs: 0 })).to.throw(RangeError);
   });
 
-  it('refuses an authority that would verify nothing', () => {
+  it('refuses an authority that would not be used to verify anything', () => {
     const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
     for (const [url, options, problem] of [
       ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot be used over http:'],

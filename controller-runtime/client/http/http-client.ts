@@ -183,7 +183,7 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
   return { ...patch.patch, metadata: { ...(isJsonObject(metadata) ? metadata : {}), ...preconditions } };
 }
 
-/** kube-apiserver refuses a patch with the uid of another object as one of an immutable field (422). */
+/** kube-apiserver refuses a patch with the uid of another object as a change of an immutable field (422). */
 function conflictOfUid(error: unknown): unknown {
   if (!isApiError(error) || !isInvalid(error)) return error;
   const { message, causes, details } = error;

@@ -40,8 +40,8 @@ export interface HttpRequest {
 }
 
 /**
- * Requests to one server. Rejects with ApiError, or with the signal's reason once that aborted. Without a response in
- * time it rejects with Timeout, without a connection with ServiceUnavailable and the cause.
+ * Requests to one server. Rejects with ApiError, or with the signal's reason after it has aborted. Without a response
+ * in time it rejects with Timeout, without a connection with ServiceUnavailable and the cause.
  */
 export class HttpTransport {
   readonly #options: TransportOptions;
@@ -173,7 +173,7 @@ function retryDelayMs(error: unknown): number | undefined {
   return retryAfterSeconds * 1000;
 }
 
-/** fetch says only "fetch failed" and keeps what happened in the cause. */
+/** fetch says only "fetch failed"; the cause has the reason. */
 function reasonText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -186,7 +186,7 @@ describe('watch over HTTP', () => {
     await last.opened;
   });
 
-  it('waits as long as a 429 asks for', async () => {
+  it('waits as long as a 429 requests', async () => {
     server.answer({ status: 429, headers: { 'retry-after': '5' } });
     const stream = server.stream();
     collect({ resourceVersion: '4' });
@@ -303,7 +303,7 @@ describe('watch over HTTP', () => {
     expect((await opened(stream)).get('resourceVersion')).to.equal('9');
   });
 
-  it('ends without an error when the signal aborts, and hands on nothing after that', async () => {
+  it('ends without an error when the signal aborts, and delivers nothing after that', async () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;

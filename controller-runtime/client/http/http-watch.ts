@@ -93,8 +93,8 @@ class HttpWatch<T extends ApiObject> {
   }
 
   /**
-   * A list gives the revision to begin at, and the present objects. The server's own initial events come in no order
-   * of revision, so that a connection lost among them could not be resumed.
+   * A list gives the revision to begin at, and the present objects. The server's own initial events are not in the
+   * order of revisions, so a connection that is lost among them could not be resumed.
    */
   async *#begin(sendInitialEvents: boolean): AsyncGenerator<WatchEvent<T>, void> {
     const listed = await this.#list();

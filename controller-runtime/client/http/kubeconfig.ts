@@ -51,7 +51,7 @@ const plugins = ['exec', 'auth-provider'] as const;
 /**
  * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user
  * it takes `token`, `tokenFile`, and the client certificate with its key. Throws Error, naming file and field, when
- * something is missing, or asks for what createClient does not do; never repeats a value of the file.
+ * something is missing, or needs something that createClient does not support; never repeats a value of the file.
  */
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
@@ -89,7 +89,7 @@ function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAcces
   return { cert, key };
 }
 
-/** Looks fields up, and says where one is wrong. */
+/** Reads fields, and reports the place of a wrong one. */
 class KubeconfigFile {
   readonly root: Fields;
   readonly #path: string;

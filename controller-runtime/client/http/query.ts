@@ -22,7 +22,10 @@ export function listQuery(options: ListOptions): URLSearchParams {
   });
 }
 
-/** The query parameters of a watch from a revision. Bookmarks are always asked for: they keep a resumed watch young. */
+/**
+ * The query parameters of a watch from a revision. It always asks for bookmarks, so that a resumed watch begins at a
+ * recent revision.
+ */
 export function watchQuery(options: WatchOptions, resourceVersion: string): URLSearchParams {
   const { labelSelector, fieldSelector } = options;
   return queryOf({ watch: true, allowWatchBookmarks: true, resourceVersion, labelSelector, fieldSelector });

@@ -7,9 +7,9 @@ const maxMs = 30_000;
 const quietMs = 120_000;
 
 /**
- * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s, of which a random part between
- * a half and the whole is taken, so that clients that failed together do not come back together. A server that takes
- * connections and breaks them is as hard to reach as one that takes none: the delays restart from the shortest only after two minutes without a failure.
+ * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s, multiplied by a random
+ * factor between a half and 1, so that clients that failed together do not come back together. A server may accept
+ * connections and break them again. So the delays restart from the shortest only after two minutes without a failure.
  */
 export class ReconnectDelay {
   readonly #clock: Clock;

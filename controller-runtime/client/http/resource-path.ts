@@ -22,7 +22,7 @@ export function collectionPath(resource: Resource, namespace: string | undefined
   return `${base}/namespaces/${checkedSegment(namespace, 'namespace')}/${resource.plural}`;
 }
 
-/** The path that creates: of a Namespaced kind, one with a namespace. */
+/** Returns the path to create an object; for a Namespaced kind, it has a namespace. */
 export function creationPath(resource: Resource, namespace: string | undefined): string {
   if (resource.scope === 'Namespaced' && namespace === undefined) {
     throw new ApiError('BadRequest', `${resource.kind} is Namespaced: a namespace is required`);

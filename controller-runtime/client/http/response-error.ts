@@ -6,8 +6,8 @@ import { readText } from './bounded-body.ts';
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The error for a response other than 2xx: its Status, or, if the body is not a Status (but a proxy's page, say), an
- * error by its code. The header Retry-After counts where the Status has no retryAfterSeconds.
+ * Returns the error for a response other than 2xx: its Status, or an error for its code if the body is not a Status,
+ * but for example a proxy's page. The header Retry-After counts where the Status has no retryAfterSeconds.
  */
 export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {
   const status = parseStatus(await readText(response, maxErrorBytes).catch(() => ''));
@@ -29,7 +29,7 @@ export interface RequestLine {
   readonly path: string;
 }
 
-/** 409 means two things: for a creation that the name is taken, for all else that the object has changed. */
+/** 409 has two meanings: for a creation, the name is taken; for all other requests, the object has changed. */
 function reasonWithoutStatus(request: RequestLine, code: number): StatusReason {
   return code === 409 && request.method !== 'POST' ? 'Conflict' : reasonOfCode(code);
 }

@@ -45,7 +45,7 @@ function readCertificate(name: string, pem: string): X509Certificate {
   }
 }
 
-/** A connection with a half of the pair would be anonymous, or fail with a message about neither. */
+/** With only one of the two, the connection would be anonymous, or fail with a message about neither. */
 function checkPair(cert: string | undefined, key: string | undefined): void {
   if (cert === undefined && key === undefined) return;
   if (cert === undefined) throw new TypeError('cert: is missing, beside a key');
@@ -58,7 +58,7 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The error of OpenSSL has no more than a code, and may not be shown beside a key.
+    // The error of OpenSSL contains only a code, and might be shown beside a key, so it is left out.
     throw new TypeError('key: holds no private key in PEM that can be read; it must not be encrypted');
   }
 }

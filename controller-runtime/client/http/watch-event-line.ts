@@ -8,8 +8,8 @@ export type WatchProgress<T extends ApiObject> = Exclude<WatchEvent<T>, { readon
 const progressTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 
 /**
- * The event on one line of a watch, frozen. Throws the ApiError of an ERROR event, and WatchStreamError when the line
- * is no event with a revision: without one the watch could not be resumed after it.
+ * Returns the event on one line of a watch, frozen. Throws the ApiError of an ERROR event, and WatchStreamError when
+ * the line is no event with a revision: without one the watch could not be resumed after it.
  */
 export function parseWatchLine<T extends ApiObject>(line: string): WatchProgress<T> {
   const event = parseJson(line) as Partial<WatchEvent<T>> | null;

@@ -6,7 +6,9 @@ import type { ReconcileFunction, Reconciler } from './reconciler.ts';
 
 type BuilderOptions<T extends ApiObject> = Omit<ControllerOptions<T>, 'reconcile'>;
 
-/** Declares a controller step by step; each step returns a new builder. The same as {@link controller}. */
+/**
+ * Declares a controller step by step; each step returns a new builder. It has the same result as {@link controller}.
+ */
 export class ControllerBuilder<T extends ApiObject> {
   readonly #model: Model<T>;
   readonly #options: BuilderOptions<T>;

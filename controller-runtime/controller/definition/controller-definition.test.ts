@@ -14,7 +14,7 @@ describe('the declaration of a controller', () => {
     expect(Object.isFrozen(definition)).to.equal(true);
   });
 
-  it('is the same when the builder makes it', () => {
+  it('is the same when it is made by the builder', () => {
     const map = (): string[] => [];
     const built = controllerFor(Person)
       .owns(Badge)

@@ -24,8 +24,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
   readonly resync?: Duration;
   /**
-   * Each object runs again this long after its last run ended well, unless that run asked for `after`. A function returns the
-   * interval of an object, or undefined for none; it must depend on the object alone. Nothing is stored. Default: never.
+   * Each object runs again this long after its last run ended well, unless that run returned `after`. A function
+   * returns the interval of an object, or undefined for none; it must depend on the object alone. Nothing is stored.
+   * Default: never.
    */
   readonly every?: PerObject<T, Duration>;
   /**
@@ -39,13 +40,14 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly concurrency?: number;
   /**
    * Divides the keys into this many shards, 1 to 256, which the elected processes share: each shard has a Lease of its own, and moves
-   * when processes come and go. More than processes, so that they have about as much to do: 16 is enough for five. All processes
-   * must have the same number. A manager without `leaderElection` reconciles all keys. Default: the leader reconciles all keys.
+   * when processes come and go. Use more shards than processes, so that the processes have about the same work: 16
+   * are enough for five. All processes must have the same number. A manager without `leaderElection` reconciles all
+   * keys. Default: the leader reconciles all keys.
    */
   readonly shards?: number;
   /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
   readonly timeoutMs?: Duration;
-  /** How a failing key is delayed. Default: 5 ms, doubling, 1000 s at most, each key for itself. */
+  /** The delays of a failing key. Default: 5 ms, doubled by each failure, up to 1000 s; each key has its own. */
   readonly backoff?: BackoffOptions;
   /**
    * Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000
@@ -53,8 +55,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    */
   readonly retryLimit?: number;
   /**
-   * The changes of the controller's own kind that matter; all must hold. Default: of the spec, labels, annotations,
-   * finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always pass.
+   * The changes of the controller's own kind that matter; all must hold. Default: changes of the spec, labels,
+   * annotations and finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always
+   * pass.
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
@@ -96,7 +99,7 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly cleanup: ReconcileFunction<T> | undefined;
 }
 
-/** Declares a controller of a kind. Throws TypeError or RangeError that names the option it does not like. */
+/** Declares a controller of a kind. Throws TypeError or RangeError that names the wrong option. */
 export function controller<T extends ApiObject>(
   model: Model<T>,
   options: ControllerOptions<T>,
@@ -145,7 +148,7 @@ export function followedModels({ model, owns, watches }: ControllerDefinition): 
   return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];
 }
 
-/** Functions keep the options object as `this`, as a method in it expects. */
+/** Functions keep the options object as `this`, as methods in it expect. */
 function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
@@ -185,7 +188,7 @@ function checkSources(name: string, sources: readonly KeySource[]): void {
   }
 }
 
-/** Checked here, because a mistake found later would stop every controller of the manager. */
+/** Checked here, because a mistake that is found later would stop every controller of the manager. */
 function checkListening(
   name: string,
   watches: readonly WatchSource[],

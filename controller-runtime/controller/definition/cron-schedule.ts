@@ -8,8 +8,8 @@ export interface ScheduleOptions {
   /** IANA name, such as `Europe/Berlin`. Default `UTC`. */
   readonly timeZone?: string;
   /**
-   * What happens to slots that pass while the controller is down, or while a run of the object goes on: `skip` runs none of
-   * them, `last` the latest, `all` each of them in order, the last 100 at most. Default `last`.
+   * What happens to slots that pass while the controller is down, or while a run of the object goes on: `skip` runs
+   * none of them, `last` only the latest, and `all` each of them in order, but at most the last 100. Default `last`.
    */
   readonly missed?: 'skip' | 'last' | 'all';
 }
@@ -24,7 +24,7 @@ const optionKeys: readonly string[] = ['cron', 'timeZone', 'missed'] satisfies r
 
 /** The times of a schedule, in milliseconds since 1970. Has no timer. */
 export class CronSchedule {
-  /** The same for schedules with the same times. */
+  /** A text that is the same for schedules with the same times. */
   readonly text: string;
   readonly missed: 'skip' | 'last' | 'all';
   readonly #cron: Cron;
@@ -94,7 +94,7 @@ function parseCron(cron: string, timezone: string): Cron {
   if (cron.includes('?')) throw new RangeError(`${refusal}: write "*" in place of "?"`);
   if (!cron.startsWith('@') && cron.split(' ').length !== 5) throw new RangeError(refusal);
   try {
-    // Without a name, croner does not ask Intl for each time: which takes three times as long.
+    // Without a zone's name, croner does not ask Intl for each time, which would take three times as long.
     const zone = timezone === 'UTC' ? { utcOffset: 0 } : { timezone };
     return new Cron(cron, { mode: '5-part', ...zone, paused: true });
   } catch (error) {

@@ -10,8 +10,8 @@ export interface EffectContext {
 
 export interface FindEffect<R> {
   /**
-   * Looks for what an earlier run made with this key. undefined or null: there is nothing. Called when the effect began and its result
-   * was not recorded, because the process crashed, or a response was lost.
+   * Looks for the effect of an earlier run with this key; returns undefined or null when there is none. Called when
+   * the effect began and its result was not recorded, because the process crashed, or a response was lost.
    */
   find(this: void, context: EffectContext): R | undefined | null | Promise<R | undefined | null>;
 }
@@ -28,9 +28,9 @@ export interface OnceOptions<R> extends FindEffect<R> {
 export interface Once {
   /**
    * Returns the result of an effect, and makes it happen if it has not. Its intention is recorded before, its result after: JSON of at
-   * most 64 KiB. `name`: 1 to 63 characters, each name once a run. An effect that is done costs no request. One that throws stays pending: the
-   * next run calls `find` first, then the effect with the same key. Rejects with TypeError for wrong arguments, and
-   * for a result that cannot be recorded.
+   * most 64 KiB. `name` has 1 to 63 characters, and each name may be used once in a run. An effect that has happened
+   * costs no request. One that throws stays pending: the next run calls `find` first, then the effect with the same
+   * key. Rejects with TypeError for wrong arguments, and for a result that cannot be recorded.
    */
   <R>(name: string, effect: (context: EffectContext) => R | Promise<R>, options: OnceOptions<R>): Promise<R>;
   /**

@@ -15,7 +15,10 @@ import type { InformerOptions } from '../../client/informer.ts';
 import { cacheIdOf } from './kind-id.ts';
 import type { Predicate } from './predicates.ts';
 
-/** A key, and its place in the queue: keys with the highest priority run first; changes have 0, objects of the start −100. */
+/**
+ * A key, and its place in the queue: keys with the highest priority run first; changes have 0, and the objects that are
+ * there at the start have −100.
+ */
 export interface PrioritizedKey {
   readonly key: string | ObjectKey;
   readonly priority: number;
@@ -33,9 +36,10 @@ export interface MapContext {
 }
 
 /**
- * Returns which objects of the controller's kind a changed object concerns. Called for the states before and after an
- * update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the controller's `backoff`,
- * until it succeeds; as many mappings run at once as `concurrency` says. It may be called again for a state.
+ * Returns the keys of the objects of the controller's kind that a changed object concerns. Called for the states
+ * before and after an update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the
+ * controller's `backoff`, until it succeeds; at most `concurrency` mappings run at once. It may be called several
+ * times for a state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
@@ -47,7 +51,9 @@ export interface FollowOptions<T extends ApiObject = ApiObject> extends Informer
   readonly predicates?: readonly Predicate<T>[];
   /** Leaves out updates that this controller itself wrote. Default false. */
   readonly ignoreOwnWrites?: boolean;
-  /** Indexes that `related` reads; the model declares them. Each takes about 100 bytes an object. Default none. */
+  /**
+   * Indexes that `related` reads; the model declares them. Each takes about 100 bytes for each object. Default none.
+   */
   readonly indexes?: readonly string[];
 }
 
@@ -72,8 +78,8 @@ export interface WatchSource extends FollowedKind {
 
 /**
  * Listens to another kind: each change of an object of it enqueues the keys that `map` returns.
- * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError BadRequest for
- * a selector that is none.
+ * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError
+ * BadRequest for an invalid selector.
  */
 export function on<T extends ApiObject>(
   model: Model<T>,

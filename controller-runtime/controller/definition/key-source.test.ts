@@ -35,7 +35,7 @@ describe('a source of keys', () => {
     harness = undefined;
   });
 
-  it('may be an EventEmitter, whose events then are runs with a reason', async () => {
+  it('may be an EventEmitter, whose events cause runs with a reason', async () => {
     const emitter = new EventEmitter();
     const at = await startWith(
       source('orders', async function* orders({ signal }) {
@@ -86,7 +86,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(3);
   });
 
-  it('waits the shortest time again for a failure long after the last', async () => {
+  it('waits the shortest time again for a failure that comes long after the last', async () => {
     let begun = 0;
     let fail = (): void => {};
     const at = await startWith(

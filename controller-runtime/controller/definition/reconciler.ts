@@ -7,8 +7,8 @@ import type { Duration } from './parse-duration.ts';
 import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
 /**
- * What a run asks for next. Nothing: done until something changes. `after` (or `requeueAfter`): done, and again after
- * that time. `requeue`: again after the key's back-off. All but `requeue` forget the key's failures.
+ * When the object runs again. With nothing, when something changes; with `after` (or `requeueAfter`), after that time
+ * as well; with `requeue`, after the key's back-off. All but `requeue` forget the key's failures.
  */
 export type ReconcileResult =
   { readonly after: Duration } | { readonly requeue?: boolean; readonly requeueAfter?: Duration } | void;
@@ -23,7 +23,7 @@ export interface ReconcileRequest {
   readonly client: Client;
   /**
    * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop `client` goes on until the
-   * grace is over, so that the run can store how far it came.
+   * grace is over, so that the run can store its progress.
    */
   readonly signal: AbortSignal;
   /** The controller's clock; a test moves it. */
@@ -31,8 +31,8 @@ export interface ReconcileRequest {
   /** The time by `clock` when it is read: RFC 3339 in UTC, whole seconds. */
   readonly now: string;
   /**
-   * The slot of the controller's `schedule` for which this run is: RFC 3339 in UTC. The same in each run of the slot, so that a name
-   * made of it makes an effect happen once. Undefined for other runs.
+   * The slot of the controller's `schedule` for which this run is: RFC 3339 in UTC. The same in each run of the slot,
+   * so that an effect with a name made of it happens once. Undefined for other runs.
    */
   readonly scheduled: string | undefined;
   /** Why the key was enqueued; at most eight. */
@@ -74,8 +74,9 @@ export interface StateCondition {
    */
   (type: string, status: Condition['status'], reason: ConditionReason): void;
   /**
-   * States a condition that is True when all `of` are True, else what the first False one of them says, else what the first one says that
-   * is Unknown or absent. Computed when it is written.
+   * States a condition that summarizes the conditions `of`. It is True when all of them are True. Otherwise it is
+   * like the first that is False, or, without one, like the first that is Unknown or absent. It is computed when it
+   * is written.
    */
   summary(this: void, type: string, of: readonly string[]): void;
 }
@@ -106,31 +107,34 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    */
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
-   * Makes the dependents of this object those that are wished, by server-side apply: creates and changes them in the order of
-   * `after`, and deletes those of the owned kinds that an earlier run wished and this one does not, in the reverse order. Objects that others made are neither
-   * changed nor deleted. Call it once a run, with all wishes. Sends no request when nothing changes. Rejects for an object
-   * of a wished name that this object does not control, and with TypeError for wishes that contradict each other.
+   * Makes the dependents of this object equal to the wishes, by server-side apply: creates and changes them in the
+   * order of `after`, and deletes those of the owned kinds that an earlier run wished and this one does not, in the
+   * reverse order. Objects that others made are neither changed nor deleted. Call it once a run, with all wishes.
+   * Sends no request when nothing changes. Rejects for an object of a wished name that this object does not control,
+   * and with TypeError for wishes that contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
    * Merges into the object's status (RFC 7396: null removes) and returns the object as it then is. Adds
    * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
-   * precondition: a namesake made meanwhile is Conflict. Rejects with TypeError when the model's schema has no status.
+   * precondition: for a new object of the same name it rejects with Conflict. Rejects with TypeError when the model's
+   * schema has no status.
    */
   status(this: void, partial: MergePatch<StatusOf<T>>): Promise<T>;
 }
 
 /**
  * Brings the world nearer to what the object wants. May be called at any time, any number of times, and never twice
- * at once for one object. Throwing means back-off: 5 ms, doubling, up to 1000 s; `throw terminal(…)` no retry before
- * a change; an uncaught Conflict another run as soon as the cache has passed the conflicting revision.
+ * at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
+ * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as
+ * the cache has passed the conflicting revision.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;
 }['reconcile'];
 
 /**
- * The class form: called for absent and for deleting objects too, and looks after finalizers itself.
+ * The class form: it is also called for objects that are absent or being deleted, and it handles finalizers itself.
  * Same rules as {@link ReconcileFunction}.
  */
 export interface Reconciler {

@@ -2,14 +2,17 @@ import type { ApiObject } from '../../api/index.ts';
 import { CronSchedule, type Schedule } from './cron-schedule.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
-/** One value for all objects, or a function that returns the value for an object; undefined: the object has none. */
+/**
+ * One value for all objects, or a function that returns the value for an object; which is undefined when the object has
+ * none.
+ */
 export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
 
 /** The times at which objects run without a change. */
 export interface Timing {
-  /** Undefined: not at an interval. Throws for a bad value of the author's function. */
+  /** Undefined when it does not run at an interval. Throws for a bad value of the author's function. */
   everyMs(object: ApiObject): number | undefined;
-  /** Undefined: by no schedule. Throws for a bad value of the author's function. */
+  /** Undefined when it has no schedule. Throws for a bad value of the author's function. */
   scheduleOf(object: ApiObject): CronSchedule | undefined;
 }
 

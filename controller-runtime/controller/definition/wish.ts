@@ -41,9 +41,12 @@ export interface Wish<O extends ApiObject = ApiObject> {
 /** The result of a wish. */
 export interface WishState<O extends ApiObject = ApiObject> {
   readonly id: string;
-  /** `waiting`: for wishes that are not ready, or for the deletion of an object of this name; `waitsFor` names them. */
+  /**
+   * `waiting` means that it waits for wishes that are not ready, or for the deletion of an object of this name;
+   * `waitsFor` names them.
+   */
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
-  /** The object does what it is there for, as the wish's `ready` says. */
+  /** True when the object is ready, as defined by the wish's `ready`. */
   readonly ready: boolean;
   /** The newest state known; absent when the object is not there. */
   readonly object?: O;
@@ -66,7 +69,7 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   readonly pruned: readonly ApiObject[];
   /**
    * Objects that are no longer wished, and are still there: finalizers hold them, or they wait until those that were created
-   * after them are gone. Their end leads to another run.
+   * after them are gone. When they are gone, another run follows.
    */
   readonly leaving: readonly ApiObject[];
 }
@@ -74,8 +77,9 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
 const wishKeys: readonly string[] = ['id', 'after', 'ready', 'adopt'] satisfies readonly (keyof WishOptions)[];
 
 /**
- * Declares an object for `own`: the fields that it should have, by server-side apply. The name alone is enough of its
- * metadata: the owner comes from the run, and so does the namespace, unless the owner has none. Throws TypeError for an object without a name and for an unknown option.
+ * Declares an object for `own`: the fields that it should have, by server-side apply. Its metadata needs only the
+ * name: the owner comes from the run, and so does the namespace, unless the owner has none. Throws TypeError for an
+ * object without a name and for an unknown option.
  */
 export function wish<O extends ApiObject>(
   model: Model<O>,

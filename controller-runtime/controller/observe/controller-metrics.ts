@@ -110,7 +110,7 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** Counts a run that has outlasted its timeout: that is its result, whenever it ends. */
+  /** Counts a run that has outlasted its timeout. This is its result, whenever it ends. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();

@@ -17,7 +17,7 @@ export interface RunRecord {
   readonly durationMs: number;
   /** `terminal` and `timeout` are errors, too. `stopped`: the controller stopped; `paused`: the object is paused. */
   readonly result: RunResult;
-  /** What the run failed with; its first 1,024 characters. */
+  /** The error of the run; its first 1,024 characters. */
   readonly error?: string;
 }
 
@@ -26,7 +26,7 @@ const maxRuns = 10;
 /** The limit for all keys; those whose last run was longest ago are forgotten. */
 const maxKeys = 1000;
 
-/** The last runs of a controller, for people: ten of each key, of the thousand keys that ran last. */
+/** The last runs of a controller, for people: ten of each key, for the thousand keys that ran last. */
 export class RunHistory {
   /** The key that ran last comes last. */
   readonly #runs = new Map<string, RunRecord[]>();

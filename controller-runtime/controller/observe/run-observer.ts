@@ -70,7 +70,7 @@ export class RunObserver {
     };
   }
 
-  /** A run that is under way has outlasted its timeout. */
+  /** Called when a run that is under way has outlasted its timeout. */
   timedOut(): void {
     this.#metrics.timedOut();
   }

@@ -66,12 +66,12 @@ export class ControllerReporter {
     this.#state = new StateWriter({ ...parts, report: () => this.#report() });
   }
 
-  /** The state of the controller may have changed: it is reported soon. */
+  /** Called when the state of the controller may have changed: it is reported soon. */
   touch(): void {
     this.#state.touch();
   }
 
-  /** A run has ended. Costs a run that is not recorded some 100 ns. */
+  /** Called when a run has ended. For a run that is not recorded, it takes some 100 ns. */
   ended(run: FinishedRun): void {
     const { item, record } = run;
     const { result, durationMs } = record;
@@ -136,7 +136,7 @@ export class ControllerReporter {
   }
 }
 
-/** Most runs find nothing to do, again and again. */
+/** Weighs a run, since most runs find nothing to do, again and again. */
 function weightOf({ record: { result, reasons }, writes }: FinishedRun): RunWeight {
   if (reasons.some(({ type }) => type === 'manual')) return 'asked';
   const isUsual = result === 'success' || result === 'requeue_after' || result === 'requeue';

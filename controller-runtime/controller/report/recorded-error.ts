@@ -7,7 +7,7 @@ const maxFrameLength = 300;
 /** The folder of this package's files, whose functions are on every stack. */
 const ownFolder: string = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The folder of a file URL, as stacks have it, too. */
+/** The same folder as a file URL, which stacks may have, too. */
 const ownUrl: string = new URL('../../', import.meta.url).href;
 
 export interface RecordedError {
@@ -16,8 +16,8 @@ export interface RecordedError {
 }
 
 /**
- * Returns the message of an error, with those of its causes, and the frames of its stack that are the author's: without Node's, this
- * package's, and those of installed packages. Never throws.
+ * Returns the message of an error, with those of its causes, and the frames of its stack in the author's code:
+ * without those of Node, this package and installed packages. Never throws.
  */
 export function recordedError(error: unknown): RecordedError {
   try {

@@ -22,15 +22,15 @@ export interface ReporterOptions {
   /** Default: silent. */
   readonly logger?: Logger;
   /**
-   * True for objects whose values no record shows, besides Secrets and external effects: a record tells which of their fields
-   * changed. Default: none.
+   * True for objects whose values no record shows, besides Secrets and external effects: a record shows only which of
+   * their fields changed. Default: none.
    */
   readonly isConfidential?: (object: ApiObject) => boolean;
 }
 
 /** A controller, and the process that runs it. */
 export interface ReportedPart {
-  /** The first part of the controller's name in records: of a plugin, its name. */
+  /** The first part of the controller's name in records; for a plugin, its name. */
   readonly name: string;
   readonly definition: ControllerDefinition;
   readonly leader: ControllerReport['leader'];
@@ -40,8 +40,8 @@ export interface ReportedPart {
 }
 
 /**
- * Reports what controllers do, as objects of the kinds Run and Controller: at most 25 runs a second, of all managers that share it. A
- * failure to write them affects no controller.
+ * Reports what controllers do, as objects of the kinds Run and Controller: at most 25 runs a second, of all managers
+ * that share it. A failure to write these objects affects no controller.
  */
 export class Reporter {
   readonly #parts: { readonly client: Client; readonly clock: Clock; readonly logger: Logger };
@@ -83,7 +83,7 @@ export class Reporter {
   }
 }
 
-/** Makes a reporter, which managers share. Close it after them. */
+/** Makes a reporter, which managers share. Close it after the managers have stopped. */
 export function createReporter(options: ReporterOptions): Reporter {
   return new Reporter(options);
 }

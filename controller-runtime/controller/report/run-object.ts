@@ -30,11 +30,11 @@ export interface ReportedRun {
   readonly writes: WriteLog | undefined;
   /** When the key runs again, in milliseconds since 1970. */
   readonly nextTime: number | undefined;
-  /** Counts the runs of the controller that are not recorded; a record takes the number over. */
+  /** Counts the runs of the controller that are not recorded; the next record gets this number. */
   readonly counter: { unrecorded: number };
 }
 
-/** Characters of JSON for all changes of a run; beyond it changes are counted alone. */
+/** Characters of JSON for all changes of a run; further changes are only counted. */
 const maxChangesLength = 32 * 1024;
 
 /** The namespace of the runs of Cluster-scoped objects, as of their events. */
@@ -132,7 +132,7 @@ function withoutChanges({ changes = [], omittedChanges = 0, ...write }: RunWrite
   return { ...write, omittedChanges: omittedChanges + changes.length };
 }
 
-/** `ensure` is a create or an update, and which one it was is not known. */
+/** `ensure` is a create or an update, and it is unknown which one it was. */
 function verbOf(verb: LoggedWrite['call']['verb']): string {
   if (verb === 'updateStatus') return 'update';
   return verb === 'ensure' ? 'update' : verb;

@@ -55,17 +55,17 @@ describe('the records of runs', () => {
     return client.requests.map((line) => line.slice('create runs/'.length, line.indexOf('-')));
   }
 
-  it('are written once a second, up to 200 after a pause and 25 a second then, and the others are counted', async () => {
+  it('are written once a second, up to 200 after a pause and then 25 a second, and the others are counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
-    // A record takes over what was counted before it.
+    // A record takes over the number of earlier runs that were only counted.
     expect(counter.unrecorded).to.equal(0);
     expect(offer(100, 'plain')).to.equal(25);
     expect(counter.unrecorded).to.equal(75);
     expect(await recorded()).to.have.length(25);
   });
 
-  it('of more than 100 runs a second are those that failed or were asked for, and five others a second', async () => {
+  it('above 100 runs a second are those that failed or were requested, and five others a second', async () => {
     offer(200, 'plain');
     await recorded();
     for (let second = 0; second < 10; second += 1) {
@@ -84,7 +84,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are those of failures first, then of writes, when there are too many', async () => {
+  it('are first those of failures, then of writes, when there are too many', async () => {
     offer(200, 'plain');
     await recorded();
     expect(offer(20, 'plain')).to.equal(20);
@@ -102,7 +102,7 @@ describe('the records of runs', () => {
     expect(offer(500, 'failed')).to.equal(200);
   });
 
-  it('are lost when the server refuses them, and the next ones are tried', async () => {
+  it('are lost when the server refuses them, but the next ones are tried', async () => {
     client.intercept = () => {
       throw new Error('no connection');
     };

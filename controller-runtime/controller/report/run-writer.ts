@@ -22,20 +22,22 @@ export interface RunWriterParts {
 const intervalMs = 1000;
 
 /**
- * Runs that are recorded in one interval, and the most after a pause. A record costs about as much as 20 runs that do nothing, and a
- * person reads fewer.
+ * Runs that are recorded in one interval, and the maximum after a pause. A record costs about as much as 20 runs that
+ * do nothing, and a person reads fewer.
  */
 const perInterval = 25;
 const burst = 200;
 
 /**
- * Above this rate of runs a second, a process records only a few of those that neither failed nor were asked for by hand. It records the
- * latter within the same budget as a process that is less busy.
+ * Above this rate of runs a second, a process records only a few of those that neither failed nor were asked for by
+ * hand. It records these few within the same budget as a process that is less busy.
  */
 const busyRunsPerSecond = 100;
 const othersWhenBusy = 5;
 
-/** How much a run says: it failed; it was asked for by hand; it wrote something, or was paused; or none of these. */
+/**
+ * The importance of a run: it failed; it was asked for by hand; it wrote something, or was paused; or none of these.
+ */
 export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 
 /** The wait after a write that failed. */
@@ -44,7 +46,7 @@ const retryMs = 10_000;
 /** The time for which a stop waits for what is not written yet. */
 const closeMs = 5000;
 
-/** Writes the records of runs: all of them while they are few, and of many the ones that say most. */
+/** Writes the records of runs: all of them while they are few, otherwise the most important ones. */
 export class RunWriter {
   readonly #parts: RunWriterParts;
   /** The runs of this interval. */
@@ -70,7 +72,10 @@ export class RunWriter {
     this.#filledMs = parts.clock.monotonicMs();
   }
 
-  /** Counts a run that has ended. False when a run of this weight would not be recorded: its record need not be made. */
+  /**
+   * Counts a run that has ended. Returns false when a run of this weight would not be recorded, so that its record need
+   * not be made.
+   */
   accepts(weight: RunWeight): boolean {
     this.#offered += 1;
     return !this.#isClosed && this.#waiting[weight].length < this.#tokens;
@@ -123,7 +128,10 @@ export class RunWriter {
     return objects;
   }
 
-  /** The runs that the budget allows, in the order of what they say. The others are not kept: the next interval has its own. */
+  /**
+   * Returns the runs that the budget allows, the most important ones first. The others are dropped: the next interval
+   * has its own runs.
+   */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;
     const nowMs = this.#parts.clock.monotonicMs();
@@ -137,7 +145,7 @@ export class RunWriter {
     this.#filledMs = nowMs;
     this.#offered = 0;
     const left = this.#tokens - taken.length + Math.floor((seconds * 1000 * perInterval) / intervalMs);
-    // A busy process saves nothing up: otherwise it would spend that at once.
+    // A busy process saves no budget: otherwise it would spend all of it at once.
     this.#tokens = Math.max(perInterval, isBusy ? 0 : Math.min(burst, left));
     return taken;
   }
@@ -162,7 +170,7 @@ export class RunWriter {
   }
 }
 
-/** The namespace of an object that is gone may be gone, or be deleted, as well. */
+/** The namespace of a deleted object may be deleted as well, or about to be. */
 function isLostNamespace(error: unknown): boolean {
   return isNotFound(error) || (error instanceof Error && error.message.includes('is being terminated'));
 }

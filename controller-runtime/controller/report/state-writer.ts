@@ -25,7 +25,7 @@ export interface StateWriterParts {
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
 
-/** The time between two reports; the first change after a pause waits shorter. */
+/** The time between two reports; the first change after a pause waits for less time. */
 const intervalMs = 2000;
 const firstMs = 200;
 
@@ -45,7 +45,7 @@ export class StateWriter {
   #written: object | undefined;
   #lastMs = -Infinity;
   #timer: Timer | undefined;
-  /** True: the timer is the one that reports the end of activity. */
+  /** True when the timer is the one that reports the end of activity. */
   #isQuiet = false;
   #writing: Promise<void> | undefined;
   #isTouched = false;
@@ -146,7 +146,7 @@ export class StateWriter {
         this.#object = await client.updateStatus(this.#object, status);
         return;
       } catch (error) {
-        // Deleted, or written by another process before this one: read again, once.
+        // The object was deleted, or another process has written it: it is read again, once.
         if ((!isConflict(error) && !isNotFound(error)) || tries > 1) throw error;
         this.#object = undefined;
       }

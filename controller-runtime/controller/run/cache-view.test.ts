@@ -50,7 +50,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     if (told !== undefined) view.observed(told);
   };
 
-  it('do not show what it created and then deleted, neither before the cache shows the creation nor after', () => {
+  it('do not show an object that it created and deleted, neither before the cache shows the creation nor after', () => {
     const created = badgeAt('a', 11);
     view.record(created);
     expect(view.read(target)).to.equal(created);
@@ -63,7 +63,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('do not show what it deleted when the cache shows an older change of it', () => {
+  it('do not show an object that it deleted when the cache shows an older change of it', () => {
     show(badgeAt('a', 10), 10);
     view.recordGone(target);
     show(badgeAt('a', 11), 11);
@@ -72,7 +72,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('treat a deletion of an object that the cache cannot show as that of an object that they do not have', () => {
+  it('ignore the deletion of an object that the cache never showed', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };
@@ -80,7 +80,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('do not show the predecessor of what it created and deleted, and show a successor', () => {
+  it('do not show the predecessor of an object that it created and deleted, but show a successor', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);
@@ -91,7 +91,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('keep no record of writes that the cache has passed without an event, as after a new list', () => {
+  it('keep no record of writes that the cache has passed without an event, for example after a new list', () => {
     for (let index = 0; index < 5000; index += 1) {
       cache.resourceVersion = String(10 + index);
       view.record(badgeAt(`uid-${index}`, 11 + index, `badge-${index}`));
@@ -99,7 +99,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.be.below(1002);
   });
 
-  it('show objects in the version of each cache alone', () => {
+  it('show objects in the version of each cache only', () => {
     view.record(badgeAt('a', 11, 'badge', 'v2'));
     expect(view.read(target)).to.equal(undefined);
     expect(view.size).to.equal(0);

@@ -31,8 +31,8 @@ export interface ViewIndex {
 const sweepAbove = 1000;
 
 /**
- * The caches of one controller, seen through its own writes: an object that it wrote is never read back older than it
- * wrote it. Holds a written object only until the cache has caught up with it.
+ * The caches of one controller, seen through its own writes: an object is never older than the controller's last
+ * write of it. Holds a written object only until the cache has caught up with it.
  */
 export class CacheView {
   readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
@@ -66,8 +66,8 @@ export class CacheView {
   }
 
   /**
-   * The newest known state of this object; the given object itself if none is known, or if the known one is another
-   * object of the same name.
+   * The newest known state of this object; the given object itself if no newer state is known, or if the known object
+   * is another one of the same name.
    */
   newest<T extends ApiObject>(object: T): T {
     const found = this.read(targetOf(object));
@@ -100,7 +100,7 @@ export class CacheView {
   /** Remembers that a write of ours removed the object, until the cache knows. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // Created and deleted before the cache has shown it: the event of its creation is still to come.
+    // The object was created and deleted before the cache has shown it: the event of its creation is still to come.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
@@ -147,7 +147,7 @@ export class CacheView {
     return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
   }
 
-  /** Undefined as well for an object that the cache cannot show. */
+  /** Undefined also for an object that the cache cannot show. */
   #cached({ cacheId, key }: Target): ApiObject | undefined {
     try {
       return this.#informers.get(cacheId)?.get(key);

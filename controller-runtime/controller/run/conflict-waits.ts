@@ -12,9 +12,9 @@ interface Wait {
   readonly priority: number;
 }
 
-/** Keys whose run met a conflict, each waiting for the cache to pass the revision that conflicted. */
+/** Keys whose run met a conflict, each of which waits until the cache has passed the conflicting revision. */
 export class ConflictWaits {
-  /** Work keys, and what they wait for, by the object that is awaited. */
+  /** Work keys and the revisions that they wait for, by the awaited object. */
   readonly #byTarget = new Map<string, Map<string, Wait>>();
   readonly #targets = new Map<string, string>();
   readonly #onPassed: OnPassed;

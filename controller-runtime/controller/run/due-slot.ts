@@ -40,7 +40,10 @@ function hasMoreThan(
   return slot !== undefined;
 }
 
-/** The slots after `ended` and before this one: how many are left out, and whether there are more than were counted. */
+/**
+ * The slots after `ended` and before this one that are left out: their number, and whether there are more than were
+ * counted.
+ */
 export function droppedSlots({ schedule, ended }: SlotQuestion, slot: number): { count: number; isMore: boolean } {
   let count = 0;
   for (let each = schedule.nextAfter(ended); each !== undefined && each < slot; each = schedule.nextAfter(each)) {

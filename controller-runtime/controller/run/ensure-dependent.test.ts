@@ -7,7 +7,7 @@ import { ensureDependent } from './ensure-dependent.ts';
 import { Badge } from '../harness.test-support.ts';
 
 describe('ensureDependent', () => {
-  it('does not retry what a former leader is refused', async () => {
+  it('does not retry a write that is refused because the leader’s term is over', async () => {
     const requests: string[] = [];
     const refused = new ApiError('Conflict', 'over', { causes: [{ reason: 'FormerLeader', message: 'over' }] });
     const client = {

@@ -4,14 +4,16 @@ export interface FinalizerChange {
   readonly changed: boolean;
 }
 
-/** The list with a finalizer at its end, unless it is there. Absent stands for empty. */
+/**
+ * Returns the list with the finalizer, which is added at the end unless it is there. An absent list counts as empty.
+ */
 export function addFinalizer(finalizers: readonly string[] | undefined, finalizer: string): FinalizerChange {
   const present = finalizers ?? [];
   if (present.includes(finalizer)) return { finalizers: present, changed: false };
   return { finalizers: [...present, finalizer], changed: true };
 }
 
-/** The list without a finalizer. Absent stands for empty. */
+/** Returns the list without the finalizer. An absent list counts as empty. */
 export function removeFinalizer(finalizers: readonly string[] | undefined, finalizer: string): FinalizerChange {
   const present = finalizers ?? [];
   if (!present.includes(finalizer)) return { finalizers: present, changed: false };

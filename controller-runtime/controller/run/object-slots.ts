@@ -21,7 +21,7 @@ export interface SlotRun {
   readonly logger: Logger;
 }
 
-/** What the process knows of an object beside its record. */
+/** What the process knows about an object that is not in its record. */
 interface KnownSlots {
   readonly uid: string;
   everyMs: number | undefined;
@@ -85,7 +85,7 @@ export class ObjectSlots {
     known.begun = undefined;
   }
 
-  /** Returns after which time an object runs again: the interval after a run that ended well, and its next slot. */
+  /** Returns the time after which an object runs again: the interval after a run that ended well, and its next slot. */
   delays(key: string): { readonly everyMs: number | undefined; readonly slotMs: number | undefined } {
     const known = this.#known.get(key);
     return { everyMs: known?.everyMs, slotMs: known === undefined ? undefined : this.#slotDelay(known) };
@@ -130,7 +130,7 @@ export class ObjectSlots {
     return slot === undefined ? { object: present } : { object: present, slot };
   }
 
-  /** With the policy `all` the author wants each of them. */
+  /** With the policy `all` the author wants every slot. */
   #warnOfDropped({ logger }: SlotRun, question: SlotQuestion, slot: number): void {
     if (question.schedule.missed !== 'all') return;
     const { count, isMore } = droppedSlots(question, slot);

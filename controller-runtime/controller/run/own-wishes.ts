@@ -35,9 +35,9 @@ interface Placed {
 type States = ReadonlyMap<string, WishState>;
 
 /**
- * Makes the dependents of an object those that are wished: creates and changes by server-side apply, in the order of `after`,
- * and deletes, in the reverse order, what this manager applied before and is not wished now. Sends nothing for what is there already.
- * Rejects with TypeError for wishes that contradict each other.
+ * Makes the dependents of an object equal to the wishes: creates and changes them by server-side apply, in the order
+ * of `after`, and deletes in the reverse order those that this manager applied before and that are no longer wished.
+ * Sends nothing for objects that are already as wished. Rejects with TypeError for wishes that contradict each other.
  */
 export async function ownWishes(
   parts: OwnParts,
@@ -126,7 +126,7 @@ function areReady(states: readonly WishState[]): boolean {
   return true;
 }
 
-/** Adds to the fields of a wish what it comes after. */
+/** Adds to the fields of a wish the objects that it comes after. */
 function inOrder(
   { manager, object: owner }: OwnParts,
   { object, after }: Wish,
@@ -160,7 +160,7 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
   return { id, state: 'unchanged', ready, object: present, changes: [] };
 }
 
-/** An object of a wished name that is no dependent yet. Throws when it may not become one. */
+/** Returns the object of a wished name when it is not a dependent yet. Throws when it may not become one. */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
   const present = parts.view.read(targetIn(model, dependentKey(model, keyIn(object.metadata), parts.object)));
@@ -205,7 +205,10 @@ function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish,
   );
 }
 
-/** Compared as it was given first; as JSON only when that differs, because making JSON of it costs more than the rest. */
+/**
+ * Compared in the given form first, and as JSON only when they differ, because making the JSON costs more than all the
+ * rest.
+ */
 function isGranted({ object: owner, manager }: OwnParts, object: Wish['object'], present: ApiObject): boolean {
   if (controllerOf(present)?.uid !== owner.metadata.uid) return false;
   return isApplied(present, object, manager) || isApplied(present, toJson(object), manager);
@@ -230,7 +233,7 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
 
 const nothingPruned = { pruned: [], leaving: [] } as const;
 
-/** Objects without fields that this manager applied were made by others, and stay. */
+/** Objects without fields that this manager applied were made by others, so they stay. */
 function leavingOf({ manager }: OwnParts, table: ChildrenTable): readonly Child[] {
   const rest = table.rest();
   return rest.length === 0 ? rest : rest.filter(({ object }) => hasApplied(object, manager));

@@ -15,8 +15,8 @@ export interface PruneParts {
 export type Pruned = Pick<OwnResult, 'pruned' | 'leaving'>;
 
 /**
- * Deletes dependents that are no longer wished, each when all that were created after it are gone. Those without
- * finalizers are gone at once, so that most chains end within one call.
+ * Deletes dependents that are no longer wished, each when all objects that were created after it are gone. Those
+ * without finalizers are gone at once, so that most chains end within one call.
  */
 export async function pruneChildren(parts: PruneParts, unwished: readonly Child[]): Promise<Pruned> {
   const left = new Set(unwished);
@@ -40,7 +40,10 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
   return { pruned, leaving: Array.from(left, ({ object }) => object) };
 }
 
-/** Those after which nothing that is there was created. All, if users have edited the annotations into a circle. */
+/**
+ * Returns those after which no present object was created. Returns all if users have edited the annotations into a
+ * cycle.
+ */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();
   for (const object of wished) for (const id of createdAfter(object, manager)) before.add(id);

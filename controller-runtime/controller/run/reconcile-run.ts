@@ -60,7 +60,7 @@ export class ReconcileRun {
    * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
    */
   readonly #abort = new AbortController();
-  /** Tells the author's code to end; aborts at a stop, when the requests still go on. */
+  /** Makes the author's code end. It aborts at a stop, when requests may still go on. */
   readonly #stop = new AbortController();
   #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
@@ -82,7 +82,7 @@ export class ReconcileRun {
     this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId, logsWrites });
   }
 
-  /** The object that the run began with; undefined: absent, or the run has not begun. */
+  /** The object that the run began with; undefined when it was absent, or the run has not begun. */
   get object(): ApiObject | undefined {
     return this.#object;
   }
@@ -158,7 +158,7 @@ export class ReconcileRun {
     return writes;
   }
 
-  /** The conditions that a failed run stated tell why it failed: they are written all the same. */
+  /** The conditions that a failed run stated explain the failure, so they are written all the same. */
   async #reconcileAndWrite(): Promise<ReconcileResult> {
     try {
       const result = await this.#reconcile();
@@ -174,7 +174,7 @@ export class ReconcileRun {
     }
   }
 
-  /** The error is how the author's code ends when its signal aborts at a stop. */
+  /** True for an error with which the author's code ends because its signal aborted at a stop. */
   #isStopping(error: unknown): boolean {
     const { signal } = this.#stop;
     if (!signal.aborted) return false;
@@ -272,7 +272,7 @@ export class ReconcileRun {
     const known = this.#client.lastWritten(object) ?? object;
     const mayWrite = (fresh: ApiObject): boolean => hasSameContent(fresh, known);
     const newest = this.#parts.view.newest(object);
-    // The cleanup has not seen it all: a write of a former leader may store an id late.
+    // The cleanup may have missed something: a write of a former leader may still store an id.
     if (!mayWrite(newest)) return { after: 0 };
     await this.#writeFinalizers(newest, (present) => removeFinalizer(present, finalizer), mayWrite);
     return undefined;

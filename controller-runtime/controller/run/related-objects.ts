@@ -36,7 +36,7 @@ export interface RelatedObjectsParts {
   readonly view: CacheView;
 }
 
-/** Reads objects from the caches of a controller by index, as new as its own writes. Sends no request. */
+/** Reads objects from the caches of a controller by index, never older than its own writes. Sends no request. */
 export class RelatedObjects {
   readonly #parts: RelatedObjectsParts;
   readonly #owned: ReadonlyMap<string, ModelDescriptor>;

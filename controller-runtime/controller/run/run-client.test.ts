@@ -29,7 +29,7 @@ describe('the client of a run', () => {
     expect(statusWrites.size).to.equal(1);
   });
 
-  it('ends its watches with the run, also those with a signal of their own, and leaves nothing at that', async () => {
+  it('ends its watches together with the run, also those with a signal of their own, without an error', async () => {
     const ended: boolean[] = [];
     const client = new FakeClient();
     client.watch = (_model?: unknown, options?: WatchOptions) => {

@@ -90,7 +90,7 @@ export class RunClient extends ForwardingClient {
     return this.#writes;
   }
 
-  /** The object as this run last wrote it; undefined if it did not. */
+  /** The object as this run last wrote it; undefined if it did not write it. */
   lastWritten({ metadata: { uid } }: ApiObject): ApiObject | undefined {
     return this.#lastWritten?.metadata.uid === uid ? this.#lastWritten : undefined;
   }

@@ -9,7 +9,7 @@ type Stated =
 
 export interface RunConditionsParts {
   readonly model: ModelDescriptor;
-  /** The object as the run got it: its generation is the observed one. */
+  /** The object as the run received it; its generation is the observed one. */
   readonly object: ApiObject;
   readonly recorder: EventRecorder;
   /** RFC 3339. */
@@ -19,7 +19,7 @@ export interface RunConditionsParts {
 const reasonPattern = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 const statuses: readonly string[] = ['True', 'False', 'Unknown'];
 
-/** The conditions that one run states, from the call until they are written, and the events that their transitions record. */
+/** The conditions that one run states, from the call until they are written, and the events of their transitions. */
 export class RunConditions {
   readonly #parts: RunConditionsParts;
   readonly #stated = new Map<string, Stated>();
@@ -61,7 +61,10 @@ export class RunConditions {
     this.#eventTypes.set(type, eventType);
   }
 
-  /** Returns the list with what the run states. The list given is not changed; absent stands for empty. */
+  /**
+   * Returns the list with the conditions that the run states. The given list is not changed; an absent one counts as
+   * empty.
+   */
   appliedTo(present: readonly Condition[] | undefined): readonly Condition[] {
     let conditions = present ?? [];
     for (const stated of this.#stated.values()) {
@@ -100,7 +103,10 @@ export class RunConditions {
   }
 }
 
-/** True if all are; otherwise the first one that is False; otherwise the first one that is unknown or not there. */
+/**
+ * True if all of them are True; otherwise like the first that is False; otherwise like the first that is Unknown or
+ * absent.
+ */
 function summaryOf(
   type: string,
   of: readonly string[],

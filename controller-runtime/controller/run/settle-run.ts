@@ -65,7 +65,7 @@ function settleFailure(
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
-/** When the key is due, for the log; nothing if it does not wait for a time. */
+/** Returns the time when the key is due, for the log; nothing if it does not wait for a time. */
 function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } {
   const { nextTime } = queue.stateOf(key) ?? {};
   return nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() };
@@ -73,7 +73,8 @@ function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } 
 
 /**
  * The run used an outdated state, so the key runs again once the cache has passed that state. If the cache has passed
- * it already, it runs at once, but only the first time in a row: a precondition that can never hold would spin.
+ * it already, the key runs at once, but only the first time in a row: a precondition that can never hold would cause
+ * endless runs.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,

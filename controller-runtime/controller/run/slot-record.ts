@@ -18,8 +18,8 @@ const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 
 /**
  * Reads the record of an object. It is kept in three annotations of the object, under prefixes of the kind's group:
- * it ends with the object, costs no object or watch of its own, is in the cache that the run reads anyway, and people see it.
- * Texts that are not such a record count as none.
+ * the record ends with the object, costs no object or watch of its own, is in the cache that the run reads anyway,
+ * and people see it. Texts that are not such a record count as none.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);

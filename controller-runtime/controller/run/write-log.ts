@@ -2,12 +2,15 @@ import type { ApiObject } from '../../api/index.ts';
 import type { AnyWriteOptions, WriteCall } from '../../client/forwarding-client.ts';
 import type { Target } from './cache-view.ts';
 
-/** A write of a run, as it was sent and what came of it. Holds the objects themselves, which the cache shares. */
+/** A write of a run, with its request and its result. Holds the objects themselves, which the cache shares. */
 export interface LoggedWrite {
   readonly call: WriteCall;
   readonly subresource: string | undefined;
   readonly target: Target;
-  /** The state that the controller knew before; undefined: absent, or of a kind that it does not follow. */
+  /**
+   * The state that the controller knew before; undefined when it was absent, or of a kind that the controller does not
+   * follow.
+   */
   readonly before: ApiObject | undefined;
   /** False when `before` is not known. */
   readonly isFollowed: boolean;

@@ -11,7 +11,10 @@ export interface StatusParts {
   readonly model: ModelDescriptor;
   /** The object that the run received: its generation is the observed one. */
   readonly object: ApiObject;
-  /** What the run states with `condition()`; written along. Absent: the run stated none. */
+  /**
+   * The conditions that the run states with `condition()`, which are written in the same write. Absent when there are
+   * none.
+   */
   readonly conditions?: RunConditions | undefined;
 }
 
@@ -21,7 +24,8 @@ interface Status {
 
 /**
  * Merges into the object's status: one write, none when nothing differs. An `observedGeneration` that the author
- * states is kept, null included. With conditions the revision is a precondition, because the list is written whole.
+ * states is kept, null included. With conditions the revision is a precondition, because the list is written as a
+ * whole.
  */
 export async function writeStatus(parts: StatusParts, partial: unknown): Promise<ApiObject> {
   const { client, view, model, object, conditions } = parts;

@@ -62,8 +62,8 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the keys of the present objects that are wanted. A Reconciler is also given what is mapped to keys, because it runs for
-   * absent objects, too. Remove the registrations when they have synced.
+   * Enqueues the keys of the present objects that are wanted. A Reconciler also gets the keys that mappings return,
+   * because it runs for absent objects, too. Remove the registrations when they have synced.
    */
   replay(isWanted: (key: string) => boolean): readonly HandlerRegistration[] {
     const { definition, informers, queue } = this.#parts;
@@ -89,7 +89,7 @@ export class EventSource {
     this.#registrations.delete(source);
   }
 
-  /** True when a source is delivered whose cache has this id. */
+  /** True when a source is being delivered that reads the cache with this id. */
   reads(followId: string): boolean {
     return [...this.#registrations.keys()].some((source) => 'follows' in source && followIdOf(source) === followId);
   }
@@ -99,7 +99,7 @@ export class EventSource {
     this.#registrations.clear();
   }
 
-  /** True when every handler has every object of its initial list. Their mappings may be under way. */
+  /** True when every handler has received every object of its initial list. Its mappings may still be under way. */
   hasSynced(source?: OwnedSource | WatchSource): boolean {
     if (source !== undefined) return this.#registrations.get(source)?.hasSynced() === true;
     return [...this.#registrations.values()].every((registration) => registration.hasSynced());
@@ -121,7 +121,7 @@ export class EventSource {
     };
   }
 
-  /** A predicate that throws is reported, and counts for nothing. Additions and deletions always count. */
+  /** A predicate that throws is reported, and does not decide. Additions and deletions always count. */
   #counts({ predicates }: OwnedSource | WatchSource, change: ObjectChange): boolean {
     if (change.previous === undefined || change.previous.metadata.uid !== change.object.metadata.uid) return true;
     try {
@@ -136,7 +136,7 @@ export class EventSource {
     }
   }
 
-  /** Without the updates that this controller itself wrote, if the source asks for that. */
+  /** Leaves out the updates that this controller itself wrote, if the source asks for that. */
   #quieted({ ignoreOwnWrites }: OwnedSource | WatchSource, enqueue: Enqueue): Enqueue {
     if (!ignoreOwnWrites) return enqueue;
     const { quietWrites } = this.#parts;
@@ -206,7 +206,7 @@ export class EventSource {
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
       keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
-    // Added twice, a key whose first run has begun would run again.
+    // If it were added twice, a key whose first run has begun would run again.
     for (const key of keys) queue.add(key, { priority, reason });
   }
 
@@ -228,7 +228,7 @@ function ownReason(change: ObjectChange, priority: number): Reason {
   return reasonFor('manual', change, { priority, detail: action });
 }
 
-/** The object of a change; with its own kind where the cache has only its metadata. */
+/** Returns the object of a change, with its own kind even where the cache has only its metadata. */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;
 }

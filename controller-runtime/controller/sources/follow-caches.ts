@@ -36,7 +36,10 @@ export function informerOf({ model, follows }: FollowedKind, client: Client): In
   return client.informer(model, follows);
 }
 
-/** The caches from which runs read, by cache id: of each kind the one with all objects, or else the first with all fields. */
+/**
+ * The caches from which runs read, by cache id: for each kind, the cache with all objects, or else the first one with
+ * all fields.
+ */
 export function readableInformers(
   definition: ControllerDefinition,
   informers: ReadonlyMap<string, Informer<ApiObject>>,
@@ -69,7 +72,7 @@ export async function followCache(informer: Informer<ApiObject>, cacheId: string
   }
 }
 
-/** A list in the same process is ready after a few turns, so the first checks go by turns and not by the clock. */
+/** A list in the same process is ready after a few turns, so the first checks wait for turns instead of the clock. */
 const turnsBeforePolling = 100;
 const pollMs = 10;
 

@@ -16,7 +16,7 @@ export class MappingRun {
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
-  /** Made when the mapping reads them: most mappings are pure, and tens of thousands run at the start. */
+  /** Made when the mapping reads it: most mappings are pure, and tens of thousands run at the start. */
   #client: RunClient | undefined;
   #abort: AbortController | undefined;
   #hasEnded = false;

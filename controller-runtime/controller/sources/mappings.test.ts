@@ -37,7 +37,7 @@ describe('mappings of watched kinds', () => {
     harness = undefined;
   });
 
-  it('lose no event to an error: they are called again after the back-off of the controller', async () => {
+  it('lose no event because of an error: they are called again after the back-off of the controller', async () => {
     const times: number[] = [];
     const at = harnessFor(
       ({ spec }) => {
@@ -80,13 +80,13 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['ada', 'bob', 'eve']);
   });
 
-  it('enqueue a key once that both states of an update map to', async () => {
+  it('enqueue a key only once when both states of an update map to it', async () => {
     const priorities: string[] = [];
     let calls = 0;
     const at = harnessFor(
       async () => {
         calls += 1;
-        // The run of the first state's key would be over before the second state is mapped.
+        // Otherwise the run of the first state's key would end before the second state is mapped.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },
@@ -102,7 +102,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs: priorities }).to.deep.equal({ calls: 2, runs: ['ada'] });
   });
 
-  it('enqueue the keys of a state though the mapping of the next state hangs', async () => {
+  it('enqueue the keys of a state even if the mapping of the next state hangs', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor(
       ({ spec: { text } }) => (text === 'ada' ? ['ada'] : new Promise((resolve) => letGo.push(() => resolve([])))),
@@ -119,7 +119,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('wait for one timeout at each attempt, and come to the other states before the state that hung', async () => {
+  it('wait for one timeout at each attempt, and call the other states before the state that hung', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(
@@ -165,7 +165,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['s0', 's10', 's11', 's5', 's6', 's7', 's8', 's9']);
   });
 
-  it('run at once as many as the concurrency of the controller says, and wait in a queue that is measured', async () => {
+  it('run at once as many as the concurrency of the controller allows, and wait in a queue that is measured', async () => {
     const waiting: (() => void)[] = [];
     const map: Mapping = async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -187,7 +187,7 @@ describe('mappings of watched kinds', () => {
     expect(valueOf(at, 'workqueue_adds_total')).to.equal(10);
   });
 
-  it('keep the controller neither from starting nor from being ready, however long they take', async () => {
+  it('do not keep the controller from starting or from being ready, however long they take', async () => {
     const at = harnessFor(() => new Promise(() => {}));
     await at.person('ada');
     await team(at, 'red');
@@ -263,7 +263,7 @@ describe('mappings of watched kinds', () => {
     for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
   });
 
-  it('give an event up only where ten thousand other objects wait after a failure [slow]', async () => {
+  it('lose an event only when ten thousand other objects wait after a failure [slow]', async () => {
     const at = harnessFor(() => {
       throw new Error('never');
     });

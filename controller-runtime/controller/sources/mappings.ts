@@ -28,7 +28,10 @@ export interface MappingParts {
   readonly queue: Pick<WorkQueue, 'add'>;
 }
 
-/** More than the events of a handler in one turn: initial objects must not pile up before quick mappings. */
+/**
+ * The items of one turn. They are more than the events of a handler in one turn, so that initial objects do not pile up
+ * before quick mappings.
+ */
 const itemsPerTurn = 200;
 
 /** The maximum number of objects whose failed mapping waits for a retry. Beyond it, a failed mapping is dropped. */

@@ -10,7 +10,7 @@ export function hasApplied(object: ApiObject, manager: string): boolean {
 
 /**
  * True when the object has exactly these fields from this manager, with these values, so that applying them again
- * would change nothing. False even for a value that the server stores in another form. Owner references are not
+ * would change nothing. It is false also for a value that the server stores in another form. Owner references are not
  * compared.
  */
 export function isApplied(object: ApiObject, wanted: object, manager: string): boolean {
@@ -43,7 +43,10 @@ function ignoring(...names: readonly string[]): Ignored {
   return { names: new Set(names), keys: new Set(names.map((name) => `f:${name}`)) };
 }
 
-/** Runs compare the same fields again and again: a new text for each comparison would be a third of their garbage. */
+/**
+ * Cached, because runs compare the same fields again and again: a new text for each comparison would be a third of
+ * their garbage.
+ */
 const fieldKeys = new Map<string, string>();
 const mostFieldKeys = 10_000;
 
@@ -90,7 +93,7 @@ function isSameValue(fields: FieldSet, wanted: unknown, present: unknown): boole
   return Array.isArray(wanted) && Array.isArray(present) && isSameList(fields, wanted, present);
 }
 
-/** A list whose items are merged: by the values of their keys (`k:`), or as a set (`v:`). */
+/** Compares a list whose items are merged: by the values of their keys (`k:`), or as a set (`v:`). */
 function isSameList(fields: FieldSet, wanted: readonly unknown[], present: readonly unknown[]): boolean {
   let owned = 0;
   for (const [name, below] of Object.entries(fields)) {

@@ -15,20 +15,22 @@ export interface ChildrenOfKind {
   readonly objects: readonly ApiObject[];
 }
 
-/** The dependents of a kind while wishes take theirs. */
+/** The dependents of a kind, from which wishes take theirs. */
 interface KindTable {
   readonly kind: ChildrenOfKind;
   /** Those that no wish has taken. */
   readonly left: (ApiObject | undefined)[];
-  /** The one after the last that was taken: a controller wishes mostly in the order in which it created. */
+  /**
+   * The position after the last dependent that was taken: a controller wishes mostly in the order in which it created.
+   */
   next: number;
   /** Positions by key, made when the order differs. */
   byKey: Map<string, number> | undefined;
 }
 
 /**
- * The dependents that are there, and which of them are wished. Runs that change nothing use it most, so it makes no strings and no
- * maps while the wishes come in the order of the dependents.
+ * The present dependents, and which of them are wished. Mostly it is used by runs that change nothing, so it makes no
+ * strings or maps while the wishes come in the order of the dependents.
  */
 export class ChildrenTable {
   readonly #tables: readonly KindTable[];

@@ -12,8 +12,8 @@ export interface ScenarioContext {
   readonly clock: FakeClock;
   /**
    * Waits until the controllers have come to rest. The clock advances where faults make them wait: processes restart,
-   * watches reconnect, failed requests are retried. Controllers may see changes between two of these calls late, or
-   * only their result. Rejects when there is no rest within ten minutes of the clock.
+   * watches reconnect, failed requests are retried. Changes between two of these calls may reach controllers late, or
+   * only with their final result. Rejects when there is no rest within ten minutes of the clock.
    */
   settle(this: void): Promise<void>;
 }
@@ -48,8 +48,8 @@ export interface ConvergenceOptions {
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. Each run resets them, with its clock, and their final states are compared. Each call of the
-   * run without faults is made once with a failure, and once with a lost answer. Default none.
+   * Fakes of external systems. Each run resets them, with its clock, and their final states are compared. Each call
+   * that the run without faults makes is tested once with a failure, and once with a lost answer. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
@@ -65,7 +65,8 @@ export interface ConvergenceOptions {
   readonly generatedNames?: boolean;
   /**
    * Returns the compared part of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion,
-   * generation and managedFields; points in time count as equal, `observedGeneration` as how far it is behind.
+   * generation and managedFields; points in time count as equal, and `observedGeneration` is compared by how far it
+   * lags behind.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }

@@ -44,7 +44,7 @@ const longestStepMs = 1_000;
 const longestRetryMs = 60_000;
 /** Work that passes between two parts may take a few turns, during which both look idle. */
 const idleTurns = 10;
-/** After this many busy turns, a process is taken to wait for the clock. */
+/** After this many busy turns, a process is assumed to wait for the clock. */
 const patientTurns = 60;
 
 /** Runs a scenario once, on a server of its own. Never rejects because of the scenario or the controllers. */
@@ -147,7 +147,7 @@ class ConvergenceRun {
     }
   }
 
-  /** With faults, a key may fail until a fault is over. */
+  /** With faults, a key may fail until the faults are over. */
   async #noteFailures(): Promise<void> {
     const { driver, plan } = this.#parts;
     if (plan !== noFaults) return;
@@ -165,7 +165,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** Gives all work the turns that it needs first. */
+  /** First gives all work the turns that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {

@@ -51,7 +51,7 @@ export class FaultDriver {
   readonly #stopping: Promise<void>[] = [];
   /** Objects whose next event is delivered twice. */
   readonly #repeated = new Set<string>();
-  /** Kinds whose watch was dropped, and gets 410 when it reconnects. */
+  /** Kinds whose watch was ended, and gets 410 when it reconnects. */
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;

@@ -9,7 +9,7 @@ export interface Restart {
   readonly changesBehind: number;
   /** The time of the lag. */
   readonly behindMs: number;
-  /** The caches that lag: bit n is the n-th kind, modulo 32. */
+  /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
   readonly behindBits: number;
 }
 
@@ -70,16 +70,16 @@ export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, beh
  * to timeouts.
  */
 const lateMs = 100;
-/** A controller that polls reads, or calls, without end. */
+/** Limits the faults of a controller that reads or calls without end, because it polls. */
 const maxSwept = 100;
 /** The fault breaks the watch, too, so that the next attempts use old caches. */
 const behindMs = 500;
 
 /**
- * Each write of the run without faults, with each fault that it may meet alone: a crash before it, and after it; the
- * latter once with caches that are up to date, then one and two changes behind; a lost response, a refusal, a conflict.
- * Then each read with a refusal, and each call of an external system with a failure and with a lost answer; of more than
- * a hundred reads or calls, a hundred that are spread evenly.
+ * Yields plans with a single fault each. Each write of the run without faults meets a crash before it, and crashes
+ * after it with caches that are up to date, one and two changes behind; then a lost response, a refusal and a
+ * conflict. After that, each read meets a refusal, and each call of an external system a failure and a lost answer.
+ * When there are more than a hundred reads or calls, a hundred of them are taken, evenly spread.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {
@@ -97,7 +97,7 @@ export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<Fau
   }
 }
 
-/** At most a hundred of the numbers from 1, evenly spread. */
+/** Yields at most a hundred of the numbers from 1, evenly spread. */
 function* spread(count: number): Generator<number> {
   const step = Math.max(1, count / maxSwept);
   for (let place = 1; place < count + 1; place += step) yield Math.floor(place);

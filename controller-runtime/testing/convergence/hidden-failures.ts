@@ -2,8 +2,8 @@ import type { FailedRun } from './failed-runs.ts';
 import { describeFailure } from './failed-runs.ts';
 
 /**
- * Remembers the keys that fail at rest until they succeed. A key that fails for as long as its object lives ends without a failure
- * when a scenario deletes the object, and would prove nothing.
+ * Remembers the keys that fail at rest until they succeed. When a key fails as long as its object exists, and the
+ * scenario then deletes the object, no failure remains at the end, but such a run proves nothing.
  */
 export class HiddenFailures {
   readonly #failing = new Map<string, FailedRun>();
@@ -17,7 +17,7 @@ export class HiddenFailures {
     for (const [id, failed] of present) this.#failing.set(id, failed);
   }
 
-  /** Returns those that no longer fail, because their object is gone, a line each. */
+  /** Returns those that no longer fail because their object is gone, a line each. */
   list(failing: readonly FailedRun[]): readonly string[] {
     const present = new Set(failing.map(idOf));
     return [...this.#failing]

@@ -22,7 +22,7 @@ export class KindHistory {
     return history;
   }
 
-  /** Resolves when it no longer follows; rejects when it stopped too early, so that `before` lacked changes. */
+  /** Resolves when it has stopped following; rejects when it stopped too early, so that `before` lacked changes. */
   async end(): Promise<void> {
     await this.#followed;
   }

@@ -1,7 +1,10 @@
 import { atOnce } from './fault-plan.ts';
 import type { FaultPlan, Restart } from './fault-plan.ts';
 
-/** Each plan that has one fault fewer, or one simpler fault: an immediate restart, a response that comes at once. */
+/**
+ * Yields each plan with one fault fewer, or with one simpler fault, such as an immediate restart, or a response that
+ * comes at once.
+ */
 export function* smallerPlans(plan: FaultPlan): Generator<FaultPlan> {
   const { atWrite, atRead, atEvent, atCall } = plan;
   for (const smaller of smallerMaps(atWrite)) yield { ...plan, atWrite: smaller };

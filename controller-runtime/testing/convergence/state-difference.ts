@@ -7,7 +7,7 @@ export interface Difference {
   readonly object: string;
   /** `status.greeting`, or `spec.tags[1]`; empty for the whole object. */
   readonly path: string;
-  /** In the run without faults; undefined: absent. */
+  /** The value in the run without faults; undefined when it is absent. */
   readonly expected: unknown;
   readonly found: unknown;
 }

@@ -67,7 +67,7 @@ export interface ExternalSystem<S = unknown, F = unknown> {
   readonly calls: readonly RecordedCall[];
   /** A copy of the state. */
   state(): S;
-  /** The next call that matches (default any) meets the fault, once. Several faults wait in order. */
+  /** The next call that matches (default any) meets the fault, once. Several faults apply in order. */
   inject(fault: CallFault, matches?: (call: RecordedCall) => boolean): void;
   /** All calls reject, and no operation is carried out, until the returned function is called. */
   takeDown(error?: Error): () => void;
@@ -200,7 +200,7 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
 
   async #carryOut({ operation, args }: RecordedCall, context: OperationContext<S>): Promise<unknown> {
     const carryOut = this.#options.operations[operation];
-    // Operations<F> holds the arguments to the function's own.
+    // Operations<F> gives the arguments the types of the function's own.
     return carryOut === undefined ? undefined : Reflect.apply(carryOut, undefined, [context, ...args]);
   }
 

@@ -22,7 +22,7 @@ describe('FakeClock', () => {
     expect(clock.pendingTimers).to.equal(1);
   });
 
-  it('runs what timers and their promises schedule, each at its own time', async () => {
+  it('runs the timers that timers and their promises set, each at its own time', async () => {
     const clock = new FakeClock();
     const times: number[] = [];
     clock.setTimeout(async () => {
@@ -34,7 +34,7 @@ describe('FakeClock', () => {
     expect(times).to.deep.equal([10, 15]);
   });
 
-  it('forgets timers that are cleared, those that are due included', async () => {
+  it('forgets timers that are cleared, even those that are due', async () => {
     const clock = new FakeClock();
     const ran: string[] = [];
     const second = clock.setTimeout(() => ran.push('second'), 10);

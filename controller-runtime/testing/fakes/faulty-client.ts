@@ -21,7 +21,7 @@ export interface FaultyClient {
   readonly client: Client;
   /** Every request so far, in order, including those of informers and those with a fault. */
   readonly requests: readonly LoggedRequest[];
-  /** The next request that matches (default any) meets the fault, once. Several faults wait in order. */
+  /** The next request that matches (default any) meets the fault, once. Several faults apply in order. */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
    * Breaks the watches that match (default all); returns their number. They resume where they were, after a back-off of
@@ -40,7 +40,7 @@ export interface FaultyClient {
   crash(): void;
 }
 
-/** A client that logs its requests, and fails as the test says. The given client carries out what does not fail. */
+/** A client that logs its requests, and fails as the test says. The given client carries out all other requests. */
 export function createFaultyClient(client: Client, options: FaultyClientOptions = {}): FaultyClient {
   const { clock = systemClock, logger = silentLogger, random = () => 0.5 } = options;
   const requests = new FaultyRequests();

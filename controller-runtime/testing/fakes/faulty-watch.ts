@@ -10,7 +10,7 @@ export interface FaultyWatchParts<T extends ApiObject> {
   readonly signal: AbortSignal | undefined;
   /** Resolves, for each event, when it may be delivered. */
   readonly gate: () => Promise<void>;
-  /** Called before each event, which is withheld when this returns something. */
+  /** Called before each event, which is withheld when this returns a value other than undefined. */
   readonly endBefore: (event: WatchEvent<T>) => WatchEnd | undefined;
 }
 

@@ -14,7 +14,7 @@ import { ForwardingClient } from '../../client/forwarding-client.ts';
 import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwarding-client.ts';
 import type { Informer, InformerOptions } from '../../client/informer.ts';
 
-/** One request of a client. `ensure` is none: it is the get, create and update that it makes. */
+/** One request of a client. `ensure` is not one: it makes the requests get, create and update. */
 export interface ClientRequest {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'apply' | 'delete';
   readonly apiVersion: string;

@@ -14,7 +14,10 @@ export interface RecordedWrite {
   after: ApiObject | undefined;
 }
 
-/** Carries all requests out, and records the writes of runs. Events for people are none: their recorder writes them. */
+/**
+ * Carries all requests out, and records the writes of runs. Events for people are not recorded: no run writes them, but
+ * their recorder.
+ */
 export class WriteRecorder implements Interceptor {
   readonly client: Client;
   readonly writes: RecordedWrite[] = [];

@@ -22,7 +22,10 @@ const pieceBytes = 128 * 1024;
 /** Most bytes that one search reads. */
 const maxBytes = 128 * 1024 * 1024;
 
-/** The newest entries of a log with its rotated files, read from their ends. A file that is gone meanwhile is left out. */
+/**
+ * The newest entries of a log with its rotated files, read from their ends. A file that is deleted meanwhile is left
+ * out.
+ */
 export async function newestEntries(file: string, search: NewestSearch, signal: AbortSignal): Promise<NewestEntries> {
   const { limit, untilMs = Number.POSITIVE_INFINITY, sinceMs = Number.NEGATIVE_INFINITY } = search;
   const entries: AuditEntry[] = [];

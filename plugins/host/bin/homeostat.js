@@ -7,5 +7,5 @@ if (!existsSync(cli)) {
   process.exit(1);
 }
 const { runCli } = await import(cli.href);
-// Explicit, since a plugin may leave timers behind that would keep the process alive.
+// Ends the process explicitly, since a plugin may leave timers behind that would keep it alive.
 process.exit(await runCli(process.argv.slice(2), { environment: process.env, exit: (code) => process.exit(code) }));

@@ -58,7 +58,7 @@ function openCommand(sources: ClientSources, signal: AbortSignal): ClientCommand
   };
 }
 
-/** Returns the user as whom the server is asked to run the requests, if one is named. */
+/** Returns the user as whom the requests should run, if one is named. */
 function impersonationOf(flags: ClientSources['flags']): RunAs | undefined {
   const { as: user, 'as-group': groups } = flags;
   if (typeof user !== 'string') {

@@ -81,7 +81,7 @@ function targetOf(command: ClientCommand, resource: ServedResource, name: string
   return { resource, name, path: objectPath(resource, command.namespace, name) };
 }
 
-/** The labels and fields that `-l` and `--field-selector` select by. */
+/** Returns the labels and fields that `-l` and `--field-selector` select. */
 export function selectorsOf({ flags }: Pick<ClientCommand, 'flags'>): {
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;

@@ -20,7 +20,7 @@ export class ServerRefusal extends Error {
   }
 }
 
-/** Parameters of a query; those that are undefined are left out. */
+/** Parameters of a query; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 export interface ObjectRequest {
@@ -42,7 +42,7 @@ export interface WatchLine {
 export interface ObjectServerOptions {
   /** Gets the warnings of responses. */
   readonly warn: (text: string) => void;
-  /** Absent: requests run as the user of the credential. */
+  /** When absent, requests run as the user of the credential. */
   readonly runAs?: RunAs | undefined;
 }
 

@@ -48,7 +48,8 @@ export async function readRuns(
 }
 
 /**
- * Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one has it; of a sharded one each shard.
+ * Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one controller has it. For a
+ * sharded controller, returns each shard.
  * @throws CommandError
  */
 export function findController(

@@ -16,7 +16,7 @@ describe('homeostat check', () => {
 
   const file = 'resources/extensions/widgets.yaml';
 
-  it('says that a plugin is right', async () => {
+  it('reports that a plugin is correct', async () => {
     const folder = await makePlugin('widgets', main, { [file]: declared(1) });
     expect(await runCommand(['check', folder])).to.deep.equal({
       code: 0,

@@ -8,7 +8,7 @@ export function commandProgress(what: string, unit: string): Progress {
   return new Progress({ stream: process.stderr, what, unit, nowMs: () => systemClock.now() });
 }
 
-/** Shows the seconds that work takes which counts nothing. */
+/** Shows how many seconds some work takes, when it counts nothing. */
 export async function withSeconds<V>(what: string, work: () => Promise<V>): Promise<V> {
   const progress = commandProgress(what, 's');
   const beganMs = systemClock.now();

@@ -87,7 +87,7 @@ describe('homeostat export and import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('move all objects from a server that runs to a new database, and prove it', async () => {
+  it('move all objects from a running server to a new database, and prove that they are equal', async () => {
     const token = 'correct-horse-battery-staple';
     const { url, client } = await serve({ token });
     await client.create(Widget, { metadata: { name: 'w' } });
@@ -136,7 +136,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['a.db', 'encryption.key', 'mine']);
   });
 
-  it('leave a database alone that a server has, and one that has objects [slow]', async () => {
+  it('do not touch a database that a server has open, or one that has objects [slow]', async () => {
     const source = await makeDatabase('source.db', 1);
     const file = path('export.ndjson');
     expect((await run('export', '--database', source, '--output', file)).code).to.equal(0);
@@ -154,7 +154,7 @@ describe('homeostat export and import', () => {
     expect(refused).to.include({ code: 1, stderr: 'homeostat import failed: the database has objects already\n' });
   });
 
-  it('leave no file, and no database, of an export that is not whole', async () => {
+  it('leave no file and no database behind when an export is incomplete', async () => {
     const database = await makeDatabase('a.db', 3);
     const { stdout } = await run('export', '--database', database);
     const cut = path('cut');
@@ -178,7 +178,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('say what a server refuses', async () => {
+  it('report the reason of a refusal', async () => {
     const token = 'correct-horse-battery-staple';
     const { url } = await serve({ token });
     for (const args of [[], ['--token', 'a-wrong-token-for-this']]) {
@@ -205,7 +205,7 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // The import reads the file twice, to check and to import it. Of the second reading, two of three batches arrive,
+    // The import reads the file twice, to check and to import it. In the second reading, two of three batches arrive,
     // and the end never does.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });

@@ -8,7 +8,7 @@ import type { ServerAddress } from '../remote/request-server.ts';
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
- * A flag, else the database of the environment. @throws ConfigError unless it is one of both.
+ * Reads the flag, or else the database of the environment. @throws ConfigError unless exactly one source is given.
  */
 export function readExportOrigin({ flags, environment }: ConfigSources): ExportOrigin {
   const server = textOf(flags['server']);

@@ -47,7 +47,7 @@ async function* exportOf(
   for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
 }
 
-/** The export is checked as by an import before it counts as complete. */
+/** Checks the export as an import does, before it counts as complete. */
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,

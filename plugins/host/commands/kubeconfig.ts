@@ -73,7 +73,10 @@ function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefi
   return auth === 'open' ? undefined : (token ?? new AdminKubeconfig(adminKubeconfig).read());
 }
 
-/** Returns the address of the server for clients on this machine; if it listens on all addresses: the first of its host names, or 127.0.0.1. */
+/**
+ * Returns the address of the server for clients on this machine; if it listens on all addresses, the first of its host
+ * names, or 127.0.0.1.
+ */
 function urlOf({ tls, host, hostNames, port }: ServeConfig): URL {
   if (port === 0) {
     throw new ConfigError("port 0 picks a free port, which the server's log has: add --server <url>");
@@ -96,7 +99,7 @@ async function write(text: string, { output, force }: RunKubeconfigOptions): Pro
     return;
   }
   if (force) await rm(output, { force: true });
-  // It may hold the token, which must not be written to a file of another user.
+  // The file may hold the token, so no other user may be able to read it.
   await writeFile(output, text, { mode: 0o600, flag: 'wx' });
 }
 

@@ -48,7 +48,7 @@ describe('homeostat new', () => {
     expect(again.output).to.include('kinds/order.ts exists already');
   });
 
-  it('exits with 2 outside of a plugin, for one without a group, and for what it does not know', async () => {
+  it('exits with 2 outside of a plugin, in a plugin without a group, and for an unknown part', async () => {
     const folder = await makeFolder({});
     const outside = await runNew(folder, 'kind', 'Order');
     expect(outside.code).to.equal(2);

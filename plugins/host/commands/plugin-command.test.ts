@@ -185,7 +185,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(dirname(trace))).to.not.include('script-ran');
   });
 
-  describe('says what is wrong, and changes nothing', () => {
+  describe('reports what is wrong, and changes nothing', () => {
     const wrong: readonly (readonly [
       name: string,
       code: number,
@@ -332,7 +332,7 @@ describe('homeostat plugin', () => {
     }
   });
 
-  it('lets a plugin have homeostat of its host, whatever its package.json asks for', async () => {
+  it('gives a plugin the homeostat of its host, whatever its package.json requests', async () => {
     const folder = await makePlugin(
       'demo',
       "import { definePlugin, defineModel } from 'homeostat';\nimport { isNotFound } from '@homeostat/controller-runtime/api';\n" +
@@ -392,7 +392,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(join(pluginsDir, 'demo', 'node_modules'))).to.deep.equal(['other']);
   });
 
-  it('refuses a folder that the folder of plugins is in, and copies nothing', async () => {
+  it('refuses a folder that contains the folder of plugins, and copies nothing', async () => {
     const folder = dirname(pluginsDir);
     await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\n');

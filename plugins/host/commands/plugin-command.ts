@@ -47,7 +47,7 @@ class PluginCommands {
   readonly #api: ServerApi;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #serviceDomain: string;
-  /** Absolute. Undefined: the server installs and uninstalls. */
+  /** An absolute path. When undefined, the server installs and uninstalls. */
   readonly #pluginsDir: string | undefined;
   readonly #signal: AbortSignal;
 

@@ -7,8 +7,8 @@ const maxBytes = 64 * 1024 * 1024;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Returns the archive of a plugin that is uploaded: a file as it is, a folder and a package of the registry packed. Rejects for
- * everything else, with what to do.
+ * Returns the archive of a plugin that is uploaded: a file unchanged, a folder or a package of the registry in packed
+ * form. Rejects for everything else, with the cure.
  */
 export async function readArchive(
   source: string,

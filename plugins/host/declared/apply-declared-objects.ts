@@ -79,7 +79,7 @@ async function applyOne(
   }
 }
 
-/** The mark is the plugin's field, so that a copy of the object does not copy the ownership. */
+/** The mark is a field of the plugin, so that a copy of the object does not copy the ownership. */
 function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredOptions): DeclaredObject['object'] {
   const annotations = { ...object.metadata.annotations, [createdBy]: plugin };
   return { ...object, metadata: { ...object.metadata, annotations } };

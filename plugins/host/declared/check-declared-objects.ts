@@ -17,7 +17,7 @@ export interface CheckDeclaredOptions {
 export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
-  /** True for an object that exists; others may be created. */
+  /** True for an object that exists already; the others would be created. */
   readonly isPresent: boolean;
 }
 

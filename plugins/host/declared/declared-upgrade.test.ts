@@ -103,7 +103,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     const applied = (status: PluginObserved | undefined): unknown =>
       status?.conditions?.find(({ type }) => type === 'ObjectsApplied');
 
-    it('take the new values, keep what a user has changed, and say which fields those are', async () => {
+    it('take the new values, keep what a user has changed, and name those fields', async () => {
       await start();
       await change({ size: 7, shape: 'round' });
       const status = await upgrade(declaration({ size: 2, colour: 'blue' }));
@@ -116,7 +116,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       });
     });
 
-    it('lose a field that is declared no longer, unless a user has it, too', async () => {
+    it('lose a field that is no longer declared, unless a user has set it, too', async () => {
       await start();
       await change({ size: 1 });
       await server.client.apply(
@@ -131,21 +131,21 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(applied(status)).to.include({ status: 'True', reason: 'Applied' });
     });
 
-    it('do not change where nothing has', async () => {
+    it('do not change when their declarations have not', async () => {
       await start();
       const { resourceVersion } = (await server.client.get(model, 'w')).metadata;
       await upgrade(declaration({ size: 1, colour: 'red' }));
       expect((await server.client.get(model, 'w')).metadata.resourceVersion).to.equal(resourceVersion);
     });
 
-    it('stay when they are declared no longer', async () => {
+    it('stay when they are no longer declared', async () => {
       await start();
       await upgrade(declaration({ size: 3 }, 'other'));
       expect(await stored()).to.deep.equal({ size: 1, colour: 'red' });
       expect(await stored('other')).to.deep.equal({ size: 3 });
     });
 
-    it('stay all as they are when one of them is wrong, which fails the start with its place', async () => {
+    it('all stay as they are when one of them is wrong, which fails the start with its place', async () => {
       await start();
       const status = await upgrade(declaration({ size: 5 }), declaration({ size: 0 }, 'other'));
       expect(status).to.include({ phase: 'Failed', reason: 'StartFailed' });
@@ -153,7 +153,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(await stored()).to.deep.equal({ size: 1, colour: 'red' });
     });
 
-    it('are marked as the plugin’s own only where it has created them', async () => {
+    it('are marked as the plugin’s own only when it has created them', async () => {
       server.schemeManager.forOwner('setup', {}).register(model);
       await server.client.create(model, { metadata: { name: 'w' }, ...place({ size: 9 }) });
       server.schemeManager.unregister(model, 'setup');

@@ -193,7 +193,7 @@ describe('Development', () => {
     await told('shop 1.0.0 is Started');
   });
 
-  it('says why a version fails at its start, and starts the one that repairs it', async () => {
+  it('reports why a version fails at its start, and starts the version that repairs it', async () => {
     await develop();
     const main = mainOf("size: { type: 'string' }");
     await write(
@@ -227,7 +227,7 @@ describe('Development', () => {
     'node_modules/typescript/tsc.js': compiler,
   };
 
-  it('says that it serves an earlier build where there are errors at the start, until they are mended [slow]', async () => {
+  it('reports that it serves an earlier build when there are errors at the start, until they are corrected [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
       'there are errors: dist/index.js of an earlier build is served until they are corrected',
@@ -237,7 +237,7 @@ describe('Development', () => {
     await told('+ spec.colour');
   });
 
-  it('says that it serves nothing where there are errors at the start, and no earlier build', async () => {
+  it('reports that it serves nothing when there are errors at the start, and no earlier build', async () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
@@ -246,7 +246,7 @@ describe('Development', () => {
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
-  it('compiles a plugin in TypeScript by the compiler that it depends on, and reloads nothing with errors [slow]', async () => {
+  it('compiles a TypeScript plugin with its own compiler, and does not reload it while there are errors [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': mainOf("size: { type: 'string' }") });
     await write('index.ts', 'a mistake');
     await told('there are errors: nothing is reloaded');

@@ -77,7 +77,7 @@ describe('schemaDifference', () => {
     expect(optional?.meaning).to.equal('nothing changes for stored objects');
   });
 
-  it('names fields in lists and maps, and of what came with all below it the outermost', () => {
+  it('names fields in lists and maps, and only the outermost of several new fields', () => {
     const part = { type: 'object', properties: { name: text } };
     const after = model({
       whole: part,

@@ -22,8 +22,8 @@ import { judgeTls } from './judge-tls.ts';
 
 /**
  * Judges what `serve` would run with the same options, and the server if it runs; with `--server`, that server alone.
- * Repairs nothing, but opens the database as a server does, which may narrow the permissions of its file.
- * Prints the findings, and returns the exit code: 0 without errors, 1 with one, 2 for bad options.
+ * Repairs nothing, except that it opens the database as a server does, which may restrict the permissions of its
+ * file. Prints the findings, and returns the exit code: 0 without errors, 1 with one, 2 for bad options.
  */
 export async function runDoctor(sources: ConfigSources): Promise<number> {
   const { output } = sources.flags;
@@ -94,7 +94,7 @@ async function addressOf(config: ServeConfig): Promise<ServerAddress> {
   return { server: url, ...own, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Returns nothing for a file that cannot be read, which is a finding of its own. */
+/** Returns nothing for a file that cannot be read; that is a finding of its own. */
 function knownServer(adminKubeconfig: string): ServerAddress | undefined {
   if (!existsSync(adminKubeconfig)) return undefined;
   try {

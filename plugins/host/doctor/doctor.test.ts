@@ -105,7 +105,7 @@ describe('homeostat doctor', () => {
     );
   });
 
-  it('says whether the database is in use, damaged, or of another program', async () => {
+  it('reports that the database is in use, damaged, or of another program', async () => {
     const database = `sqlite:${path('b.db')}`;
     await serve({ database });
     const used = await judged('--database', database);
@@ -116,7 +116,7 @@ describe('homeostat doctor', () => {
     expect(of(damaged.findings, 'database')[0]?.message).to.include('file is not a database');
   });
 
-  it('says who else has access to a file with secrets', async () => {
+  it('reports who else has access to a file with secrets', async () => {
     for (const name of ['admin.kubeconfig', 'encryption.key']) {
       await writeFile(path(name), '');
       await chmod(path(name), 0o644);
@@ -137,13 +137,13 @@ describe('homeostat doctor', () => {
     ]);
   });
 
-  it('says that the clock is behind the database [slow]', async () => {
+  it('reports that the clock is behind the database [slow]', async () => {
     await makeDatabase();
     await utimes(path('a.db'), 4e9, 4e9);
     expect(of((await judged()).findings, 'clock')[0]).to.include({ level: 'warning' });
   });
 
-  it('says that another program has the port', async () => {
+  it('reports that another program has the port', async () => {
     const listening = createServer((_, response) => response.end('hello'));
     other = listening;
     await new Promise<void>((resolve) => void listening.listen(0, '127.0.0.1', resolve));
@@ -163,7 +163,7 @@ describe('homeostat doctor', () => {
     expect(of(findings, 'server')[0]?.message).to.equal(`${url} is ready`);
   });
 
-  it('says that no server answers', async () => {
+  it('reports that no server responds', async () => {
     const { code, findings } = await judged('--server', 'http://127.0.0.1:1');
     expect(code).to.equal(1);
     expect(of(findings, 'server')[0]?.cure).to.equal('start it: homeostat serve');

@@ -4,7 +4,9 @@ import { errorText } from '../text/error-text.ts';
 export interface Finding {
   /** The part that was judged: `node`, `database`, … */
   readonly check: string;
-  /** `error`: the server cannot start or does not work; `warning`: it works, but something is wrong or soon will be. */
+  /**
+   * `error`: the server cannot start or does not work; `warning`: it works, but something is wrong, or will be soon.
+   */
   readonly level: 'ok' | 'warning' | 'error';
   readonly message: string;
   /** What to do about it. */

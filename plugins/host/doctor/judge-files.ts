@@ -6,7 +6,7 @@ import { secretFileProblem } from '../text/secret-file.ts';
 import type { Finding } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
-/** Below these, the database may soon have no room, or has none. */
+/** The free space below which the database may soon have no room, or has none. */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
 /** Clocks of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;

@@ -28,7 +28,7 @@ export async function isServing(address: ServerAddress): Promise<boolean> {
   }
 }
 
-/** Judges a running server by what it says about itself. */
+/** Judges a running server by its own reports. */
 export async function judgeServer(running: RunningServer): Promise<readonly Finding[]> {
   const { address } = running;
   try {
@@ -51,7 +51,7 @@ function ask(address: ServerAddress, path: string): Promise<Response> {
   return requestServer(address, path, { signal: AbortSignal.timeout(timeoutMs) });
 }
 
-/** The findings are the administrator's, who may read everything. */
+/** Judges access. The findings are those of the administrator, who may read everything. */
 async function judgeAccess(address: ServerAddress): Promise<Finding | undefined> {
   const { status } = await ask(address, '/metrics');
   if (status !== 401 && status !== 403) return undefined;

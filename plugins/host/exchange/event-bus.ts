@@ -11,7 +11,7 @@ export class EventBus {
   // Only listeners that cannot throw are added: an error would keep the event from later listeners.
   readonly #emitter: Emitter = new EventEmitter();
 
-  /** Returns the interface by which a plugin emits and listens; `logger` is its own. */
+  /** Returns the interface by which a plugin emits and listens; `logger` is the plugin's. */
   forPlugin(logger: Logger): OwnedEvents {
     return new OwnedEvents(this.#emitter, logger);
   }
@@ -53,7 +53,7 @@ export class OwnedEvents {
     parseSharedName('an event', name);
     const fields = { event: name };
     const call = contained(listener, { logger: this.#logger, message: 'a listener of a plugin failed', fields });
-    // An event under way still has its former listeners.
+    // During an event, its former listeners are still called.
     const own = (payload: T): void => (this.#endings.has(end) ? call(payload) : undefined);
     const end = (): void => {
       this.#endings.delete(end);

@@ -47,7 +47,7 @@ export class ExtensionTable {
     this.#order = order;
   }
 
-  /** Returns the interface by which a plugin declares and contributes; `logger` is its own. */
+  /** Returns the interface by which a plugin declares and contributes; `logger` is the plugin's. */
   forPlugin(manifest: Party['manifest'], logger: Logger): OwnedExtensions {
     const party: Party = { manifest, logger, isOpen: false, isClosed: false };
     const extensions: PluginExtensions = {

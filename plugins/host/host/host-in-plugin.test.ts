@@ -102,7 +102,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(output).to.not.match(/"plugin":"demo".*nobody caught/);
   });
 
-  it('fails the plugin alone for an exception of the plugin', async () => {
+  it('fails only the plugin for an exception of the plugin', async () => {
     const main = "export default { start() { setImmediate(() => { throw new Error('of the plugin'); }); } };";
     const child = serve(await makeScaffold(main));
     await said('uncaught exception of a plugin: stopping the plugin');
@@ -111,7 +111,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(await exited).to.deep.equal([0, null]);
   });
 
-  it('says nothing of its own files where a plugin is wrong', async () => {
+  it('does not mention its own files when a plugin has a mistake', async () => {
     const plugin = await makeScaffold("import { defineModel } from 'homeostat';\nexport default { models: [5] };");
     const child = serve(plugin);
     await said('"msg":"ready"');

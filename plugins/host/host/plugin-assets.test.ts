@@ -107,7 +107,7 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('leads from a folder to what is below it, with the query', async () => {
+    it('redirects from a folder to the path with a slash, with the query', async () => {
       for (const path of ['/plugins/shop/assets', '/plugins/shop/assets/sub']) {
         const { status, headers } = await ask(`${path}?a=1`);
         expect([status, headers.location]).to.deep.equal([302, `${path}/?a=1`]);
@@ -307,12 +307,12 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('follows links that stay inside, and takes dots within a name for what they are', async () => {
+    it('follows links that stay inside, and treats dots within a name as part of the name', async () => {
       expect((await ask('/plugins/shop/assets/inside.js')).text).to.equal('export const price = 7;');
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
 
-    it('identifies plugins by their names alone', async () => {
+    it('identifies plugins by their names only', async () => {
       const paths = ['/plugins/bare/assets/', '/plugins/nobody/assets/shop.js', '/plugins/../assets/shop.js'];
       for (const path of [
         ...paths,

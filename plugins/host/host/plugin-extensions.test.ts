@@ -74,7 +74,7 @@ describe('the extension points of plugins', () => {
     await eventually(() => host.isIdle());
   }
 
-  it('have what plugins contribute, in the order of dependencies, then of contribution', async () => {
+  it('have the contributions of plugins, in the order of dependencies, then of contribution', async () => {
     // Added in the reverse order, and started at the same time unless a dependency forbids it.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
@@ -128,7 +128,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told.at(-1)]).to.deep.equal(['shop:a news:b', 'shop:a news:b']);
   });
 
-  it('never have those of a plugin that fails', async () => {
+  it('never have contributions of a plugin that fails', async () => {
     addMenu();
     add('shop', (context) => {
       offering('a')(context);
@@ -213,7 +213,7 @@ describe('the extension points of plugins', () => {
     }
   });
 
-  it('take values that are no JSON where the schema says nothing of them', async () => {
+  it('accept values that are not JSON where the schema does not mention them', async () => {
     let called = 0;
     const point = defineExtensionPoint<Item & { run(): void }>('menu/items');
     addMenu(strictItems);
@@ -224,7 +224,7 @@ describe('the extension points of plugins', () => {
     expect(called).to.equal(1);
   });
 
-  it('of an optional dependency may come after what is contributed to them', async () => {
+  it('of an optional dependency may be declared after other plugins have contributed to them', async () => {
     addMenu();
     add('shop', offering('a'), ['menu?']);
     await host.start();
@@ -234,7 +234,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('shop:a');
   });
 
-  it('of an optional dependency leave out, with an error of the contributor, what does not fit them then', async () => {
+  it('of an optional dependency drop contributions that do not fit, with an error in the contributor’s log', async () => {
     addMenu(strictItems);
     add(
       'shop',
@@ -258,7 +258,7 @@ describe('the extension points of plugins', () => {
     expect(errors[1]).to.equal(`${place} "menu/itmes", which the plugin "menu" does not declare`);
   });
 
-  it('tell every handler, also when one throws or rejects, which is logged with their plugin', async () => {
+  it('call every handler, even when one throws or rejects, which is logged with its plugin', async () => {
     add(
       'menu',
       ({ extensions }) => {
@@ -283,7 +283,7 @@ describe('the extension points of plugins', () => {
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
-  it('call a handler for the next change that another adds while it handles one', async () => {
+  it('call a handler again for a change that another handler makes meanwhile', async () => {
     add(
       'menu',
       ({ extensions }) => {

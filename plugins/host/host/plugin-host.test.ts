@@ -181,7 +181,7 @@ describe('the plugin host', () => {
       await expectContained('loading its module has not ended within 30 s');
     });
 
-    it('a main that is not there, or leads out of the folder', async () => {
+    it('a main file that is missing, or outside of the folder', async () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
@@ -236,7 +236,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a start that never ends, and what that does later', async () => {
+    it('a start that never ends, and its later results', async () => {
       const Widget = widgetModel();
       let late = async (): Promise<void> => undefined;
       const errors: unknown[] = [];
@@ -297,7 +297,7 @@ describe('the plugin host', () => {
       expect(phases()).to.deep.equal({ a: 'Failed', b: 'Failed', good: 'Started' });
     });
 
-    it('a name that is taken, a folder that is not there, a manifest with mistakes', async () => {
+    it('a name that is taken, a missing folder, a manifest with mistakes', async () => {
       await host.addFolder(await makePlugin('good', 'export default {};'));
       add('good', good);
       await host.addFolder('/nowhere/at-all');
@@ -388,7 +388,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal([]);
     });
 
-    it('abandons a stop that never ends, and takes back what the plugin had', async () => {
+    it('abandons a stop that never ends, and releases what the plugin had', async () => {
       add('a', { models: [widgetModel()], stop: never });
       await host.start();
       const stopped = host.stop();
@@ -447,7 +447,7 @@ describe('the plugin host', () => {
     });
   });
 
-  it('tells whose files an error comes from', async () => {
+  it('names the plugin whose files an error comes from', async () => {
     await host.addFolder(await makePlugin('a', "export default { start() { globalThis.made = new Error('x'); } };"));
     await host.start();
     const { made } = globalThis as typeof globalThis & { made?: unknown };

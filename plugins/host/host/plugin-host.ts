@@ -31,8 +31,8 @@ import { SettingsObjects } from '../settings/settings-objects.ts';
 export interface PluginHostOptions {
   readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
   /**
-   * True when the controllers of each plugin work in one replica at a time, by a lease for each plugin; false when
-   * they work in all. Default: true if other servers may serve the same database.
+   * True when the controllers of each plugin work in only one replica at a time, by a lease for each plugin; false
+   * when they work in all replicas. Default: true if other servers may serve the same database.
    */
   readonly leaderElection?: boolean | LeaseTimes;
   /**
@@ -79,7 +79,7 @@ export class PluginHost {
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
   readonly #onFailed: (() => void) | undefined;
-  /** The names of plugins that were found there. */
+  /** The names of plugins that were found in the folder of plugins. */
   readonly #installed = new Set<string>();
   readonly #blocked: BlockedRecount;
   #started: Promise<void> | undefined;
@@ -151,7 +151,7 @@ export class PluginHost {
     }
   }
 
-  /** Adds a plugin. Never throws: one that requires another host, or whose name is taken, is Failed. */
+  /** Adds a plugin. Never throws: a plugin that requires another host, or whose name is taken, is Failed. */
   add(source: PluginSource): void {
     const { manifest } = source;
     try {
@@ -227,8 +227,8 @@ export class PluginHost {
   }
 
   /**
-   * Why the host is not ready: names the plugins that are not Started or Failed yet. undefined once it is ready, for
-   * ever: a plugin that is enabled later does not take the others out of service.
+   * Why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
+   * undefined: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;
@@ -290,7 +290,8 @@ export class PluginHost {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
     this.#onFailed?.();
-    // The object of a taken name belongs to the other plugin; the name of a folder may not be valid for an object.
+    // When the name is taken, its object belongs to the other plugin; the name of a folder may not be valid for an
+    // object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });

@@ -73,7 +73,7 @@ describe('the reload of a plugin', () => {
     return folder;
   }
 
-  it('runs the code that is there then, of every module of its folder', async () => {
+  it('runs the code that exists at the time of the reload, of every module of its folder', async () => {
     const folder = await startPlugin();
     expect(notes).to.deep.equal(['deep is loaded', 'main is loaded', 'hello']);
     await writeFile(join(folder, 'dist/greeting.js'), greeting('good morning'));
@@ -114,7 +114,7 @@ describe('the reload of a plugin', () => {
     expect(notes.filter((each) => !each.endsWith('loaded'))).to.deep.equal(['hello', 'needs', 'hello', 'needs']);
   });
 
-  it('takes the manifest as it is then, and fails that plugin alone while it cannot be read', async () => {
+  it('reads the present manifest, and fails only that plugin while it cannot be read', async () => {
     const folder = await startPlugin();
     const manifest = join(folder, 'plugin.yaml');
     await writeFile(manifest, 'name: p\nversion: 2.0.0\n');

@@ -53,7 +53,7 @@ describe('the start of a plugin', () => {
     lines = [];
     scans = new HeldScans();
     clock = new FakeClock();
-    // In a file, since a database in memory has no thread whose answers could be held back.
+    // The database is in a file, since a database in memory has no thread whose responses could be held back.
     folder = await mkdtemp(join(tmpdir(), 'homeostat-start-'));
     server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
     ownKinds = server.schemeManager.list();

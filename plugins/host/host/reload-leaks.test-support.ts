@@ -42,7 +42,7 @@ const main = `import { controller, definePlugin, route, ServerResponse } from '$
   });`;
 const declared = 'apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: w }\nspec: { size: 1 }\n';
 
-// Whatever a plugin could leave behind has functions.
+// Anything that a plugin could leave behind has functions.
 async function living(): Promise<Living> {
   await new Promise((resolve) => setImmediate(resolve));
   const counts = [Function, PluginRun].map((type) => [type.name, queryObjects(type, { format: 'count' })] as const);

@@ -30,7 +30,7 @@ const rangeKeys = ['dependencies', 'optionalDependencies', 'peerDependencies'] a
 
 /**
  * A lock of npm for a project that asks for these dependencies: the same versions with the same digests, from npm's
- * configured registry, whatever places the lock names. Throws Error for a lock that leads out of `node_modules`, has
+ * configured registry, whatever sources the lock names. Throws Error for a lock that leads out of `node_modules`, has
  * links, has versions or ranges that the registry does not have, or is older than npm 7.
  */
 export function cleanLock(lock: unknown, asked: object): object {

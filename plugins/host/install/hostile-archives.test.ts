@@ -194,7 +194,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
     });
 
-    it('goes on with the first npm that does not', async () => {
+    it('continues with the first npm version that does not', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
       expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
     });
@@ -222,14 +222,14 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(foreign.seen).to.deep.equal([]);
     });
 
-    it('whatever its package-lock.json says, which npm reads in no package', async () => {
+    it('whatever its package-lock.json contains, which npm reads in no package', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'package-lock.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect(await versionOf('helper')).to.equal('1.1.0');
     });
 
-    it('beside what it brings, which stays as it is', async () => {
+    it('beside the packages that it brings, which do not change', async () => {
       const brought = { name: 'brought', version: '0.0.1', dependencies: { helper: '1.0.0' } };
       const files = {
         ...pluginFiles({ brought: '1', other: '1' }, { bundleDependencies: ['brought'] }),

@@ -12,7 +12,7 @@ export interface DependencyOptions {
   readonly project: string;
   /** Allow the packages to run their install scripts. */
   readonly runScripts: boolean;
-  /** File names of the locks that count, the first one that is there. */
+  /** File names of the locks that are read; the first one that exists counts. */
   readonly locks: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export async function installDependencies(folder: string, options: DependencyOpt
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
   const given = isWhole ? await readLock(folder, options.locks) : undefined;
-  // A lock that is refused is refused before npm is run.
+  // Checked first, so that npm is not run with a lock that is refused.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
   await requireNpm(options.npm);
   const { project } = options;
@@ -53,7 +53,7 @@ export async function installDependencies(folder: string, options: DependencyOpt
   await removeNotThePlugins(folder, ['homeostat', '@homeostat']);
 }
 
-/** The first npm that has all of `registryOnly`. An older one ignores options that it does not know. */
+/** The first version of npm with all of `registryOnly`. An older one ignores options that it does not know. */
 const oldestNpm = '11.14.0';
 
 /** Allows only packages of the registry, even if such a package requests something else. */
@@ -99,7 +99,10 @@ interface ReadDependencies {
   readonly optionalDependencies: Dependencies;
 }
 
-/** The dependencies in package.json without the host's packages. npm lists optional ones twice; they are optional then. */
+/**
+ * The dependencies in package.json without the host's packages. npm lists optional dependencies twice; those count as
+ * optional.
+ */
 async function readDependencies(folder: string): Promise<ReadDependencies> {
   const manifest = await readJson(join(folder, 'package.json'));
   const optionalDependencies = checkDependencies(manifest['optionalDependencies'], 'optionalDependencies');

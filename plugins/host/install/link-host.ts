@@ -14,7 +14,7 @@ export async function linkHost(pluginsDir: string): Promise<void> {
     const link = join(pluginsDir, 'node_modules', name);
     const target = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
     await mkdir(dirname(link), { recursive: true });
-    // In one step, because a server may be loading a plugin at the moment.
+    // Renamed in one step, because a server may be loading a plugin at the moment.
     const made = `${link}.${process.pid}`;
     await symlink(target, made, 'junction');
     await rename(made, link);

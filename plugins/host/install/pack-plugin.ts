@@ -9,8 +9,8 @@ import { copySource, packWithNpm } from './stage-plugin.ts';
 
 /**
  * Packs the built plugin of a folder, or of a package of the registry, and calls back with the path of the `.tgz`, which is deleted
- * afterwards. It has what npm would publish, and of a folder that npm could not publish everything but hidden files, `data` and
- * `node_modules`. No script runs. Rejects with what is wrong with the folder or the package.
+ * afterwards. It has the files that npm would publish; for a folder that npm could not publish, everything except
+ * hidden files, `data` and `node_modules`. No script runs. Rejects with the problem of the folder or the package.
  */
 export async function packPlugin<R>(
   source: string,
@@ -26,7 +26,7 @@ export async function packPlugin<R>(
     const { manifest } = await openPluginFolder(folder, source);
     await findMain(folder, manifest);
     const { name, version } = manifest;
-    // npm packs nothing without a name and a version, and a plugin need not have those of a package.
+    // npm packs nothing without a name and a version, and a plugin need not have them.
     const packageJson = { name, version, ...(await readJson(join(folder, 'package.json'))) };
     await writeFile(join(folder, 'package.json'), JSON.stringify(packageJson));
     return await use(await packWithNpm(folder, { npm, project }));

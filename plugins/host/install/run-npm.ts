@@ -37,7 +37,7 @@ const passedOn: ReadonlySet<string> = new Set(
 export interface NpmRun {
   /** The folder that npm works in, without `.npmrc`; npm looks at none above it. */
   readonly project: string;
-  /** Let it find the registries; default true. Scripts of packages could read the credentials for them. */
+  /** Lets npm find the registries; default true. Scripts of packages could read the credentials for them. */
   readonly registries?: boolean;
 }
 
@@ -136,7 +136,7 @@ async function npm(
   return stdout;
 }
 
-/** Has npm's own message instead of the command line, which the cause would print. */
+/** Returns npm's own message in place of the command line, which the cause would print. */
 function npmError(verb: string | undefined, error: unknown): Error {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const said = stderr.split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);

@@ -19,13 +19,13 @@ export interface StageOptions {
  */
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
 
-/** npm's rule: a published package may lock its dependencies by the first file, a project by both. */
+/** npm's rule: a published package may lock its dependencies with the first file, a project with either. */
 const packageLocks = ['npm-shrinkwrap.json'];
 const projectLocks = [...packageLocks, 'package-lock.json'];
 
 /**
  * Copies a plugin into a folder of `work` (an empty folder, a real path), and resolves with its path: from a folder,
- * a `.tgz`, or a package of the registry that npm is set up for. npm installs missing dependencies. Rejects when
+ * a `.tgz`, or a package of the registry for which npm is configured. npm installs missing dependencies. Rejects when
  * anything in it leads out of its folder.
  */
 export async function stagePlugin(source: string, work: string, options: StageOptions): Promise<string> {

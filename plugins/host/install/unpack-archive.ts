@@ -11,8 +11,8 @@ const refused: readonly (readonly [path: RegExp, why: string])[] = [
 /**
  * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects
  * with an Error that names the entry, for everything that {@link readTarball} refuses, for configurations of npm, for
- * `node_modules/.bin`, and for two entries of one path, because programs and file systems differ in which of the two
- * counts.
+ * `node_modules/.bin`, and for two entries with one path, because programs and file systems disagree on which of the
+ * two counts.
  */
 export async function unpackArchive(file: string, folder: string): Promise<void> {
   try {

@@ -18,8 +18,8 @@ export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client'
 }
 
 /**
- * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease stands for
- * election again, as another holder, so that code from its last term can no longer write.
+ * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease becomes a
+ * candidate again under another identity, so that code from its last term can no longer write.
  */
 export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
   readonly #options: ElectedControllersOptions;

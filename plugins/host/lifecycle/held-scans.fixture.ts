@@ -17,7 +17,7 @@ export class HeldScans {
     return this.#held.length;
   }
 
-  /** Lets so many more pages pass, and holds back the rest. */
+  /** Lets this many more pages pass, and holds back the rest. */
   holdAfter(pages: number): void {
     this.#passing = pages;
   }

@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('starts nothing that needs a plugin which waits to stop', async () => {
+  it('starts no plugin that needs another one which waits to stop', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
@@ -84,7 +84,7 @@ describe('a fleet of plugins', () => {
   });
 
   it('stops a disabled plugin, even at the moment when it fails because a dependency is missing', async () => {
-    // Each time, one more turn of the microtask queue between the failure and the order.
+    // Adds one more turn of the microtask queue each time between the failure and the order.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();
       const gate = createGate();
@@ -105,7 +105,7 @@ describe('a fleet of plugins', () => {
     }
   });
 
-  it('reloads a plugin that waits for another to start, from its files as they are then', async () => {
+  it('reloads a plugin that waits for another to start, from its present files', async () => {
     const gate = createGate();
     const started: string[] = [];
     const version = (name: string): Plugin => ({ start: () => void started.push(name) });
@@ -141,7 +141,7 @@ describe('a fleet of plugins', () => {
 
     beforeEach(() => events.splice(0));
 
-    it('puts a plugin in the place of another, and brings back what depends on it', async () => {
+    it('replaces a plugin by another, and starts its dependents again', async () => {
       add('base', noting('base', '1'));
       add('user', noting('user', '1'), ['base']);
       add('other', noting('other', '1'));
@@ -153,7 +153,7 @@ describe('a fleet of plugins', () => {
       expect(phases()).to.deep.equal({ base: 'Started', user: 'Started', other: 'Started' });
     });
 
-    it('brings back what depends on a plugin that had failed', async () => {
+    it('starts the dependents of a plugin that had failed again', async () => {
       const failing: Plugin = {
         start: () => {
           throw new Error('no');
@@ -168,7 +168,7 @@ describe('a fleet of plugins', () => {
       expect(events).to.deep.equal(['start base 2', 'start user 1']);
     });
 
-    it('starts nothing in the place of a plugin that is disabled, until it is enabled', async () => {
+    it('starts no replacement of a plugin that is disabled, until it is enabled', async () => {
       add('base', noting('base', '1'));
       await fleet.start([['base', { enabled: false }]]);
       await fleet.replace(pluginSource('base', noting('base', '2')));

@@ -16,9 +16,9 @@ export interface PluginFleetParts {
 }
 
 /**
- * The plugins of a host, reconciled: the methods record what is wanted, and `#reconcile` brings each plugin one step
- * closer until every plugin is where it should be, or waits for another. It runs again whenever a step has ended.
- * A plugin that was Stopped or Failed comes back as a new instance. No method rejects.
+ * The plugins of a host, reconciled: the methods record the desired states, and `#reconcile` brings each plugin one
+ * step closer until every plugin has its desired state, or waits for another. It runs again whenever a step has
+ * ended. A plugin that was Stopped or Failed comes back as a new instance. No method rejects.
  */
 export class PluginFleet {
   readonly #check: PluginFleetParts['check'];
@@ -121,8 +121,8 @@ export class PluginFleet {
   }
 
   /**
-   * Replaces the plugin of that name, or adds it. The present one stops first, with its dependents, which come back by
-   * themselves. Resolves when the new one is Started or has ended.
+   * Replaces the plugin of that name, or adds it. The present one stops first, with its dependents, which start again
+   * by themselves. Resolves when the new one is Started or has ended.
    */
   async replace(source: PluginSource): Promise<void> {
     if (this.#isStopping) return;
@@ -134,7 +134,7 @@ export class PluginFleet {
     await this.#until(() => (this.#isStopping || this.get(name) !== present) && isSettled(this.get(name)));
   }
 
-  /** Call it when a plugin's settings have changed: a plugin that failed because of them comes back. */
+  /** Call it when a plugin's settings have changed: a plugin that failed because of them starts again. */
   async settingsChanged(name: string): Promise<void> {
     const instance = this.#instances.get(name);
     if (instance === undefined) return;
@@ -158,7 +158,10 @@ export class PluginFleet {
     return step !== undefined;
   }
 
-  /** undefined when a plugin is where it should be, when its step is under way, and while it waits for another plugin. */
+  /**
+   * Returns undefined when a plugin has its desired state, when its step is under way, and while it waits for another
+   * plugin.
+   */
   #nextStep(instance: PluginInstance): (() => void) | undefined {
     if (instance.hasEnded) return this.#isStopping ? undefined : this.#stepAfterEnd(instance);
     if (this.#mustEnd(instance)) return this.#mayEnd(instance) ? () => this.#take(instance.stop()) : undefined;
@@ -305,7 +308,7 @@ export class PluginFleet {
     return `needs plugin "${name}", which is ${this.isEnabled(name) ? this.#phaseOf(name) : 'disabled'}`;
   }
 
-  /** Its dependents see a plugin as Stopping as soon as it has to stop, even while it waits for some of them. */
+  /** Its dependents see a plugin as Stopping as soon as it has to stop, even while it still waits for some of them. */
   #phaseOf(name: string): PluginPhase | undefined {
     const instance = this.#instances.get(name);
     return this.#isEnding(instance) ? 'Stopping' : instance?.state.phase;

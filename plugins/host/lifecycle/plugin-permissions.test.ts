@@ -160,7 +160,7 @@ describe('what the client of a plugin may do', () => {
     }
   });
 
-  it('is what its permissions say, and these alone', async () => {
+  it('is what its permissions allow, and nothing else', async () => {
     const permissions = [
       { apiGroups: ['parts.example.com'], resources: ['parts'], resourceNames: ['p'], verbs: ['get', 'patch', 'list'] },
       { apiGroups: ['widgets.example.com'], resources: ['*/status', 'widgets'], verbs: ['update', 'get'] },
@@ -190,7 +190,7 @@ describe('what the client of a plugin may do', () => {
     await apply();
   });
 
-  it('is followed by its informers no longer once it is withdrawn, and again once it is given back', async () => {
+  it('ends for its informers when it is withdrawn, and is back when it is granted again', async () => {
     const client = await clientOf(definePlugin({}), { permissions: [] });
     const apiGroup = 'rbac.authorization.k8s.io';
     const grant = {

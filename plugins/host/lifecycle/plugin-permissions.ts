@@ -111,7 +111,7 @@ function isEvent({ group, resource }: ResourceAttributes): boolean {
   return resource === 'events' && (group === '' || group === 'events.k8s.io');
 }
 
-/** The rule of RBAC: each list has to hold the request's value, or `*`. */
+/** The rule of RBAC: each list has to contain the request's value, or `*`. */
 function covers(rule: PermissionRule, attributes: ResourceAttributes): boolean {
   const { verb, group, resource, subresource, name } = attributes;
   const { verbs, apiGroups = [], resources = [], resourceNames } = rule;
@@ -133,7 +133,7 @@ function has(list: readonly string[], value: string): boolean {
   return list.includes(value) || list.includes('*');
 }
 
-/** Returns the rule that is missing, as a line of YAML. */
+/** Returns the missing rule, as a line of YAML. */
 function lineFor({ verb, group, resource, subresource }: ResourceAttributes): string {
   const part = subresource === undefined ? resource : `${resource}/${subresource}`;
   return `{apiGroups: [${group === '' ? "''" : group}], resources: [${part}], verbs: [${verb}]}`;

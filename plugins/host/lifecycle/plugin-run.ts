@@ -56,10 +56,10 @@ export interface PluginRunParts {
   readonly clock: Clock;
   /**
    * The lease times of the plugin's controllers, which then work in one of the processes that share the database.
-   * Absent: they work in each.
+   * When absent, they work in each.
    */
   readonly leaderElection?: LeaseTimes;
-  /** Reports what the plugin's controllers do. Absent: nothing is reported. */
+  /** Reports what the plugin's controllers do. When absent, nothing is reported. */
   readonly reporter?: Reporter;
   /** The logger of the plugin. */
   readonly logger: Logger;
@@ -69,7 +69,7 @@ export interface PluginRunParts {
 
 /**
  * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its endpoints, its signal.
- * Has a manager of its own, so that names of controllers and failures stay the plugin's.
+ * It has a manager of its own, so that the names of its controllers, and its failures, do not affect other plugins.
  */
 export class PluginRun {
   readonly #source: PluginSource;
@@ -142,7 +142,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // In the same turn, so that no client can have written to these kinds yet.
+    // Added in the same turn, so that no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -194,7 +194,7 @@ export class PluginRun {
   }
 
   async #stop(): Promise<string | undefined> {
-    // First, so that no request reaches a half-stopped plugin.
+    // Closed first, so that no request reaches a half-stopped plugin.
     this.#endpoints.close();
     this.#closeAssets?.();
     this.#extensions.close();
@@ -205,7 +205,7 @@ export class PluginRun {
     this.#events.close();
     this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
-    // After its kinds, which must not be written without their hooks.
+    // Closed after the kinds, which must not be written without their hooks.
     this.#admission.close();
     return problems.length === 0 ? undefined : problems.join('; ');
   }
@@ -226,12 +226,12 @@ export class PluginRun {
     }
   }
 
-  /** A start that was given up but still completes has made resources that only the plugin's stop can release. */
+  /** When a start was given up but still completes, only the plugin's stop can release what the start has made. */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;
     } catch {
-      // The start failed: its error has been reported, or is no longer awaited.
+      // The start failed: its error has been reported, or no caller waits for it.
       return;
     }
     this.#stopHook = stopHook;

@@ -28,7 +28,7 @@ export type PluginFailure =
   | 'Refused'
   /** A plugin that it needs is missing, or depends on it in turn. */
   | 'DependencyMissing'
-  /** A plugin that it needs is present but not Started; it starts again when that one is Started. */
+  /** A plugin that it needs is present but not Started; it starts again when that plugin is Started. */
   | 'DependencyNotStarted'
   | 'LoadFailed'
   /** The stored settings do not fit its schema; it starts again when they change. */

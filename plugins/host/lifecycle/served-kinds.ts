@@ -26,8 +26,8 @@ const progressMs = 5000;
 const firstProgressMs = 1000;
 
 /**
- * Waits until all these kinds are indexed and served, however long that takes, and logs how far it is. Rejects with the
- * first IndexBuildError.
+ * Waits until all these kinds are indexed and served, however long that takes, and logs the progress. Rejects with
+ * the first IndexBuildError.
  */
 export async function awaitServed(kinds: readonly GroupVersionKind[], options: AwaitServedOptions): Promise<void> {
   const { server, clock, logger, signal, onProgress } = options;

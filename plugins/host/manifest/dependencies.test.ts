@@ -10,24 +10,24 @@ function problemsOf(plugins: Readonly<Record<string, string>>): Readonly<Record<
 }
 
 describe('dependencies of plugins', () => {
-  it('are fine when all are there, in any order', () => {
+  it('are satisfied when all plugins exist, in any order', () => {
     expect(problemsOf({ c: '{ b: ^1.0.0, a: ^1.0.0 }', b: '{ a: "*" }', a: '{}' })).to.deep.equal({});
   });
 
-  it('fail the plugin alone that misses one', () => {
+  it('fail only the plugin that lacks one', () => {
     expect(problemsOf({ a: '{ x: ^1.0.0 }', b: '{}' })).to.deep.equal({
       a: 'needs plugin "x" ^1.0.0, which is not installed',
     });
   });
 
-  it('may be absent when optional, and must fit when there', () => {
+  it('may be absent when optional, and must fit when present', () => {
     expect(problemsOf({ a: '{ x?: ^1.0.0 }' })).to.deep.equal({});
     expect(problemsOf({ a: '{ x?: ^2.0.0 }', x: '{}' })).to.deep.equal({
       a: 'needs plugin "x" ^2.0.0, and 1.0.0 is there',
     });
   });
 
-  it('fail all of a cycle, each with its path, and no plugin that only depends on it', () => {
+  it('fail all plugins of a cycle, each with its path, and no plugin that only depends on it', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

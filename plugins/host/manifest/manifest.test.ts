@@ -13,7 +13,7 @@ describe('plugin.yaml', () => {
     });
   });
 
-  it('holds what a plugin says of itself', () => {
+  it('holds all facts about a plugin', () => {
     const manifest = parseManifest(`
 name: people
 version: 1.2.3
@@ -135,7 +135,7 @@ roles:
     });
   });
 
-  it('says which permission or role is wrong, with its line', () => {
+  it('reports which permission or role is wrong, with its line', () => {
     const yaml = [
       'name: people',
       'version: 1.0.0',
@@ -179,7 +179,7 @@ roles:
       });
   });
 
-  it('says where the schema of settings is wrong, once', () => {
+  it('reports a mistake in the schema of settings, once', () => {
     const yaml = 'name: a\nversion: 1.0.0\nsettings: { type: object, properties: { port: { type: text } } }\n';
     const types = 'object, array, string, integer, number, boolean';
     expect(() => parseManifest(yaml)).to.throw(

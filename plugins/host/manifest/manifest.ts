@@ -27,7 +27,7 @@ export interface PluginManifest {
   readonly requires: string;
   /** Revision of the interface that the plugin is written for (spec 9). Default `2.15`. */
   readonly revision: '2.15' | '2.9';
-  /** The domain it owns: its models are in it or below it. Default: any that is not reserved. */
+  /** The domain that the plugin owns: its models are in it or below it. Default: any domain that is not reserved. */
   readonly group?: string;
   readonly dependencies: readonly PluginDependency[];
   /** The file that exports the plugin, relative to the folder. Default `dist/index.js`. */
@@ -172,7 +172,7 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Without its cause, which repeats the message for a model that the author has not declared.
+    // Shown without its cause, which repeats the message for a model that the author has not declared.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

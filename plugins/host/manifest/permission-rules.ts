@@ -70,7 +70,7 @@ function checkAggregation(value: unknown, field: string): readonly Mistake[] {
   return [mistake(field, `must be a list of ${aggregatingRoles.join(', ')}`)];
 }
 
-/** `keys` are those of rules about objects; default: rules about paths are allowed as well. */
+/** `keys` are the keys of rules about objects. Default: rules about paths are allowed, too. */
 function checkRules(value: unknown, field: string, keys?: readonly string[]): readonly Mistake[] {
   if (!Array.isArray(value)) return [mistake(field, 'must be a list of rules with apiGroups, resources and verbs')];
   return value.flatMap((rule: unknown, index) => {

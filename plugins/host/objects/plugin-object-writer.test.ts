@@ -38,7 +38,7 @@ describe('the writer of a plugin’s object', () => {
 
   afterEach(() => expect(clock.pendingTimers).to.equal(0));
 
-  it('writes each phase once and in order, of the same phase the newest', async () => {
+  it('writes each phase once and in order, and only the newest report of a phase', async () => {
     for (const [phase, message] of [
       ['Created', ''],
       ['Starting', '1'],

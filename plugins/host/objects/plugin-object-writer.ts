@@ -11,7 +11,7 @@ export interface PluginObjectWriterParts {
   readonly closing: AbortSignal;
 }
 
-/** The maximum number of reports that wait while the database refuses writes; beyond it the oldest are dropped. */
+/** The maximum number of reports that wait while the database refuses writes; further ones replace the oldest. */
 const maxWaiting = 8;
 
 const retryDelays = { baseMs: 500, maxMs: 30_000 };

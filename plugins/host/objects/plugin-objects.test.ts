@@ -103,7 +103,7 @@ describe('plugins as objects', () => {
     return seen;
   }
 
-  it('say what the manifest says, and what the host observes', async () => {
+  it('show the facts of the manifest, and what the host observes', async () => {
     const manifest = [
       'name: full',
       'version: 1.2.3',
@@ -140,7 +140,7 @@ describe('plugins as objects', () => {
     expect(metadata.generation).to.equal(1);
   });
 
-  it('are there for plugins that were refused, where the name can be one of an object', async () => {
+  it('exist for plugins that were refused, if their name is valid for an object', async () => {
     await host.addFolder('/nowhere/at-all');
     await host.addFolder('/nowhere/No Object');
     await host.addFolder(
@@ -214,7 +214,7 @@ describe('plugins as objects', () => {
       expect(host.readinessProblem()).to.equal(undefined);
     });
 
-    it('true starts it later, and those that wait for it', async () => {
+    it('true starts it later, and the plugins that wait for it', async () => {
       add('a');
       add('b', ['a']);
       add('c', ['b']);
@@ -317,7 +317,7 @@ describe('plugins as objects', () => {
     );
   });
 
-  it('are the host’s, but for spec.enabled, labels and annotations', async () => {
+  it('belong to the host, except for spec.enabled, labels and annotations', async () => {
     add('a');
     await started();
     const patch = { metadata: { labels: { mine: 'yes' } }, spec: { version: '9.9.9', displayName: 'Mine' } };
@@ -351,7 +351,7 @@ describe('plugins as objects', () => {
     add('b');
     await started();
     await change('b', { enabled: false });
-    // A user may send this, although the client's type forbids it.
+    // A user may send this, even though the client's type forbids it.
     const bare = { metadata: { name: 'bare' } } as unknown as PluginObject;
     await server.client.create(kind, bare);
     await server.client.patch(kind, 'a', { type: 'merge', patch: { spec: null } });
@@ -365,7 +365,7 @@ describe('plugins as objects', () => {
     expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
   });
 
-  it('stay when the plugin is gone, say so, and can then be deleted', async () => {
+  it('stay when the plugin is gone, show that, and can then be deleted', async () => {
     add('a');
     await started();
     await host.stop();
@@ -397,7 +397,7 @@ describe('plugins as objects', () => {
       return { client, repair: () => (isBroken = false) };
     }
 
-    it('hold up no plugin, and follow once they can', async () => {
+    it('do not delay any plugin, and are written when that becomes possible', async () => {
       const { client, repair } = failingClient();
       host = newHost(client);
       add('a');

@@ -69,7 +69,7 @@ export class PluginObjects {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Writes a report to a plugin's object, in the background; if called before `open`, after it. */
+  /** Writes a report to a plugin's object, in the background. Reports from before `open` are written after it. */
   report(name: string, report: PluginReport): void {
     this.#writer(name).push(report);
   }

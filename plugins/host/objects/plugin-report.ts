@@ -10,7 +10,7 @@ import type { KindProgress } from '../lifecycle/served-kinds.ts';
 export interface PluginReport {
   /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** The spec of a new object; a present object keeps its own. */
+  /** The value of `enabled` in the spec of a new object; a present object keeps its own. */
   readonly enabled: boolean;
   readonly phase: PluginPhase;
   /** Absent when the phase needs no reason. */

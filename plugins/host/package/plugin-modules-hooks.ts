@@ -8,8 +8,8 @@ export function buildQuery(digest: string, folder: URL): string {
 }
 
 /**
- * A hook of Node's module loader, which calls it in a separate thread: modules that a module of a build imports from
- * the same folder belong to that build.
+ * A hook of Node's module loader, which calls it in a separate thread. When a module of a build imports a module of
+ * the same folder, this gives the imported one to the same build.
  */
 export async function resolve(
   specifier: string,

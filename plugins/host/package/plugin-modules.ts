@@ -15,7 +15,7 @@ const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
 const installedPackages = join('node_modules', '.package-lock.json');
 
 /**
- * The build of each folder that Node loaded first. Node keeps modules for the life of the process, and so does this
+ * The first build of each folder that Node loaded. Node keeps modules for the life of the process, and so does this
  * map.
  */
 const firstBuilds = new Map<string, string>();

@@ -16,8 +16,8 @@ interface RepeatingInit extends Pick<RequestInit, 'method' | 'signal'> {
 }
 
 /**
- * Returns a function that requests as fetch does, with an `Impersonate-Group` line for each group: fetch would join them to one line, whose
- * value would be the name of another group.
+ * Returns a function that requests as fetch does, with an `Impersonate-Group` line for each group: fetch would join
+ * them into one line, whose value would be the name of another group.
  */
 export function repeatingFetch(
   { ca, cert, key }: Identity,

@@ -40,13 +40,13 @@ export class ServerApi {
     await response.body?.cancel();
   }
 
-  /** The server installs the plugin of an archive, and begins to start it. */
+  /** Sends the archive of a plugin: the server installs the plugin, and begins to start it. */
   async installPlugin(bytes: Uint8Array<ArrayBuffer>): Promise<UploadedPlugin> {
     const response = await this.#request('POST', archivesPath, { bytes, contentType: 'application/gzip' });
     return response.json() as Promise<UploadedPlugin>;
   }
 
-  /** The server stops an installed plugin, and removes it. */
+  /** Asks the server to stop an installed plugin, and to remove it. */
   async uninstallPlugin(name: string): Promise<void> {
     const response = await this.#request('DELETE', `${archivesPath}/${encodeURIComponent(name)}`);
     await response.body?.cancel();

@@ -10,7 +10,10 @@ export interface ExtensionPoint<T> {
 }
 
 export interface ExtensionPointOptions {
-  /** The schema of the values, in the dialect of models. Fields that it does not name may hold anything, also functions. Default: anything. */
+  /**
+   * The schema of the values, in the dialect of models. Fields that it does not name may have any value, even
+   * functions. Default: any value.
+   */
   readonly schema?: object;
 }
 
@@ -34,8 +37,8 @@ export interface Contribution<T> {
 /** The contributions of plugins to a point. */
 export interface Contributions<T> {
   /**
-   * The contributions of Started plugins: those of plugins that others depend on first, each plugin's in the order it made them.
-   * Frozen; the same array until something changes.
+   * The contributions of Started plugins. Plugins come after those that they depend on, and the contributions of a
+   * plugin are in the order in which it made them. Frozen; the same array until something changes.
    */
   list(): readonly Contribution<T>[];
   /**
@@ -48,16 +51,16 @@ export interface Contributions<T> {
 /** The extension points of a plugin, and its contributions to others. Both are removed when it stops or fails. */
 export interface PluginExtensions {
   /**
-   * Declares a point of this plugin; in `start`, so that it is there for those that depend on this plugin.
-   * @throws Error when its name begins with another plugin, it is declared already, or its schema breaks a rule; once the
-   * plugin has stopped.
+   * Declares a point of this plugin. Call it in `start`, so that the point exists for the plugins that depend on this
+   * one. @throws Error when its name begins with another plugin, it is declared already, its schema breaks a rule, or
+   * the plugin has stopped.
    */
   declare<T>(point: ExtensionPoint<T>): Contributions<T>;
   /**
    * Adds a value to a point of this plugin, or of one that it depends on. The value is visible once this plugin is
-   * Started and, for an optional dependency, that one is, too. Returns a function that removes it.
-   * @throws Error that names plugin and point: one that this plugin does not depend on, that has no such point, or whose
-   * schema the value breaks; once the plugin has stopped.
+   * Started, and, for an optional dependency, once that plugin is Started, too. Returns a function that removes it.
+   * @throws Error that names plugin and point when this plugin does not depend on the other one, which may also have
+   * no such point; when the value breaks its schema; and once the plugin has stopped.
    */
   contribute<T>(point: ExtensionPoint<T>, value: NoInfer<T>): () => void;
 }

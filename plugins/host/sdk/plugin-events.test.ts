@@ -46,7 +46,7 @@ describe('the events of plugins', () => {
     await eventually(() => host.isIdle());
   }
 
-  it('reach every listener at once, in the order of registration, whichever plugin it is of', async () => {
+  it('reach every listener at once, in the order of registration, whatever its plugin', async () => {
     const listeners: Record<string, PluginEvents> = {};
     for (const name of ['a', 'b']) add(name, ({ events }) => void (listeners[name] = events));
     await host.start();
@@ -69,7 +69,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['1']);
   });
 
-  it('reach the others when a listener throws or rejects, which is logged with its plugin', async () => {
+  it('reach the other listeners when one throws or rejects, which is logged with its plugin', async () => {
     add('bad', ({ events }) => {
       events.on(ordered, () => {
         throw new Error('thrown');
@@ -87,7 +87,7 @@ describe('the events of plugins', () => {
     expect(failures).to.have.members([`${message} thrown`, `${message} rejected`]);
   });
 
-  it('are heard until the plugin stops, or ends it', async () => {
+  it('are delivered until the plugin stops, or removes the listener', async () => {
     add('mail', ({ events }) => void events.on(ordered, ({ id }) => void heard.push(`mail ${id}`)));
     await host.start();
     const end = shop.on(ordered, ({ id }) => void heard.push(`shop ${id}`));
@@ -101,7 +101,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['mail 1', 'shop 1', 'mail 3']);
   });
 
-  it('are not heard by the listeners of a plugin whose start fails', async () => {
+  it('are not delivered to the listeners of a plugin whose start fails', async () => {
     add('mail', ({ events }) => {
       events.on(ordered, () => void heard.push('mail'));
       throw new Error('broken');

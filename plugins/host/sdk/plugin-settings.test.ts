@@ -105,7 +105,7 @@ describe('the settings of a plugin', () => {
     await idle();
   };
 
-  it('are there before its start, with the defaults of its manifest, deeply frozen', async () => {
+  it('exist before its start, with the defaults of its manifest, deeply frozen', async () => {
     await store('mail', { host: 'smtp.example.com' });
     const seen: MailSettings[] = [];
     add('mail', mailSettings, ({ settings }) => void seen.push(settings.get()));
@@ -177,12 +177,12 @@ describe('the settings of a plugin', () => {
     });
   });
 
-  it('may be stored before the plugin is there', async () => {
+  it('may be stored before the plugin exists', async () => {
     await host.start();
     await set('later', { anything: true });
   });
 
-  it('fail the plugin alone when they do not fit, with every field that is wrong, until they do', async () => {
+  it('fail only the plugin when they do not fit, with every wrong field, until they fit', async () => {
     await store('mail', { host: '', port: 0 });
     add('mail');
     add('other', null);
@@ -238,7 +238,7 @@ describe('the settings of a plugin', () => {
       await store('mail', { host: 'a' });
     });
 
-    it('are handed to the plugin that runs, once for each change of a value', async () => {
+    it('reach the running plugin, once for each change of a value', async () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
@@ -264,7 +264,7 @@ describe('the settings of a plugin', () => {
       expect([phaseOf('mail'), heard.length]).to.deep.equal(['Started', 1]);
     });
 
-    it('by deletion are those of the schema again, or stay when they do not fit', async () => {
+    it('are the defaults after a deletion, or stay when these do not fit', async () => {
       add('mail', { ...mailSettings, required: [] }, listening);
       await started();
       await server.client.delete(kind, 'mail');

@@ -27,7 +27,7 @@ export interface PluginSchemeManager {
 export interface PluginControllers {
   /** Throws when there is one of that name, and once the plugin has stopped. */
   add(definition: ControllerDefinition): void;
-  /** Stops a controller, letting its runs end (30 s); resolves at once when there is none of that name. */
+  /** Stops a controller, whose runs have 30 s to end; resolves at once when there is none of that name. */
   remove(name: string): Promise<void>;
 }
 
@@ -134,7 +134,8 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
 
 Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 
-// Settings of any type, which depends on the plugin's manifest.
+// The constructor of a plugin in class form. It takes settings of any type, because their type depends on the
+// plugin's manifest.
 export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
 /** The default export of a plugin's main file. */

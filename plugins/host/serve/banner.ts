@@ -1,7 +1,7 @@
 import { hostVersion } from '../text/host-version.ts';
 import type { ServeConfig } from './config.ts';
 
-/** Returns the lines that open a server at a terminal: where it is, and how to get in. */
+/** Returns the lines that a server prints first at a terminal: its address, and how to log in. */
 export function bannerOf(url: string, config: ServeConfig): string {
   const { auth, token, adminKubeconfig, database, console: hasConsole } = config;
   const login = token === undefined ? `with the token in ${adminKubeconfig}` : 'with the token of --token';

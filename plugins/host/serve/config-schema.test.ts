@@ -66,7 +66,7 @@ describe('The JSON Schemas for editors', () => {
     }
   });
 
-  it('judge a manifest as the server does', () => {
+  it('accept and refuse the same manifests as the server', () => {
     const validate = schema(path('schemas/plugin.schema.json'));
     const fine = 'name: people\nversion: 1.0.0\n';
     const rule = '{ apiGroups: [""], resources: [pods], verbs: [get] }';

@@ -19,7 +19,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
 ]);
-/** Each has all objects in memory, and applies every write. */
+/** The maximum number of processes; each has all objects in memory, and applies every write. */
 const maxProcesses = 64;
 /** More share the cores without doing more. */
 const maxWorkersPerCore = 4;

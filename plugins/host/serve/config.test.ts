@@ -35,7 +35,7 @@ describe('the configuration of serve', () => {
     });
   });
 
-  it('serves with several processes on databases that they can share, and says why not on others', () => {
+  it('serves with several processes on databases that they can share, and explains why not on others', () => {
     const database = 'postgres://localhost/h';
     expect(read({ database, processes: '3' }).processes).to.equal(3);
     expect(read({ database: 'etcd://localhost/h' }, { HOMEOSTAT_PROCESSES: 'auto' }).processes).to.be.at.least(1);
@@ -53,7 +53,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('serves SQLite with several workers, and says why not elsewhere', () => {
+  it('serves SQLite with several workers, and explains why not elsewhere', () => {
     const most = Math.min(64, 4 * availableParallelism());
     expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
     expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });
@@ -73,7 +73,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('keeps the administrator beside the database, and lets everybody in by default only where that is safe', () => {
+  it('keeps the administrator beside the database, and is open by default only where that is safe', () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>
@@ -84,7 +84,7 @@ describe('the configuration of serve', () => {
     expect(authOf({ host: '0.0.0.0', insecure: true })).to.equal('required');
   });
 
-  it('takes a flag before the environment, the environment before the file, the file before the default', async () => {
+  it('prefers a flag to the environment, the environment to the file, and the file to the default', async () => {
     const folder = await makeFolder({ 'c.yaml': 'port: 1\nhost: localhost\nlog-level: warn\nhints: true\n' });
     const environment = { HOMEOSTAT_PORT: '2', HOMEOSTAT_LOG_LEVEL: 'error' };
     const config = read({ port: '3', config: join(folder, 'c.yaml') }, environment);
@@ -136,12 +136,12 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('splits lists of the environment at commas, and switches on with true', () => {
+  it('splits lists of the environment at commas, and turns switches on with true', () => {
     const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
-  it('tells a switch that is off from one that is not set, where the default is not off', () => {
+  it('distinguishes a switch that is off from one that is not set, when the default is on', () => {
     expect(read({})).not.to.have.property('leaderElection');
     expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
     expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
@@ -180,7 +180,7 @@ describe('the configuration of serve', () => {
     expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
   });
 
-  it('takes a token of 16 to 1,024 printable characters, from wherever', async () => {
+  it('accepts a token of 16 to 1,024 printable characters from any source', async () => {
     const token = 'sixteen-letters!';
     const folder = await makeFolder({ 'c.yaml': `token: "${token}"\n` });
     chmodSync(join(folder, 'c.yaml'), 0o600);
@@ -256,7 +256,7 @@ describe('the configuration of serve', () => {
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
   });
 
-  it('lets everybody in only on loopback, and without a token', () => {
+  it('is open only on loopback addresses, and without a token', () => {
     for (const [flags, text] of [
       [
         { auth: 'open', host: '0.0.0.0', insecure: true },

@@ -10,24 +10,27 @@ import { present } from '../text/present.ts';
 /** The configuration of `homeostat serve`. */
 export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   readonly database: string;
-  /** The option that names the database, for messages: `--database`, say. */
+  /** The option that names the database, for messages, such as `--database`. */
   readonly databaseOrigin: string;
   readonly host: string;
   readonly port: number;
   /** Absolute paths. */
   readonly plugins: readonly string[];
-  /** Absolute path. Absent: plugins cannot be installed. */
+  /** Absolute path. When absent, plugins cannot be installed. */
   readonly pluginsDir?: string;
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
   readonly auth: AuthMode;
-  /** The administrator's token. A secret: no message contains it. Absent: the token of {@link adminKubeconfig}. */
+  /**
+   * The administrator's token. A secret: no message contains it. When absent, the token is that of {@link
+   * adminKubeconfig}.
+   */
   readonly token?: string;
   /** The file of the administrator's kubeconfig, beside the database. */
   readonly adminKubeconfig: string;
   /** Absolute path. */
   readonly tokenFile?: string;
-  /** Absolute path. Absent: the server makes a key. */
+  /** Absolute path. When absent, the server makes a key. */
   readonly encryptionConfig?: string;
   /** Absolute path. */
   readonly authenticationConfig?: string;
@@ -36,11 +39,11 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   /** Absent: plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
-  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. Absent: none. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. When absent, there are none. */
   readonly trustedProxies?: readonly string[];
-  /** The addresses of services that webhooks name, by `<namespace>/<name>`. Absent: none. */
+  /** The addresses of services that webhooks name, by `<namespace>/<name>`. When absent, there are none. */
   readonly webhookServices?: Readonly<Record<string, string>>;
-  /** The hosts of webhooks that the server may call. Absent: every host. */
+  /** The hosts of webhooks that the server may call. When absent, it may call every host. */
   readonly webhookHosts?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
@@ -50,19 +53,19 @@ export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' 
   readonly audit?: AuditOptions;
   /** The number of processes that serve behind the port. */
   readonly processes: number;
-  /** True: these are workers on a SQLite database, which the process that starts them has open. */
+  /** True when these are workers on a SQLite database, which the process that starts them has open. */
   readonly hasWorkers: boolean;
-  /** Absent: true if the database may be shared. */
+  /** When absent, it is true if the database may be shared. */
   readonly leaderElection?: boolean;
   /** Absent: true. */
   readonly reportRuns?: boolean;
   readonly logLevel: LogLevel;
-  /** Absent: lines for people at a terminal, JSON elsewhere. */
+  /** When absent, lines for people at a terminal, and JSON elsewhere. */
   readonly logFormat?: LogFormat;
   readonly hints: boolean;
-  /** True: the console is served at `/console/`. */
+  /** True when the console is served at `/console/`. */
   readonly console: boolean;
-  /** True: a failure of a plugin in `plugins` ends the server. */
+  /** True when a failure of a plugin in `plugins` ends the server. */
   readonly strict: boolean;
 }
 
@@ -70,8 +73,9 @@ const userLimit = { least: 1, most: 1_000_000 };
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /**
- * Flag, else environment, else file, else default. Lists in the environment are separated by commas. Folders of
- * plugins in the file are relative to the file, all other paths to the working directory.
+ * Takes each value from the flags, or else from the environment, the file, or the defaults, in this order. Lists in
+ * the environment are separated by commas. Folders of plugins in the file are relative to the file, all other paths
+ * to the working directory.
  * @throws ConfigError with every problem at once.
  */
 export function readConfig(sources: ConfigSources): ServeConfig {
@@ -118,7 +122,10 @@ export function readConfig(sources: ConfigSources): ServeConfig {
 
 type ProcessNumbers = Pick<ServeConfig, 'processes' | 'hasWorkers'>;
 
-/** Processes open a database each; workers share that of one process. Neither share an audit log. */
+/**
+ * Each process opens the database itself; workers share the one that a single process has open. Neither can share an
+ * audit log.
+ */
 function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   const processes = values.processes();
   const workers = values.workers();
@@ -152,7 +159,7 @@ function readWorkers(
   return { processes: workers.count, hasWorkers: true };
 }
 
-/** Plain HTTP is for loopback addresses, unless a person insists. */
+/** Plain HTTP is for loopback addresses, unless an option allows more. */
 function readTransport(
   values: ConfigValues,
   { host, database }: { readonly host: Given & { readonly value: string }; readonly database: string },
@@ -180,7 +187,7 @@ function readCredentials(values: ConfigValues, tls: TlsOptions | undefined): Cre
   });
 }
 
-/** What a server runs without, or with a default of its own. */
+/** Options that a server works without, or for which it has its own defaults. */
 function readOptional(values: ConfigValues): Partial<ServeConfig> {
   return present({
     pluginsDir: values.path('plugins-dir'),
@@ -273,7 +280,7 @@ interface AuthParts {
   readonly isOpenByDefault: boolean | undefined;
 }
 
-/** A token asks for credentials, so the mode `open` beside it is a mistake. */
+/** A token means that credentials are required, so the mode `open` beside it is a mistake. */
 function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();
   if (found === undefined)

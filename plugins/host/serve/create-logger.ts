@@ -35,7 +35,7 @@ export function createLog(level: LogLevel, format: LogFormat, { environment, fie
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  // At the exit, pino's own output waits for ever for a reader that is gone.
+  // At an exit, pino's own output would wait for ever for a reader that is gone.
   const output = new LineOutput(stdout);
   if (format === 'json') return { logger: pino(options, output), pretty: undefined };
   const isTerminal = process.stdout.isTTY;

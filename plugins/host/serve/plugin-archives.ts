@@ -15,7 +15,7 @@ import { errorText } from '../text/error-text.ts';
 
 export interface PluginArchivesOptions {
   readonly server: Pick<ApiServer, 'client' | 'endpoints' | 'schemeManager'>;
-  /** The server's folder of plugins. undefined: nothing can be installed. */
+  /** The server's folder of plugins. When undefined, nothing can be installed. */
   readonly pluginsDir: string | undefined;
   /** True for a server on which every request is the developer: it installs nothing for requests. */
   readonly isOpen: boolean;
@@ -25,7 +25,7 @@ export interface PluginArchivesOptions {
   readonly clock?: Clock;
 }
 
-/** The group of the paths, below that of no plugin. */
+/** The group of the paths, which is not below the group of any plugin. */
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
 /** A package with its bundled dependencies; larger ones are installed by the command line. */
@@ -80,13 +80,13 @@ class PluginArchives {
   #problem(): string | undefined {
     const { pluginsDir, isOpen } = this.#options;
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
-    // Every user of the machine could run code as the server's user.
+    // On such a server, every user of the machine could run code as the server's user.
     return isOpen
       ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install'
       : undefined;
   }
 
-  /** One at a time: two installations could replace the same folder. */
+  /** Runs one installation at a time: two of them could replace the same folder. */
   async #alone(work: (pluginsDir: string) => Promise<ServerResponse>): Promise<ServerResponse> {
     const { pluginsDir } = this.#options;
     const problem = this.#problem();

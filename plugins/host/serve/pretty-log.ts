@@ -2,12 +2,12 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { hostFolders } from '../text/host-folders.ts';
 
-/** Errors of different objects whose repeats are folded; of more, the oldest is forgotten. */
+/** Errors of different objects whose repeats are folded; beyond this, the oldest is forgotten. */
 const maxFolded = 1000;
 
 const colors: Readonly<Record<string, string>> = { debug: '2', info: '32', warn: '33', error: '31' };
 
-/** Fields that stand elsewhere in the line, or say nothing to a person at a terminal. */
+/** Fields that are shown elsewhere in the line, or that do not help a person at a terminal. */
 const placed = new Set([
   'level',
   'time',
@@ -29,9 +29,9 @@ const clearLine = '\r\u001B[K';
 interface PrettyLogParts {
   readonly output: { write(line: string): void };
   readonly colored: boolean;
-  /** True: while the server starts, a line shows how far the indexes are. */
+  /** True when a line shows the progress of the indexes while the server starts. */
   readonly isTerminal: boolean;
-  /** True: lines of the level info are shown while the server starts, too. */
+  /** True when lines of the level info are shown while the server starts, too. */
   readonly verbose: boolean;
 }
 
@@ -126,7 +126,7 @@ function subjectOf({ plugin, controller, key }: JsonObject): string {
   return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');
 }
 
-/** How long a key that failed waits, from the line on. */
+/** Returns how long a key that failed will wait, from the time of the line on. */
 function nextOf({ time, nextTime }: JsonObject): string {
   const waitMs = Date.parse(String(nextTime)) - Date.parse(String(time));
   if (!(waitMs >= 0)) return '';

@@ -77,7 +77,7 @@ describe('a group of processes', () => {
     expect(forks.at(-1)?.number).to.equal(2);
   });
 
-  it('asks each process to stop, starts none any more, and ends when the last has', async () => {
+  it('asks each process to stop, starts no more, and ends when the last one has ended', async () => {
     begin(3);
     forks[0]?.onListening();
     forks[2]?.onExit(1, null);
@@ -94,7 +94,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(0);
   });
 
-  it('stops as a whole with exit code 1 when a process says that all would fail', async () => {
+  it('stops as a whole with exit code 1 when a process reports that all would fail', async () => {
     begin(2);
     forks[0]?.onListening();
     forks[1]?.onMessage({ type: 'fail' });

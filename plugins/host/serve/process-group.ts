@@ -28,7 +28,7 @@ const firstDelayMs = 1000;
 const longestDelayMs = 30_000;
 const longLifeMs = 60_000;
 
-/** The time that processes have for their metrics: less than the one that asks waits. */
+/** The time that processes have for their metrics: less than the waiting time of the process that asks. */
 const measureMs = 2000;
 
 interface Member {

@@ -1,4 +1,4 @@
-/** What the process that distributes connections sends to one that serves. */
+/** The messages of the process that distributes connections to one that serves. */
 export type ToServing =
   | { readonly type: 'stop' }
   | { readonly type: 'measure'; readonly id: number }

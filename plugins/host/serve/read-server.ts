@@ -5,8 +5,8 @@ import type { ConfigSources } from './config-values.ts';
 import { environmentName } from './serve-options.ts';
 
 /**
- * The server of a command: `--server`, else the result of `findServer`. The credential of a kubeconfig is only used
- * for that kubeconfig's server.
+ * The server of a command: `--server`, or else the result of `findServer`. The credential of a kubeconfig is only
+ * used for that kubeconfig's server.
  */
 export function readServer({ flags, environment }: ConfigSources): ServerAddress {
   const named = textOf(flags['server']);

@@ -60,7 +60,10 @@ export class Shutdown {
     process.off('uncaughtException', this.#onException);
   }
 
-  /** Requests an orderly stop. A terminal sends its signal to each process of a group, so the first one that follows changes nothing. */
+  /**
+   * Requests an orderly stop. A terminal sends its signal to each process of a group, so the first signal that follows
+   * changes nothing.
+   */
   stop(): void {
     this.#controller.abort();
   }

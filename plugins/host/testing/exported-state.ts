@@ -3,7 +3,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { createHash } from 'node:crypto';
 
-/** Kinds whose objects say nothing about what a plugin does: the service's own records. Their keys begin so. */
+/** The beginnings of keys of the service's own records, which say nothing about what a plugin does. */
 const leftOut = [
   '/registry/coordination.k8s.io/leases/',
   '/registry/events.k8s.io/',

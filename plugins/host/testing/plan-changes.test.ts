@@ -67,7 +67,7 @@ describe('Plans', () => {
   const summary = ({ changes }: ChangePlan): readonly string[] =>
     changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
 
-  it('are empty for the version that made the state', async () => {
+  it('are empty for the version that produced the state', async () => {
     const planned = await planChanges({ plugins: [shelvesOf(80)], from });
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
   });
@@ -84,7 +84,7 @@ describe('Plans', () => {
     expect(planned.failures).to.deep.equal([]);
   });
 
-  it('show creations, changes and deletions that then happen for real, and leave the source alone [slow]', async () => {
+  it('show creations, changes and deletions that would really happen, and do not change the source [slow]', async () => {
     const database = `sqlite:${join(folder, 'real.db')}`;
     const next = pluginThat(async ({ object, own, status }) => {
       const wide = [wish(Shelf, { metadata: { name: `${object.metadata.name}-0` }, spec: { width: 200 } })];
@@ -119,7 +119,7 @@ describe('Plans', () => {
     await real.stop();
   });
 
-  it('name loops, which do not come to rest [slow]', async () => {
+  it('report loops, which do not come to rest [slow]', async () => {
     const loop = pluginThat(async ({ object, client }) => {
       const spec = { shelves: (object.spec?.shelves ?? 0) + 1 };
       await client.patch(Shop, object.metadata.name, { type: 'merge', patch: { spec } });
@@ -129,7 +129,7 @@ describe('Plans', () => {
     expect(planned.changes[0]?.writes).to.be.above(5);
   });
 
-  it('list calls of others, which they do not make, and let a stub answer them [slow]', async () => {
+  it('list external calls, which they do not make, and let a stub answer them [slow]', async () => {
     const calling = pluginThat(async ({ status }) => {
       const response = await fetch('https://cloud.example.com/machines?token=secret', { method: 'POST' });
       await status({ note: await response.text() });

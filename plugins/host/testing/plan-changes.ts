@@ -15,7 +15,7 @@ import { withoutNetwork } from './refuse-network.ts';
 import type { ExternalCall } from './refuse-network.ts';
 
 export interface PlanOptions {
-  /** The plugins as they are to be: compiled folders, or plugins. */
+  /** The plugins as they should be: compiled folders, or plugins. */
   readonly plugins: readonly (Plugin | string)[];
   /** The path of an export, whose objects are the state to begin with. Encrypted objects are left out, unless `encryptionConfig` has their keys. */
   readonly from: string;
@@ -25,7 +25,7 @@ export interface PlanOptions {
   readonly fetch?: typeof fetch;
   /** The time that passes for the plugins, in ms. Default 600,000: ten minutes. */
   readonly horizonMs?: number;
-  /** The longest real time that the plugins may be busy at a stretch, in ms. Default 10,000. */
+  /** The longest real time for which the plugins may be busy without a rest, in ms. Default 10,000. */
   readonly timeoutMs?: number;
 }
 
@@ -59,7 +59,7 @@ export interface ChangePlan {
   readonly calls: readonly ExternalCall[];
   /** The last error of each key that had one. */
   readonly failures: readonly PlannedFailure[];
-  /** Why the plugins did not come to rest; absent when they did. */
+  /** Why the plugins did not come to rest; absent if they did. */
   readonly unsettled?: string;
   /** The revision of the export. */
   readonly revision: number;
@@ -142,7 +142,10 @@ async function runToRest(
   }
 }
 
-/** Keeps the last error of each key; a run of the key that succeeds says nothing, so that failures that were cured stay. */
+/**
+ * Keeps the last error of each key; a later success of the key does not remove it, so that cured failures are still
+ * shown.
+ */
 function failureLogger(failures: Map<string, string>): Logger {
   const keep = (fields: object, message: string): void => {
     const { controller, key, err } = { controller: undefined, key: undefined, err: undefined, ...fields };

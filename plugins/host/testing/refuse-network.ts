@@ -35,7 +35,7 @@ export async function withoutNetwork<T>(
   return guards.run(guard, async () => work(() => [...guard.counts].map(([call, count]) => ({ call, count }))));
 }
 
-/** Once a process: what is installed asks for the guard at each call. */
+/** Called once in a process: the installed functions ask for the guard at each call. */
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;

@@ -25,9 +25,15 @@ export interface TestServerOptions extends ApiServerOptions {
   readonly models?: readonly Model[];
   /** Controllers of a plugin named `test`. */
   readonly controllers?: readonly ControllerDefinition[];
-  /** True: controllers work in one of all servers on the database; false: in each. Default: true if it is shared. */
+  /**
+   * With true, controllers work in one of all servers on the database; with false, in each. Default: true if it is
+   * shared.
+   */
   readonly leaderElection?: PluginHostOptions['leaderElection'];
-  /** True: what controllers do is stored as objects of the kinds Run and Controller, as `homeostat serve` does. Default false. */
+  /**
+   * With true, the work of controllers is recorded in objects of the kinds Run and Controller, as with `homeostat
+   * serve`. Default false.
+   */
   readonly reportRuns?: boolean;
 }
 

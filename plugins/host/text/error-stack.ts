@@ -20,7 +20,7 @@ function isBelow(line: string, folder: string): boolean {
 }
 
 /**
- * True when everything that an exception unwound began in the folder: the outermost function that is not Node's own
+ * True when everything that an exception unwound began in the folder: the outermost function, apart from Node's own,
  * is in it. If V8 has cut the stack, all remaining functions must be in the folder.
  */
 export function isBegunInFolder(stack: string, folder: string): boolean {

@@ -9,7 +9,7 @@ export function errorText(error: unknown): string {
   return `${message}: ${errorText(cause)}`;
 }
 
-/** The same, with the place in a plugin's folder (a real path) where it was thrown. */
+/** Returns the same, with the place in a plugin's folder (a real path) where the error was thrown. */
 export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
   const text = errorText(error);
   const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;

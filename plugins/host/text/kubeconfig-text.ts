@@ -18,7 +18,7 @@ export function formatKubeconfig(parts: KubeconfigParts): string {
   const cluster = {
     server: url.href.replace(/\/$/, ''),
     ...(ca === undefined ? {} : { 'certificate-authority-data': base64(ca) }),
-    // There is nothing to verify, but client-node refuses plain HTTP without this field.
+    // Nothing is verified here, but client-node refuses plain HTTP without this field.
     ...(url.protocol === 'http:' ? { 'insecure-skip-tls-verify': true } : {}),
   };
   const credential = {

@@ -12,7 +12,10 @@ export interface ProgressParts {
   readonly nowMs: () => number;
 }
 
-/** A line at a terminal that shows how far long work is, and is gone when it ends. Anywhere else, nothing is written. */
+/**
+ * A line at a terminal that shows the progress of long work, and disappears when the work ends. Elsewhere, nothing is
+ * written.
+ */
 export class Progress {
   readonly #parts: ProgressParts;
   readonly #beganMs: number;

@@ -18,7 +18,7 @@ export async function readPassword(input: NodeJS.ReadStream, name: string, signa
 
 async function ask(input: NodeJS.ReadStream, prompt: string, signal: AbortSignal): Promise<string> {
   process.stderr.write(prompt);
-  // readline edits the line in raw mode, and would print it on its output.
+  // readline edits the line in raw mode, and would print it on its output, so that output goes nowhere.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true });
   const interrupted = new AbortController();

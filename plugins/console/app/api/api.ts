@@ -33,7 +33,7 @@ export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 /** Lists without spec and status. */
 export const metadataType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
-/** Requests to the server that served the console; none goes elsewhere. */
+/** Requests to the server that served the console; no request goes elsewhere. */
 export class Api {
   readonly #parts: ApiParts;
 

@@ -69,7 +69,7 @@ describe('the watch client of the console', () => {
     expect(asked.at(-1)).to.equal('watch 7');
   });
 
-  it('lists again, marked, when the server has forgotten the revision, as a status or as an event', async () => {
+  it('lists again, and marks the list, when the server has forgotten the revision, reported by a status or an event', async () => {
     const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } };
     const { asked, seen } = await run([
       () => list('5'),
@@ -88,7 +88,7 @@ describe('the watch client of the console', () => {
     expect(states).to.deep.equal(['listing', 'refused']);
   });
 
-  it('tries again while there is no connection, and says so', async () => {
+  it('tries again while there is no connection, and reports it', async () => {
     const broken = (): never => {
       throw new TypeError('fetch failed');
     };

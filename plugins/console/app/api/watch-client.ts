@@ -26,7 +26,7 @@ export interface FollowOptions {
   /** Parameters of the list only, such as a limit or an order. */
   readonly listQuery?: Query;
   readonly accept?: string;
-  /** A whole list replaces what was there. `isAgain`: changes between the two are unknown. */
+  /** A whole list replaces the former rows. `isAgain` means that changes between two lists are unknown. */
   readonly onList: (list: JsonObject, isAgain: boolean) => void;
   /** Changes in order, collected until `batch` runs. */
   readonly onChanges: (changes: readonly Change[]) => void;
@@ -143,7 +143,7 @@ class Follower {
   /** Resolves with false when another attempt makes no sense. */
   async #recover(failure: ApiFailure): Promise<boolean> {
     const { clock, random } = this.#parts;
-    // A list that the server has forgotten is a later chunk of one that began long ago.
+    // When the server has forgotten the list, this is a later chunk of one that began long ago.
     if (failure.status === 410 && this.#revision !== undefined) {
       this.#revision = undefined;
       return true;

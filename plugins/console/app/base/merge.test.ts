@@ -4,7 +4,7 @@ import { mergeChanges } from './merge.ts';
 describe('merging two changes of an object', () => {
   const base = { spec: { name: 'a', size: 1, tags: ['x'] }, metadata: { labels: { team: 'red' } } };
 
-  it('takes both changes of different fields, and says which are from the others', () => {
+  it('takes both changes of different fields, and names those of the others', () => {
     const mine = { ...base, spec: { ...base.spec, size: 2 } };
     const theirs = { ...base, spec: { ...base.spec, name: 'b' }, metadata: { labels: { team: 'red', new: 'yes' } } };
     expect(mergeChanges({ base, mine, theirs })).to.deep.equal({
@@ -14,7 +14,7 @@ describe('merging two changes of an object', () => {
     });
   });
 
-  it('keeps mine where both changed one field, and reports the conflict with all three values', () => {
+  it('keeps my change where both changed one field, and reports the conflict with all three values', () => {
     const mine = { ...base, spec: { ...base.spec, name: 'mine' } };
     const theirs = { ...base, spec: { ...base.spec, name: 'theirs' } };
     const { value, conflicts } = mergeChanges({ base, mine, theirs });
@@ -22,7 +22,7 @@ describe('merging two changes of an object', () => {
     expect(conflicts).to.deep.equal([{ path: ['spec', 'name'], base: 'a', mine: 'mine', theirs: 'theirs' }]);
   });
 
-  it('sees no conflict where both made the same change', () => {
+  it('reports no conflict where both made the same change', () => {
     const same = { ...base, spec: { ...base.spec, name: 'same' } };
     expect(mergeChanges({ base, mine: same, theirs: same }).conflicts).to.deep.equal([]);
   });

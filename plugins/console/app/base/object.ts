@@ -73,7 +73,7 @@ export type Health = 'ok' | 'progressing' | 'failing' | 'deleting';
 
 /** Conditions that are bad when they are True; all others are bad when they are False. */
 const badWhenTrue = /(fail|degrad|stall|error|pressure|unavailable)/i;
-/** Conditions whose False means a failure, and not just something that is not so. */
+/** Conditions whose False means a failure, and not only the absence of something. */
 const badWhenFalse = /^(ready|available|healthy|synced|valid|established|accepted|reconciled|applied|issued)/i;
 const badPhase = /^(fail|error|crash|degraded|lost|unknown)/i;
 const busyPhase = /^(pending|creating|starting|stopping|progress|provision|updating|waiting)/i;

@@ -29,7 +29,7 @@ interface Found {
   readonly isComplete: boolean;
 }
 
-/** Reads a page of entries, those of the time `until` and before it. */
+/** Reads a page of entries: those of the time `until` and earlier ones. */
 async function search(query: URLSearchParams, until: string | undefined): Promise<Found> {
   const since = query.get('since') ?? '';
   const texts = Object.fromEntries(fields.map(({ name }) => [name, query.get(name) ?? '']));

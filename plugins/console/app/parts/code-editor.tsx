@@ -7,9 +7,9 @@ interface Props {
   readonly label: string;
   /** Called for each change of the person; absent for a text that can only be read. */
   readonly onChange?: (text: string) => void;
-  /** What is offered while typing, after the text before the cursor. */
+  /** The suggestions while typing, after the text before the cursor. */
   readonly complete?: (before: string) => Completion | undefined;
-  /** What is wrong with the text. Called again when this function is another one. */
+  /** What is wrong with the text. Called again when the function is replaced. */
   readonly check?: (text: string) => readonly Mistake[];
 }
 
@@ -18,7 +18,7 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<Editor>();
   const parts = useRef({ onChange, complete, check });
-  // What was typed comes back as the value, perhaps when more was typed already: that must not be replaced.
+  // What was typed comes back as the value, perhaps after more was typed; that must not be replaced.
   const echoes = useRef<string[]>([]);
   parts.current = { onChange, complete, check };
   useEffect(() => {

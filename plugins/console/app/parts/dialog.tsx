@@ -18,7 +18,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
-  // Closed by its removal, so that no event of it arrives when another dialog is open already.
+  // Its removal closes it, so that none of its events arrives when another dialog is already open.
   const cancel = (event: Event): void => {
     event.preventDefault();
     onClose();

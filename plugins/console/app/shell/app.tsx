@@ -19,7 +19,7 @@ import { useShortcuts } from './shortcuts.ts';
 /** The path of the objects of kind Plugin. */
 const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 
-/** The whole page: navigation, the present page, and what may lie above it. */
+/** The whole page: navigation, the present page, and the dialogs above it. */
 export function App() {
   useShortcuts();
   usePlugins();
@@ -83,7 +83,7 @@ function usePlugins(): void {
 /** The interval at which a page without a watch looks for the server again. */
 const probeMs = 2000;
 
-/** Finds the server again when it comes back, also on pages that follow nothing. */
+/** Finds the server again when it comes back, also for pages that have no watch. */
 function useHealing(): void {
   const isLost = !isReachable.value;
   useEffect(() => {

@@ -5,7 +5,7 @@ import type { FollowOptions, WatchParts } from '../api/watch-client.ts';
 import { isVisible } from './page-state.ts';
 import { api, sessionNumber } from './session.ts';
 
-/** Before the next frame; a page in the background has no frames. */
+/** Runs before the next frame; a page in the background has no frames. */
 function batch(run: () => void): void {
   if (document.hidden) browserClock.after(250, run);
   else requestAnimationFrame(run);
@@ -13,7 +13,7 @@ function batch(run: () => void): void {
 
 const watchParts: WatchParts = { api, clock: browserClock, random: () => Math.random(), batch };
 
-/** Follows a kind while the component is shown. Starts again when `key` changes, after a login, and in front again. */
+/** Follows a kind while the component is shown. Starts again when `key` changes, after a login, and when the tab is in front again. */
 export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | undefined): void {
   const number = sessionNumber.value;
   const isShown = isVisible.value;
@@ -22,6 +22,6 @@ export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | 
     const end = new AbortController();
     void follow(watchParts, { ...options, signal: end.signal });
     return () => end.abort();
-    // The options are made for each rendering; the key says when they differ.
+    // The options are made again for each rendering; the key tells when they really differ.
   }, [key, number, isShown]);
 }

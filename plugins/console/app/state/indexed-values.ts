@@ -8,7 +8,7 @@ import { api } from './session.ts';
 /** The objects that are read for suggestions, from each end of the order. */
 const readAtEachEnd = 100;
 
-/** Longer values are nothing to choose by reading. */
+/** Longer values are too long to choose from. */
 const maxLength = 80;
 
 /** Some values of an indexed field, in order: those of the objects with the least and the greatest ones. */

@@ -65,7 +65,7 @@ export function addedTo(kind: string, wanted: Contribution['point']): readonly C
   return contributions.value.filter((each) => each.point === wanted && each.kind === kind);
 }
 
-/** Reads what plugins contribute. Without the permission, or the plugin's endpoint, there is nothing. */
+/** Reads what plugins contribute. Without the permission, or the plugin's endpoint, there are none. */
 export async function loadContributions(): Promise<void> {
   try {
     const body = await api.get('/apis/api.console.internal/v1/contributions');

@@ -37,7 +37,7 @@ export function hrefOf(segments: readonly string[], query: Readonly<Record<strin
   return `#/${segments.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Opens a page. `replace`: the back button skips the present one. */
+/** Opens a page. With `replace`, the back button skips the present page. */
 export function go(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
@@ -53,10 +53,10 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
 export const kindHref = (key: string, query: Readonly<Record<string, string>> = {}): string =>
   hrefOf(['kinds', key], query);
 
-/** The page that creates an object; `name`: the one that it begins with. */
+/** The page that creates an object; `name` is the initial name. */
 export const createHref = (key: string, name = ''): string => hrefOf(['create', key], { name });
 
-/** The place of one object. Without a namespace, its segment is `-`, which no namespace is called. */
+/** The place of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
 export function objectHref(key: string, namespace: string, name: string, tab = ''): string {
   return hrefOf(['objects', key, namespace === '' ? '-' : namespace, name], { tab });
 }

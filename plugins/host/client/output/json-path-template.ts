@@ -102,7 +102,7 @@ function expression(text: string): Part {
   return (current) => values(current).map(formatValue).join(' ');
 }
 
-/** Returns an object that came as JSON as the type that paths read. */
+/** Converts an object that came as JSON to the type that paths read. */
 export function toJsonValue(object: ServerObject): JSONValue {
   if (isJsonValue(object)) return object;
   throw new TypeError('an object of the server is JSON');
@@ -123,7 +123,7 @@ function compile(path: string): ReturnType<typeof jsonpath.compile> {
   const rooted = trimmed.startsWith('$')
     ? trimmed
     : `$${/^[.[]/.test(trimmed) ? trimmed : `.${trimmed.replace(/^@\.?/, '')}`}`;
-  // Every second piece is a text in quotes, which stays as it is.
+  // Every second piece is a text in quotes, which stays unchanged.
   const standard = rooted
     .split(/("[^"]*"|'[^']*')/)
     .map((piece, index) => (index % 2 === 0 ? piece.replaceAll(oddNames, bracketed) : piece))

@@ -4,15 +4,15 @@ interface Line {
   readonly text: string;
 }
 
-/** A line that both texts have, by its place in each. */
+/** A line that both texts have, with its position in each. */
 type Pair = readonly [before: number, after: number];
 
 /** Unchanged lines shown around each change. */
 const contextLines = 3;
 
 /**
- * Beyond so many changed lines, the rest is shown as removed and added as a whole: finding the shortest difference takes
- * time and memory by the square of its length.
+ * Beyond this many changed lines, the rest is shown as removed and added as a whole: finding the shortest difference
+ * takes time and memory by the square of its length.
  */
 const maxEdits = 1000;
 
@@ -22,7 +22,7 @@ export function unifiedDiff(before: string, after: string): string {
   return hunksOf(lines).join('');
 }
 
-/** All lines of both texts; of each change the removed ones stand first. */
+/** Returns all lines of both texts; in each change, the removed lines come first. */
 function linesOf(before: readonly string[], after: readonly string[]): readonly Line[] {
   const lines: Line[] = [];
   let [x, y] = [0, 0];
@@ -77,7 +77,7 @@ function commonLines(before: readonly string[], after: readonly string[]): reado
 
 /**
  * The common lines of the shortest edit, by the greedy algorithm of Myers ("An O(ND) Difference Algorithm and Its
- * Variations", 1986): `reached` has, for each diagonal, how far so many edits come in `before`.
+ * Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after this many edits.
  */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const most = Math.min(before.length + after.length, maxEdits);
@@ -96,7 +96,7 @@ function shortestEdit(before: readonly string[], after: readonly string[]): read
   return [];
 }
 
-/** The diagonal of the edit before: above for an added line, below for a removed one. */
+/** Returns the diagonal of the previous edit: the one above for an added line, the one below for a removed line. */
 function comesFrom(reached: ReadonlyMap<number, number>, edits: number, diagonal: number): number {
   const [below, above] = [reached.get(diagonal - 1) ?? -1, reached.get(diagonal + 1) ?? -1];
   return diagonal === -edits || (diagonal !== edits && below < above) ? diagonal + 1 : diagonal - 1;

@@ -21,8 +21,9 @@ interface Application {
 }
 
 /**
- * `homeostat apply -f`: applies objects on the server's side, so that the fields of other managers stay. With `--diff`
- * it first shows what would change, and asks. A refused object does not stop the others; the exit code is then 1.
+ * `homeostat apply -f`: applies objects on the server's side, so that the fields of other managers stay unchanged.
+ * With `--diff` it first shows what would change, and asks. A refused object does not stop the others; the exit code
+ * is then 1.
  */
 export async function applyObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);
@@ -86,7 +87,9 @@ async function applicationOf(command: ClientCommand, { object, origin }: FileObj
   return { resource, object, path: objectPath(resource, namespace, name) };
 }
 
-/** An object before this one may be the definition of its kind, so the kinds are read again before one is missing. */
+/**
+ * An earlier object may be the definition of this kind, so the kinds are read again before this one counts as missing.
+ */
 async function resourceOf(
   { names, server }: ClientCommand,
   { apiVersion, kind }: GivenObject,

@@ -34,7 +34,7 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
   return deleted.code;
 }
 
-/** A mistake must not delete all objects of a kind. */
+/** Without this check, a mistake could delete all objects of a kind. */
 function checkSelection({ flags }: ClientCommand, { collections }: Targets): void {
   const isSelected = flags['selector'] !== undefined || flags['field-selector'] !== undefined;
   if (collections.length > 0 && !isSelected && flags['all'] !== true)

@@ -18,7 +18,7 @@ const heading = `# Edit the object below. Lines that begin with # are ignored. T
 
 /**
  * `homeostat edit TYPE NAME`: opens an object in the editor of KUBE_EDITOR, VISUAL or EDITOR (else vi), and writes what
- * the editor saved, unless the object has changed meanwhile. What is refused stays in a file.
+ * the editor saved, unless the object has changed meanwhile. When the write is refused, the text stays in a file.
  */
 export async function editObject(command: ClientCommand): Promise<number> {
   const target = await readTarget(command);

@@ -128,7 +128,7 @@ describe('Commands for objects', () => {
     expect(finished.stderr).to.include(message);
   }
 
-  it('runs as another user and its groups, each of which is a header of its own', async () => {
+  it('runs as another user with groups, each of which has its own header', async () => {
     const refused = await run('get', 'books', '--as', 'ada', '--as-group', 'system:masters, x');
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.include('(Forbidden)').and.include('"ada"');
@@ -174,7 +174,7 @@ describe('Commands for objects', () => {
       expect(names).to.equal('ulysses emma');
     });
 
-    it('prints JSON, YAML and columns of its own', async () => {
+    it('prints JSON, YAML and custom columns', async () => {
       const one: unknown = JSON.parse(await succeed('get', 'book', 'emma', '-o', 'json'));
       expect(one).to.have.nested.property('spec.title', 'Emma');
       expect(one).not.to.have.nested.property('metadata.managedFields');
@@ -229,7 +229,7 @@ describe('Commands for objects', () => {
   });
 
   describe('apply', () => {
-    it('creates, then changes, then leaves alone, and keeps fields of others', async () => {
+    it('creates, then changes, then changes nothing, and keeps fields of other managers', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       await succeed(
         'patch',
@@ -247,7 +247,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('shows with --diff what would change, and stores nothing without a yes', async () => {
+    it('shows with --diff what would change, and stores nothing unless the user confirms', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       const asked = await run('apply', '-f', more, '--diff');
       expect(asked.code).to.equal(2);
@@ -266,7 +266,7 @@ describe('Commands for objects', () => {
       await expectFailure(['apply', '-f', more, '--dry-run=client'], 2, 'must be server or none');
     });
 
-    it('goes on after a refused object, and names the file and the field', async () => {
+    it('continues after a refused object, and names the file and the field', async () => {
       const bad = await file('bad.yaml', books.replace('pages: 474', 'pages: 0').replaceAll('ulysses', 'dubliners'));
       const { code, stdout, stderr } = await run('apply', '-f', bad);
       expect(code).to.equal(1);

@@ -115,7 +115,7 @@ describe('Commands about controllers', () => {
     }
   });
 
-  it('runs and queue name the controllers that there are', async () => {
+  it('runs and queue name the existing controllers', async () => {
     expect((await run('runs', 'bok')).stderr).to.equal('error: there is no controller "bok"; did you mean "book"?\n');
     expect((await run('queue', 'persons')).stderr).to.equal(
       'error: there is no controller "persons"; there are test/book\n',

@@ -5,7 +5,7 @@ import { controllersPath, isController, readControllers } from '../observed-kind
 import { topScreen } from '../output/controller-screen.ts';
 import { print } from '../output/print.ts';
 
-/** Times to come and ages change without a report. */
+/** Ages and times in the future change without a report. */
 const redrawMs = 1000;
 
 const [enter, leave, home] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l', '\u001b[H'];
@@ -54,7 +54,10 @@ interface Followed {
   readonly draw: () => void;
 }
 
-/** A watch that the server ends, such as at its restart, is an error: the screen must not grow old unnoticed. */
+/**
+ * A watch that the server ends, such as at its restart, is an error: otherwise the screen would get out of date
+ * unnoticed.
+ */
 async function follow({ server }: ClientCommand, { known, resourceVersion, signal, draw }: Followed): Promise<void> {
   for await (const { type, object } of server.watch(controllersPath, { query: { resourceVersion }, signal })) {
     if (!isController(object)) continue;

@@ -12,12 +12,12 @@ import { isServerObject, objectsAt, textAt } from '../server-object.ts';
 import type { ServerObject } from '../server-object.ts';
 import { readTimeoutMs } from './wait-timeout.ts';
 
-/** True once the wait is over; the object is undefined while it does not exist. */
+/** Returns true once the wait is over; the object is undefined while it does not exist. */
 type Goal = (object: ServerObject | undefined) => boolean;
 
 const defaultTimeoutMs = 30_000;
 
-/** `homeostat wait --for=…`: waits until objects are as it says. */
+/** `homeostat wait --for=…`: waits until objects meet the condition. */
 export async function waitForObjects(command: ClientCommand): Promise<number> {
   const given = textFlag(command.flags, 'for');
   if (given === undefined)

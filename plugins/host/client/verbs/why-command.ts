@@ -29,7 +29,7 @@ function isExplanation(value: unknown): value is Explanation {
   return isJsonObject(value) && value['kind'] === 'Explanation';
 }
 
-/** None when the user may not read runs: the explanation says so. */
+/** Returns none when the user may not read runs, which the explanation says. */
 async function lastRuns({ server }: ClientCommand, { object }: Explanation): Promise<readonly Run[]> {
   const query = { fieldSelector: `object.uid=${object.uid ?? ''}`, sort: 'startTime,desc', size: String(shownRuns) };
   try {

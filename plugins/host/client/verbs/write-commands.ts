@@ -77,7 +77,7 @@ export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
   };
 }
 
-/** `--dry-run=server` is the only dry run there is: a client alone cannot know what the server would do. */
+/** `--dry-run=server` is the only kind of dry run: a client alone cannot know what the server would do. */
 export function dryRunQuery(flags: ClientCommand['flags']): Query {
   const mode = flags['dry-run'];
   if (mode === undefined || mode === 'none') return {};

@@ -44,7 +44,7 @@ describe('homeostat backup', () => {
     const { size, mode } = await stat(file);
     expect(done).to.deep.equal({ code: 0, stdout: '', stderr: `backed up to ${file}, ${size} bytes\n` });
     expect(mode & 0o777).to.equal(0o600);
-    // The backup has encrypted objects, and the key is no part of it.
+    // The backup has encrypted objects, but not the key.
     await copyFile(path('data/encryption.key'), path('encryption.key'));
     const restored = await serve(`sqlite:${file}`);
     const { items } = await restored.client.list(Widget);
@@ -59,7 +59,7 @@ describe('homeostat backup', () => {
     expect(await readdir(path('data'))).to.not.include('homeostat.db-backup');
   });
 
-  it('takes a backup every hour, keeps the last ones, and touches no other file', async () => {
+  it('makes a backup every hour, keeps the last ones, and touches no other file', async () => {
     await mkdir(path('hourly'));
     const partial = '.11111111-2222-3333-4444-555555555555.partial';
     const others = ['h-20290101T000000Z.db.txt', 'h-old.db', `h-20310101T000000Z.db${partial}`];
@@ -114,7 +114,7 @@ describe('homeostat backup', () => {
     expect(await readFile(path('again/h-20300101T010000Z.db'), 'utf8')).to.equal('in the way');
   });
 
-  it('says what to do for a database that is no SQLite file', async () => {
+  it('names the cure for a database that is not a SQLite file', async () => {
     const other = await serve('memory:');
     const done = await runCommand(['backup', '--server', other.url, '--to', path('other.db'), '--every', '1h']);
     await other.stop();
@@ -123,7 +123,7 @@ describe('homeostat backup', () => {
     expect(await readdir(folder)).to.not.include('other.db');
   });
 
-  it('takes no page of another server for a backup', async () => {
+  it('does not mistake a page of another server for a backup', async () => {
     const other = createServer((_request, response) =>
       response.setHeader('Content-Type', 'text/html').end('<p>Log in</p>'),
     );

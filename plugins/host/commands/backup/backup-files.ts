@@ -8,7 +8,10 @@ export function timedFile(to: string, nowMs: number): string {
   return join(dirname(to), `${basename(to, end)}-${time}${end}`);
 }
 
-/** Removes all but the last backups of `to`, and parts of backups that a killed process has left behind. Other files stay. */
+/**
+ * Removes all backups of `to` except the last ones, and incomplete files that a killed process has left behind. Other
+ * files stay.
+ */
 export async function removeOldBackups(to: string, keep: number): Promise<void> {
   const folder = dirname(to);
   const names = (await readdir(folder)).sort();

@@ -7,7 +7,7 @@ export interface BackupPlan {
   readonly to: string;
   /** Undefined: one backup. */
   readonly everyMs: number | undefined;
-  /** The number of backups that stay. Undefined: the name has no time, and no backup is removed. */
+  /** The number of backups that stay. When undefined, the name has no time, and no backup is removed. */
   readonly keep: number | undefined;
   readonly force: boolean;
 }

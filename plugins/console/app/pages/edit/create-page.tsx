@@ -37,7 +37,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // What was refused at the save is out of date as soon as the draft was tried again.
+  // The refusals of a save are out of date as soon as the draft has been tried again.
   useEffect(() => setRefused([]), [checked]);
   const causes = refused.length > 0 ? refused : checked;
   const [isSaved, setSaved] = useState(false);

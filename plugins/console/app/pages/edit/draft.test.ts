@@ -21,7 +21,7 @@ const stored = {
 };
 
 describe('a draft of an object', () => {
-  it('has what people write, and not what the server sets', () => {
+  it('has the fields that people write, and not those that the server sets', () => {
     expect(editableOf(stored)).to.deep.equal({
       apiVersion: 'g/v1',
       kind: 'Thing',
@@ -39,7 +39,7 @@ describe('a draft of an object', () => {
     expect(conflicts).to.deep.equal([]);
   });
 
-  it('knows who applies a field', () => {
+  it('names the managers that apply a field', () => {
     expect(ownersOfField(stored, ['spec', 'size'])).to.deep.equal(['ci']);
     expect(ownersOfField(stored, ['spec', 'name'])).to.deep.equal([]);
   });

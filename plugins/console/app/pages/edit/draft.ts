@@ -8,7 +8,7 @@ import type { ApiObject } from '../../base/object.ts';
 /** Metadata that people write; the server sets the rest. */
 const writtenMetadata = ['name', 'namespace', 'generateName', 'labels', 'annotations', 'finalizers', 'ownerReferences'];
 
-/** The part of an object that people edit: without status and what the server sets. */
+/** The part of an object that people edit: without status and the fields that the server sets. */
 export function editableOf(object: ApiObject): JsonObject {
   const { status: _status, metadata, ...rest } = object;
   const kept = writtenMetadata.flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]] as const]));
@@ -37,7 +37,7 @@ export function ownersOfField(object: ApiObject, path: Path): readonly string[] 
   return [...new Set(owners)];
 }
 
-/** `f:` and the name lead to a field; a list with keys is one step too deep for this. */
+/** `f:` and the name lead to a field. A list with keys has one more level, which this does not follow. */
 function ownsField(fields: Json | undefined, path: Path): boolean {
   const [step, ...rest] = path;
   if (!isObject(fields)) return false;

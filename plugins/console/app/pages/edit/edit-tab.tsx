@@ -23,7 +23,7 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** Edits an object. What others change meanwhile is merged into the draft, and nothing that was typed is lost. */
+/** Edits an object. Changes of others are merged into the draft meanwhile, and nothing that was typed is lost. */
 export function EditTab({ place, object }: Props) {
   const { resource } = place;
   const schema = useSchema(resource);
@@ -31,7 +31,7 @@ export function EditTab({ place, object }: Props) {
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: object });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // What was refused at the save is out of date as soon as the draft was tried again.
+  // The refusals of a save are out of date as soon as the draft has been tried again.
   useEffect(() => setRefused([]), [checked]);
   const causes = refused.length > 0 ? refused : checked;
   const { conflicts, settle, note } = useMerge(object, draft);

@@ -71,7 +71,7 @@ export function EditorPanes({ draft, schema, causes, isNew }: Props) {
   );
 }
 
-/** YAML or JSON; a text with a mistake has to be mended first. */
+/** YAML or JSON; a text with a mistake must be corrected first. */
 function FormatChoice({ draft }: { readonly draft: Draft }) {
   return (
     <select

@@ -67,7 +67,7 @@ function Choice({ form, path, options, shared }: ControlProps & { readonly optio
   );
 }
 
-/** What is typed stays as it is while it is no number. */
+/** What is typed stays in the field while it is not a number. */
 function NumberInput({ form, path, schema, shared }: ControlProps) {
   const value = valueAt(form.value, path);
   const [text, setText] = useState(shownAs(value));

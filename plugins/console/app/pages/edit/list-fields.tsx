@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
-/** The component of the items comes in, because it renders lists itself. */
+/** The component of the items is passed in, because it renders lists itself. */
 interface Props extends FieldProps {
   readonly field: ComponentType<FieldProps>;
 }

@@ -12,7 +12,7 @@ export function formatText(object: Json, format: TextFormat = 'yaml'): string {
 
 type ParsedText = { readonly object: JsonObject } | { readonly mistake: Mistake };
 
-/** The object of a text, or what is wrong with it. Each text in JSON is one in YAML. */
+/** Returns the object of a text, or its mistake. A text in JSON is also one in YAML. */
 export function parseText(text: string): ParsedText {
   try {
     const object: unknown = load(text);

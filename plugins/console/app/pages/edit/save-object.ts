@@ -17,7 +17,7 @@ export interface SaveOptions {
   readonly draft: JsonObject;
   /** The stored object that the draft replaces; undefined to create one. */
   readonly stored: ApiObject | undefined;
-  /** Nothing is stored: the answer says what would be. */
+  /** True when nothing is stored, and the response has what would be stored. */
   readonly isDryRun: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function saveObject({ resource, draft, stored, isDryRun }: SaveOpti
   return { object: answer.body, warnings: answer.warnings };
 }
 
-/** The draft with what the server sets, and with the status of kinds that have no subresource for it. */
+/** The draft with the fields that the server sets, and with the status of kinds that have no subresource for it. */
 function replacement(draft: JsonObject, stored: ApiObject): JsonObject {
   const { uid, resourceVersion, creationTimestamp } = stored.metadata;
   const metadata = { ...(isObject(draft.metadata) ? draft.metadata : {}), uid, resourceVersion, creationTimestamp };

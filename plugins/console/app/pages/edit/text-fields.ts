@@ -106,10 +106,10 @@ export function lineOfField(text: string, path: Path): number {
 }
 
 interface Line {
-  /** The length of what stands before the name, with dashes. */
+  /** The length of the text before the name, including dashes. */
   readonly indent: number;
   readonly name: string;
-  /** The length of what stands before the first dash. */
+  /** The length of the text before the first dash. */
   readonly dash: number | undefined;
   readonly isBlank: boolean;
 }

@@ -11,7 +11,7 @@ export interface Draft {
   /** The text of the editor. */
   readonly text: string;
   readonly format: TextFormat;
-  /** What keeps the text from being an object. */
+  /** The mistake that keeps the text from being an object. */
   readonly mistake: Mistake | undefined;
   readonly setFormat: (format: TextFormat) => void;
   readonly setText: (text: string) => void;

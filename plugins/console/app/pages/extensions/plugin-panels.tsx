@@ -73,7 +73,9 @@ interface MountedProps {
   readonly object: ApiObject | undefined;
 }
 
-/** Runs a plugin's module in an element of its own. Its errors are shown there, and break nothing else. */
+/**
+ * Runs a plugin's module in an element of its own. Its errors are shown there, and do not affect the rest of the page.
+ */
 function Mounted({ contribution, object }: MountedProps) {
   const element = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState('');

@@ -10,7 +10,7 @@ import type { Row } from './row-table.ts';
 
 interface Result {
   readonly row: Row;
-  /** Why it is refused; undefined when it is not. */
+  /** The reason why it is refused; undefined when it is not. */
   readonly problem: string | undefined;
 }
 

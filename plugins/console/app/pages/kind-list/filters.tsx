@@ -61,7 +61,10 @@ export function Filters({ resource, view, columns }: Props) {
   );
 }
 
-/** The names of fields, and values of the field that is typed. A selector may have several, separated by commas. */
+/**
+ * The names of fields, and values of the field that the person is typing. A selector may have several, separated by
+ * commas.
+ */
 function useSuggestions(resource: Resource, fields: readonly string[], typed: string): readonly string[] {
   const [values, setValues] = useState<readonly string[]>([]);
   const [, before = '', field = ''] = /^(.*,)?([^,=]+)=[^,]*$/.exec(typed) ?? [];
@@ -70,7 +73,7 @@ function useSuggestions(resource: Resource, fields: readonly string[], typed: st
     let isCurrent = true;
     setValues([]);
     if (isKnown) {
-      // Without suggestions, the filter works all the same.
+      // The filter also works without suggestions.
       void someValuesOf(resource, field).then(
         (found) => isCurrent && setValues(found),
         () => undefined,

@@ -1,6 +1,6 @@
 import type { Order } from './row-table.ts';
 
-/** What the URL says of a list, so that a link shows the same. */
+/** The parts of the URL about a list, so that a link shows the same list. */
 export interface ListView {
   readonly namespace: string;
   readonly labels: string;

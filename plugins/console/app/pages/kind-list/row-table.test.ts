@@ -21,7 +21,7 @@ function startTable(isComplete: boolean): RowTable {
 const names = (rows: RowTable): string => rows.rows.map(({ name }) => name).join('');
 
 describe('the rows of a live list', () => {
-  it('are inserted in order, and removed once their end was seen', () => {
+  it('are inserted in order, and removed once people have seen that they were deleted', () => {
     const rows = startTable(true);
     rows.apply([change('ADDED', 'c'), change('DELETED', 'b')], 1000);
     expect([names(rows), rows.total]).to.deep.equal(['bcdf', 3]);
@@ -37,7 +37,7 @@ describe('the rows of a live list', () => {
     expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
   });
 
-  it('that changed before they were loaded are as the watch brought them, and those that are gone do not come back', () => {
+  it('that changed before they were loaded are as the watch brought them, and deleted ones do not come back', () => {
     const rows = startTable(false);
     rows.apply([change('MODIFIED', 'g'), change('DELETED', 'h'), change('ADDED', 'i'), change('ADDED', 'z')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdf', 1001]);
@@ -97,12 +97,12 @@ describe('the rows of a live list', () => {
       }),
       0,
     );
-    // For each of them: one to see that it moved, 6 to order the batch, 14 to find its place.
+    // For each of them: one comparison to see that it moved, 6 to order the batch, and 14 to find its place.
     expect(comparisons).to.be.at.most(batch * (1 + 6 + 14));
     expect(rows.rows.at(-1)?.name).to.equal('n0');
   });
 
-  it('are out of date when more change than are remembered', () => {
+  it('are out of date when more rows change than are remembered', () => {
     const rows = startTable(false);
     const many = (count: number): void =>
       rows.apply(
@@ -117,7 +117,7 @@ describe('the rows of a live list', () => {
     expect(rows.isOutdated).to.equal(false);
   });
 
-  it('of which a chunk repeats some are there once', () => {
+  it('that a chunk repeats are there only once', () => {
     const rows = startTable(false);
     rows.append(rowsOf(table('f', 'g')));
     expect(names(rows)).to.equal('bdfg');

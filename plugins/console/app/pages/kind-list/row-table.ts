@@ -106,15 +106,18 @@ export class RowTable {
   /** The fields that columns of plugins show. */
   readonly #paths: readonly Path[];
   readonly #rows = new Map<string, Row>();
-  /** What a watch brought of rows that are not loaded, by key; undefined: deleted. All chunks are as old as the first one. */
+  /**
+   * The changes of rows that are not loaded yet, by key; undefined for a deleted row. All chunks are as old as the
+   * first one.
+   */
   readonly #unloaded = new Map<string, Row | undefined>();
   #order: Row[] = [];
   /** Rows that have to be moved to another place. They are moved together, because each search for their old places reads all rows. */
   readonly #moved = new Set<Row>();
   #compare: Compare | undefined;
-  /** True while the server has more rows: then those beyond the last loaded one are not shown. */
+  /** True while the server has more rows; changed rows beyond the last loaded one are not shown then. */
   hasMore = false;
-  /** True for a later part of a list: then those before the first loaded one are not shown. */
+  /** True for a later part of a list; changed rows before the first loaded one are not shown then. */
   isLater = false;
   /** False before the first chunk. */
   isRead = false;
@@ -157,7 +160,7 @@ export class RowTable {
     if (this.#compare !== undefined && this.isComplete) this.#order.sort(this.#compare);
   }
 
-  /** Adds the next chunk of the list; what a watch brought earlier is newer. */
+  /** Adds the next chunk of the list; changes that a watch brought earlier are newer than the chunk. */
   append(rows: readonly Row[]): void {
     for (const row of rows) {
       const { key } = row;
@@ -228,7 +231,7 @@ export class RowTable {
   }
 
   #insert(row: Row): void {
-    // Its place is found in rows that are in order.
+    // Its place is searched for in rows that are in order.
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);

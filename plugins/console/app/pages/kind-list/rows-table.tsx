@@ -118,7 +118,7 @@ function useSelection({ visible, selected, setSelected }: Props): (index: number
   };
 }
 
-/** Stands for rows that are not rendered. With more columns than the head has, it would make all columns narrow. */
+/** Stands for rows that are not rendered. If it had more columns than the head, it would make all columns narrow. */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   return height === 0 ? null : (
     <tr aria-hidden="true" class="spacer">

@@ -34,7 +34,7 @@ export interface Rows {
   readonly isRelisted: boolean;
   /** The first row that is loaded, of all. */
   readonly offset: number;
-  /** Loads the next chunk, if there is one and it is not under way. */
+  /** Loads the next chunk, if there is one and it is not being loaded already. */
   readonly more: () => void;
   /** Replaces the rows by those that follow. */
   readonly nextPart: () => void;

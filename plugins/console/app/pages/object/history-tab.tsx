@@ -22,7 +22,7 @@ interface Props {
 
 interface History {
   readonly items: readonly JsonObject[];
-  /** Where the next page begins; empty on the last one. */
+  /** The token of the next page; empty on the last one. */
   readonly next: string;
 }
 
@@ -166,7 +166,7 @@ function Comparison({ place, revisions }: { readonly place: Place; readonly revi
   );
 }
 
-/** The object without what changes with each write. */
+/** Returns the object without the fields that change with each write. */
 function withoutNoise({ metadata, ...rest }: ApiObject): JsonObject {
   const { managedFields: _managedFields, resourceVersion: _resourceVersion, version: _version, ...kept } = metadata;
   return { metadata: kept, ...rest };

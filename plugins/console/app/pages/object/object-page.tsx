@@ -35,7 +35,7 @@ const tabs: readonly (readonly [name: string, title: string, tab: (props: TabPro
   ['raw', 'YAML', RawTab],
 ];
 
-/** One object: all that is known of it, and what can be done. */
+/** One object: everything that is known about it, and the actions on it. */
 export function ObjectPage({ place }: { readonly place: Place }) {
   const { object, isGone, state } = useObject(place);
   if (state.kind === 'refused') return <Refused place={place} failure={state.failure} />;
@@ -88,7 +88,7 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
   );
 }
 
-/** An object that neither has a status nor is deleted says nothing of its health. */
+/** For an object that neither has a status nor is being deleted, nothing is known about its health. */
 function State({ object, isGone }: { readonly object: ApiObject; readonly isGone: boolean }) {
   if (isGone) return <Badge tone="quiet">Deleted</Badge>;
   const health = healthOf(object);

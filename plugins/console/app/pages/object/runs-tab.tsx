@@ -26,7 +26,7 @@ const pausedKey = `${controllerGroup}/paused`;
 const requestKey = `${controllerGroup}/reconcile-requested-at`;
 const keptRuns = 200;
 
-/** Each reconcile of the object: why, how long, what came of it, and what it wrote. */
+/** Each reconcile of the object: its reason, its duration, its result, and its writes. */
 export function RunsTab({ place, object }: Props) {
   const [runs, setRuns] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });

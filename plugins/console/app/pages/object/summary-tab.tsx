@@ -20,7 +20,7 @@ interface Props {
 /** Fields that other parts of the page show. */
 const shownElsewhere = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-/** What an object is, how it does, and what plugins add. */
+/** The summary of an object: its fields, its state, and what plugins add. */
 export function SummaryTab({ place, object }: Props) {
   const fields = Object.entries(object).filter(([key]) => !shownElsewhere.has(key));
   const { spec } = object;

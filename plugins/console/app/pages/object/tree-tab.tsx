@@ -26,7 +26,7 @@ interface Family {
 
 /** The objects of a kind that are searched. */
 const searched = 1000;
-/** Kinds of which there are many and that own nothing. */
+/** Kinds with many objects that own nothing. */
 const skipped = new Set(['runs', 'events', 'leases']);
 
 /** The owners of an object, and what it owns, with their health. */
@@ -119,7 +119,7 @@ async function readFamily(place: Place, object: ApiObject, signal: AbortSignal):
     for (const each of objectsOf(list))
       for (const { uid } of ownersOf(each)) owned.set(uid, [...(owned.get(uid) ?? []), { resource, object: each }]);
   };
-  // A kind that cannot be read leaves the others.
+  // A kind that cannot be read does not keep the others from being shown.
   await Promise.allSettled(kinds.map(search));
   return { owners, owned, unfinished };
 }

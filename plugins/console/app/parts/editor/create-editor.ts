@@ -14,7 +14,7 @@ export interface EditorOptions {
   readonly label: string;
   readonly isReadOnly: boolean;
   readonly onChange: (text: string) => void;
-  /** What may stand after the text before the cursor. */
+  /** Returns what may follow the text before the cursor. */
   readonly complete: (before: string) => Completion | undefined;
   readonly check: (text: string) => readonly Mistake[];
 }
@@ -50,7 +50,7 @@ const highlight = HighlightStyle.define([
 
 const recheck = StateEffect.define();
 
-/** An editor in a shadow root: there, its styles are objects and no inline style, which the page does not allow. */
+/** An editor in a shadow root: there, its styles are objects; the page does not allow inline styles. */
 export function createEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');
@@ -124,7 +124,7 @@ function extensionsOf({ label, isReadOnly, complete, check }: EditorOptions) {
           transactions.some(({ effects }) => effects.some((each) => each.is(recheck))),
       },
     ),
-    // Tab stays free for the way out by keyboard.
+    // Tab is not bound, so that people can leave the editor by keyboard.
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap]),
     typeOverSelection,
     EditorState.readOnly.of(isReadOnly),
