@@ -17,6 +17,7 @@ module.exports = {
     './.ci/cheap-passwords.js',
     './.ci/node-program.js',
     './.ci/shared-etcd.js',
+    './.ci/lost-files.js',
   ],
   'node-option': ['min-semi-space-size=32', 'max-semi-space-size=64', ...optimisesLater],
   parallel: true,

@@ -16,10 +16,13 @@ type Work = (attempt: number) => Promise<unknown>;
 export class StallMeter {
   readonly rows: Row[] = [];
   readonly #server: HostileProcess;
+  readonly #only: string;
   #idleMs = 0;
 
-  constructor(server: HostileProcess) {
+  /** Measures only rows whose name contains `only`. Other work is done once, because later rows need what it leaves behind. */
+  constructor(server: HostileProcess, only = '') {
     this.#server = server;
+    this.#only = only;
   }
 
   async measureIdle(): Promise<void> {
@@ -31,11 +34,17 @@ export class StallMeter {
 
   /** The longest stall of work that is done once, because it has many parts of the same kind. */
   async measureOnce(name: string, work: () => Promise<unknown>): Promise<void> {
-    this.#report(name, await this.#stallOf(work));
+    if (name.includes(this.#only)) this.#report(name, await this.#stallOf(work));
+    else await work();
   }
 
   /** The median of several attempts, each after its own preparation. */
   async measure(name: string, work: Work, before: Work = () => Promise.resolve()): Promise<void> {
+    if (!name.includes(this.#only)) {
+      await before(0);
+      await work(0);
+      return;
+    }
     const stallsMs: number[] = [];
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       await before(attempt);

@@ -57,7 +57,7 @@ describe('admission policies [compat policies]', () => {
   const denied = (text: string, name = 'a'): string =>
     `configmaps "${name}" is forbidden: ValidatingAdmissionPolicy 'limits' with binding 'all' denied request: ${text}`;
 
-  it('refuse writes, with their message and reason', async () => {
+  it('refuse writes, with their message and reason [spec operators-policy-actions]', async () => {
     await establish({
       validations: [{ expression: 'object.data.size() < 2', message: 'too many', reason: 'Forbidden' }],
     });
@@ -92,7 +92,7 @@ describe('admission policies [compat policies]', () => {
     ['object.data.all(k, v, k.size() == 1 && v != "")', true],
     ['object.data.x == "2"', false],
   ];
-  it('see the write, its namespace, and what its user may do', async () => {
+  it('see the write, its namespace, and what its user may do [spec operators-policy-variables]', async () => {
     for (const [expression, isAllowed] of verdicts) {
       await establish({ validations: [{ expression }] });
       const [status, message] = await refusal(map('a', { x: '1' }));
@@ -103,7 +103,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('name an error of an expression, or ignore it', async () => {
+  it('name an error of an expression, or ignore it [spec operators-policy-failures]', async () => {
     await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
     const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
     expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
@@ -111,7 +111,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('have conditions and variables', async () => {
+  it('have conditions and variables [spec operators-policy-match]', async () => {
     await establish({
       matchConditions: [{ name: 'named', expression: 'object.metadata.name != "free"' }],
       variables: [
@@ -127,7 +127,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('2 keys')]);
   });
 
-  it('select by namespaces, labels, names and exceptions', async () => {
+  it('select by namespaces, labels, names and exceptions [spec operators-policy-match]', async () => {
     await server.create('/api/v1/namespaces', {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -152,7 +152,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('b', {}, checked), strict)).to.deep.equal([422, denied('no', 'b')]);
   });
 
-  it('read parameters', async () => {
+  it('read parameters [spec operators-policy-params]', async () => {
     await server.create(maps, map('params', { max: '1' }));
     const paramRef = { name: 'params', namespace: 'default', parameterNotFoundAction: 'Deny' };
     await establish(
@@ -171,7 +171,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('warn instead of refusing', async () => {
+  it('warn instead of refusing [spec operators-policy-actions]', async () => {
     await establish(
       { validations: [{ expression: 'false', message: 'not so' }] },
       { validationActions: ['Warn', 'Audit'] },
@@ -183,7 +183,7 @@ describe('admission policies [compat policies]', () => {
     );
   });
 
-  it('note failures and their own annotations in the audit log, where the binding says so', async () => {
+  it('note failures and their own annotations in the audit log, where the binding says so [spec operators-policy-actions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-policies-'));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });
@@ -213,7 +213,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('have a status with what is wrong with their expressions for the kinds that they name', async () => {
+  it('have a status with what is wrong with their expressions for the kinds that they name [spec operators-policy-types]', async () => {
     const rules = [
       { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
       { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
@@ -316,7 +316,7 @@ describe('admission policies [compat policies]', () => {
     ],
     ['a field of the request', { validations: [{ expression: 'request.other == 1' }] }, "undefined field 'other'"],
   ];
-  it('with a mistake are refused when they are written', async () => {
+  it('with a mistake are refused when they are written [spec operators-policy-mistakes]', async () => {
     for (const [what, spec, message] of mistakes) {
       const { status, body } = await server.post(policies, policy(spec));
       expect([what, status]).to.deep.equal([what, 422]);
@@ -324,7 +324,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('with several mistakes are refused with all of them, in the order of Kubernetes', async () => {
+  it('with several mistakes are refused with all of them, in the order of Kubernetes [spec operators-policy-mistakes]', async () => {
     const spec = {
       failurePolicy: 'Odd',
       matchConditions: [{ name: 'a', expression: 'object.x >' }],

@@ -36,7 +36,7 @@ describe('the built-in kinds', () => {
     );
   });
 
-  it('an APIService shows each version that is served, and cannot be written [compat discovery]', async () => {
+  it('an APIService shows each version that is served, and cannot be written [compat discovery] [spec operators-apiservices]', async () => {
     const path = '/apis/apiregistration.k8s.io/v1/apiservices';
     const { body } = await server.get(path);
     const names = body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
@@ -82,7 +82,7 @@ describe('the built-in kinds', () => {
     expect(await select('involvedObject.kind=Machine')).to.deep.equal([]);
   });
 
-  it('events stand in tables as Kubernetes shows them [compat events]', async () => {
+  it('events stand in tables as Kubernetes shows them [compat events] [spec operators-columns]', async () => {
     const times = { firstTimestamp: '2025-12-31T23:00:00Z', lastTimestamp: '2025-12-31T23:58:00Z' };
     await server.create(
       events,

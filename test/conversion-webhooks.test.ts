@@ -58,7 +58,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     hooks.reset();
   });
 
-  it('an object that is written in one version is read, listed, watched, patched and applied in the other', async () => {
+  it('an object that is written in one version is read, listed, watched, patched and applied in the other [spec operators-conversion]', async () => {
     const created = await server.create(betaWidgets, newBetaWidget('a', 'Ann Lee'));
     expect(created).to.deep.include({ apiVersion: 'shop.example.com/v1beta1', spec: { name: 'Ann Lee' } });
     expect((await server.get(`${widgets}/a`)).body.spec).to.deep.equal({ first: 'Ann', last: 'Lee' });
@@ -81,7 +81,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.delete(`${betaWidgets}/a`)).status).to.equal(200);
   });
 
-  it('a list is converted in batches, and what was converted once is not asked for again [slow]', async () => {
+  it('a list is converted in batches, and what was converted once is not asked for again [slow] [spec operators-conversion-batches]', async () => {
     for (let i = 0; i < 150; i += 1) await server.create(widgets, newV1Widget(`w${i}`, `a${i}`, 'b'));
     expect(hooks.asked).to.have.length(0);
     const { body } = await server.get(betaWidgets);
@@ -92,7 +92,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect(hooks.asked).to.have.length(2);
   });
 
-  it('labels and annotations may change, name, uid and the rest of metadata may not', async () => {
+  it('labels and annotations may change, name, uid and the rest of metadata may not [spec operators-conversion-results]', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const changed = (metadata: object): void =>
       hooks.on('/convert', (request) => ({
@@ -145,7 +145,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     ['ends the connection', (_request, response) => void response.destroy(), /: EOF$/],
   ];
   for (const [what, answer, message] of useless) {
-    it(`a webhook that ${what} fails reads in the other version, writes in it, and nothing else`, async () => {
+    it(`a webhook that ${what} fails reads in the other version, writes in it, and nothing else [spec operators-conversion-failures]`, async () => {
       await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
       hooks.on('/convert', typeof answer === 'function' ? (answer as Webhook) : () => answer);
       expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });

@@ -37,7 +37,7 @@ function expectServed(report: DefinitionReport): void {
 }
 
 describe('a folder of definitions [slow]', () => {
-  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one', async () => {
+  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one [spec operators-definitions]', async () => {
     const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
     expect(reports.length).to.be.at.least(4);
     for (const report of reports) {
@@ -94,7 +94,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('with octal numbers, as kubectl reads them', async () => {
+  it('with octal numbers, as kubectl reads them [spec operators-definitions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       await writeFile(

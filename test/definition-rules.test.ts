@@ -60,7 +60,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     }
   });
 
-  it('are enforced by every way to write an object', async () => {
+  it('are enforced by every way to write an object [spec operators-rule-enforced]', async () => {
     await establish(
       server,
       withRules([{ rule: 'self.size >= self.least', messageExpression: '"at least " + string(self.least)' }]),
@@ -86,7 +86,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect((await server.get(path)).body.spec).to.deep.equal({ size: 5, least: 4 });
   });
 
-  it('are enforced when the status is written', async () => {
+  it('are enforced when the status is written [spec operators-rule-enforced]', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a'));
     const answer = await server.patch(`${widgets}/a/status`, { status: { size: -1 } });
@@ -96,7 +96,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('leave what an older schema let in, until it changes', async () => {
+  it('leave what an older schema let in, until it changes [spec operators-rule-ratcheting]', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a', { size: 1 }));
     const { body } = await server.get(`${definitions}/widgets.shop.example.com`);
@@ -173,14 +173,14 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`,
     ],
   ];
-  it('with a mistake refuse the definition, and name the rule and the place', async () => {
+  it('with a mistake refuse the definition, and name the rule and the place [spec operators-rule-checked]', async () => {
     for (const [what, broken, fields, message] of refusals) {
       const { status, body } = await server.post(definitions, withRules([broken], fields));
       expect([what, status, messages(body)[0]]).to.deep.equal([what, 422, message]);
     }
   });
 
-  it('cannot read a former item that cannot be found again', async () => {
+  it('cannot read a former item that cannot be found again [spec operators-rule-checked]', async () => {
     const items = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
     const { body } = await server.post(definitions, withRules([], { list: { type: 'array', maxItems: 10, items } }));
     expect(messages(body)).to.deep.equal([
@@ -188,7 +188,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('cost at most what the limit of a definition allows', async () => {
+  it('cost at most what the limit of a definition allows [spec operators-estimate]', async () => {
     const fields = Object.fromEntries(
       Array.from({ length: 15 }, (_, index) => [
         `t${index}`,

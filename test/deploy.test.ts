@@ -37,6 +37,15 @@ describe('The files of deploy', () => {
     expect(existsSync(`${root}plugins/host/bin/homeostat.js`)).to.equal(true);
   });
 
+  it('build the image of the sources alone, without what git ignores', () => {
+    const linesOf = (name: string): string[] =>
+      readFileSync(`${root}${name}`, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'));
+    const ignored = linesOf('.gitignore').map((line) => `**/${line.replace(/\/$/, '')}`);
+    expect(linesOf('.dockerignore')).to.have.members(['.git', ...ignored]);
+  });
+
   it('have a health check that node runs, and which fails without a server', () => {
     const [, check = ''] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(read('Containerfile')) ?? [];
     const words: unknown = JSON.parse(check);

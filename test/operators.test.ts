@@ -110,7 +110,7 @@ describe('operators on stock clients [slow]', () => {
   }
 
   for (const { language, library, program, probe, manager = `${language}-operator` } of operators) {
-    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event`, async function () {
+    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event [spec operators-clients]`, async function () {
       try {
         execFileSync(probe[0], probe.slice(1), { stdio: 'ignore' });
       } catch {

@@ -43,7 +43,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     });
   }
 
-  it('carry definitions and admission policies in both directions', async () => {
+  it('carry definitions and admission policies in both directions [spec operators-protobuf]', async () => {
     const group = '/apis/admissionregistration.k8s.io/v1';
     const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] };
     const head = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name: 'a' } };
@@ -73,7 +73,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     }
   });
 
-  it('are sent to a client that accepts nothing else, also in lists, watches and reviews', async () => {
+  it('are sent to a client that accepts nothing else, also in lists, watches and reviews [spec operators-protobuf]', async () => {
     const only = { accept: type };
     const path = '/api/v1/namespaces/default/configmaps';
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };

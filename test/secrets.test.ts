@@ -182,7 +182,7 @@ describe('Secrets', () => {
     expect((await server.post(secrets, secret('account', { type }, { annotations }))).status).to.equal(201);
   });
 
-  it('stand in tables as Kubernetes shows them, and are selected by type', async () => {
+  it('stand in tables as Kubernetes shows them, and are selected by type [spec operators-columns]', async () => {
     await server.create(
       secrets,
       secret('shown', { type: 'example.com/shown', stringData: { a: 'planted', b: 'planted' } }),

@@ -46,7 +46,7 @@ describe('service accounts', () => {
   const isKnown = async (token: string): Promise<boolean> =>
     (await server.get('/api/v1/namespaces', bearing(token))).status !== 401;
 
-  it('get tokens by which the server knows them, with the groups of Kubernetes', async () => {
+  it('get tokens by which the server knows them, with the groups of Kubernetes [spec operators-tokens]', async () => {
     const uid = await createAccount('robot');
     const answer = await request('robot');
     expect(answer.headers['cache-control']).to.equal('no-store');

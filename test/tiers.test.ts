@@ -35,6 +35,11 @@ const rejecting = `
     });
   });
 `;
+const killed = `
+  describe('a suite', () => {
+    it('ends its process', () => process.kill(process.pid, 'SIGKILL'));
+  });
+`;
 
 describe('a test run [slow]', () => {
   let folder: string;
@@ -46,11 +51,25 @@ describe('a test run [slow]', () => {
   after(async () => rm(folder, { recursive: true }));
 
   /** Runs a file of tests that may take 200 ms each, and returns the exit code and the output. */
-  async function run(text: string, environment: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
+  async function run(
+    text: string,
+    environment: NodeJS.ProcessEnv = {},
+    flags: readonly string[] = [],
+  ): Promise<{ code: number; output: string }> {
     const file = join(folder, 'some.test.mjs');
     await writeFile(file, text);
-    const hooks = ['leak-check', 'tiers', 'error-causes'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
-    const options = ['--no-config', '--timeout', '200', '--reporter', './.ci/reporter.js', '--exit', ...hooks];
+    const hooks = ['leak-check', 'tiers', 'error-causes', 'lost-files'];
+    const required = hooks.flatMap((name) => ['--require', `./.ci/${name}.js`]);
+    const options = [
+      '--no-config',
+      '--timeout',
+      '200',
+      '--reporter',
+      './.ci/reporter.js',
+      '--exit',
+      ...flags,
+      ...required,
+    ];
     return new Promise((resolve) => {
       execFile(
         process.execPath,
@@ -87,5 +106,12 @@ describe('a test run [slow]', () => {
     const { code, output } = await run(rejecting);
     expect(output).to.include('rejected while nothing handled it: Error: dropped');
     expect(code).to.equal(1);
+  });
+
+  it('names the file whose process ended in the middle', async () => {
+    const { code, output } = await run(killed, {}, ['--parallel', '--jobs', '2']);
+    expect(output).to.match(/process \d+ ended before its file did: .*some\.test\.mjs/);
+    expect(output).to.include('SIGKILL');
+    expect(code).to.not.equal(0);
   });
 });

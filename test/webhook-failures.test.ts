@@ -90,7 +90,7 @@ describe('webhooks that fail [compat webhooks]', () => {
   }
 
   for (const [what, webhook, message] of useless) {
-    it(`${what} refuses the write with the name of the webhook, and with failurePolicy Ignore it does not`, async () => {
+    it(`${what} refuses the write with the name of the webhook, and with failurePolicy Ignore it does not [spec operators-review]`, async () => {
       if (webhook !== undefined) hooks.on('/bad', webhook);
       await configure('validating');
       const answer = await server.post(persons, person('ann'));
@@ -107,7 +107,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   }
 
-  it('a late answer is not waited for beyond timeoutSeconds', async () => {
+  it('a late answer is not waited for beyond timeoutSeconds [spec operators-webhook-time]', async () => {
     hooks.on('/bad', () => new Promise(() => undefined));
     await configure('validating', { timeoutSeconds: 3 });
     const asked = server.post(persons, person('ann'));
@@ -119,7 +119,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('a response that begins in time, and does not end, is not waited for either', async () => {
+  it('a response that begins in time, and does not end, is not waited for either [spec operators-webhook-time]', async () => {
     let ended = false;
     hooks.on('/bad', (_request, response) => {
       response.on('close', () => (ended = true));
@@ -162,7 +162,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     mute.close();
   });
 
-  it('a dead webhook, one without TLS, and one with the certificate of another authority are refused', async () => {
+  it('a dead webhook, one without TLS, and one with the certificate of another authority are refused [spec operators-webhook-certificates]', async () => {
     const dead = await freePort();
     await configure('validating', { clientConfig: { url: `https://127.0.0.1:${dead}/x`, caBundle: ca } });
     expectRefusal(await server.post(persons, person('ann')), {
@@ -194,7 +194,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('link-local and metadata addresses are never called, in whatever form they are written', async () => {
+  it('link-local and metadata addresses are never called, in whatever form they are written [spec operators-webhook-hosts]', async () => {
     const urls = [
       'https://169.254.169.254/x',
       'https://[::ffff:169.254.169.254]/x',
@@ -213,7 +213,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     }
   });
 
-  it('a patch that does not fit, or takes the name away, is refused with the name of the webhook', async () => {
+  it('a patch that does not fit, or takes the name away, is refused with the name of the webhook [spec operators-webhook-patches]', async () => {
     await configure('mutating');
     for (const patch of [
       [{ op: 'remove', path: '/nothing/here' }],
@@ -254,7 +254,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     expect(hooks.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/a']);
   });
 
-  it('a webhook of a host that --webhook-allow leaves out is not called', async () => {
+  it('a webhook of a host that --webhook-allow leaves out is not called [spec operators-webhook-hosts]', async () => {
     const strict = await TestServer.start({ webhookHosts: ['hooks.example.com'] });
     try {
       const webhooks = [{ name: 'bad.example.com', clientConfig: { url: `${hooks.origin}/bad`, caBundle: ca } }];

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { isApiError } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { serviceOwner } from '@homeostat/apiserver';
+import { admit } from 'homeostat';
 import { issuerCertificate } from './support/issuer-certificate.ts';
 import { apiVersion, letters, newLetter, person, Person, persons } from './support/models.ts';
 import { createNamespaces } from './support/namespaces.ts';
@@ -11,6 +13,7 @@ import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 import { patched, webhookConfiguration, WebhookServer } from './support/webhook-server.ts';
 import {
+  definitions,
   establish,
   newWidget,
   widgetDefinition,
@@ -65,7 +68,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await server.create(mutating, webhookConfiguration('MutatingWebhookConfiguration', path.slice(1), webhooks));
   }
 
-  it('a validating webhook sees the whole request, and refuses it with its own reason and message', async () => {
+  it('a validating webhook sees the whole request, and refuses it with its own reason and message [spec operators-review]', async () => {
     hooks.on('/guard', ({ object }) =>
       object?.spec.name === 'Eve'
         ? { allowed: false, status: { reason: 'Forbidden', code: 403, message: 'no Eves' } }
@@ -112,7 +115,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed one says that it is one', async () => {
+  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed one says that it is one [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -125,7 +128,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/keep').at(-1)).to.deep.include({ dryRun: true, name: 'bob' });
   });
 
-  it('a mutating webhook changes the object, and defaults, pruning and the schema follow', async () => {
+  it('a mutating webhook changes the object, and defaults, pruning and the schema follow [spec operators-webhook-patches]', async () => {
     hooks.on('/tag', () =>
       patched({ op: 'add', path: '/spec/tags', value: ['hooked'] }, { op: 'add', path: '/unknown', value: 1 }),
     );
@@ -140,7 +143,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('mutating webhooks run by the names of configurations, then as listed, and validating ones see the result', async () => {
+  it('mutating webhooks run by the names of configurations, then as listed, and validating ones see the result [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -159,7 +162,23 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect((await server.create(persons, person('ann'))).spec.nick).to.equal('none12c');
   });
 
-  it('calls a webhook once more when a later one changed the object, and never a third time', async () => {
+  it('hooks of plugins are asked first, and webhooks see what they changed [spec operators-webhook-hooks-first]', async () => {
+    hooks.on('/late', ({ object }) => ({ allowed: object.spec.nick === 'hooked' }));
+    await mutate('/late');
+    const owned = server.api.admissions.forOwner('early', {
+      client: server.api.createPluginClient('early'),
+      dependencies: [serviceOwner],
+    });
+    owned.add(admit(Person, { onCreate: ({ object }) => ({ ...object, spec: { ...object.spec, nick: 'hooked' } }) }));
+    try {
+      expect((await server.create(persons, person('ann'))).spec.nick).to.equal('hooked');
+    } finally {
+      owned.close();
+    }
+    expect((await server.post(persons, person('bob'))).status).not.to.equal(201);
+  });
+
+  it('calls a webhook once more when a later one changed the object, and never a third time [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -172,7 +191,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/a']);
   });
 
-  it('selects by rules, labels of the object and labels of the namespace', async () => {
+  it('selects by rules, labels of the object and labels of the namespace [spec operators-webhook-match]', async () => {
     hooks.on('/some', () => ({ allowed: true }));
     await server.patch('/api/v1/namespaces/shop', { metadata: { labels: { tier: 'gold' } } });
     await validate('/some', {
@@ -197,7 +216,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('conditions in CEL decide about a call; one without a value refuses the write, or is left out, as the policy says', async () => {
+  it('conditions in CEL decide about a call; one without a value refuses the write, or is left out, as the policy says [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));
@@ -239,7 +258,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expectRefusal(await server.post(persons, person('ann')), { reason: 'BadRequest' });
   });
 
-  it('a rule for another version of the kind sees the object in that version, unless matchPolicy is Exact', async () => {
+  it('a rule for another version of the kind sees the object in that version, unless matchPolicy is Exact [spec operators-webhook-match]', async () => {
     hooks.on('/same', () => ({ allowed: true }));
     hooks.on('/exact', () => ({ allowed: false }));
     const versions = [widgetVersion(), widgetVersion({ name: 'v2', storage: false })];
@@ -306,7 +325,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     );
   });
 
-  it('returns the warnings of webhooks, also beside a refusal', async () => {
+  it('returns the warnings of webhooks, also beside a refusal [spec operators-webhook-reports]', async () => {
     hooks.on('/warn', () => ({ allowed: false, warnings: ['be careful'], status: { message: 'no' } }));
     await validate('/warn');
     const answer = await server.post(persons, person('ann'));
@@ -323,7 +342,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/own')[0].userInfo.username).to.equal('system:plugin:staff');
   });
 
-  it('holds no lock: another write of the object passes, and the first is then asked about again on the new state', async () => {
+  it('holds no lock: another write of the object passes, and the first is then asked about again on the new state [spec operators-webhook-connections]', async () => {
     await server.create(persons, person('ann'));
     const held: (() => void)[] = [];
     hooks.on('/slow', ({ object }) =>
@@ -341,7 +360,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/slow').at(-1).oldObject.metadata.labels).to.deep.equal({ fast: '1' });
   });
 
-  it('connections are kept open for the next call', async () => {
+  it('connections are kept open for the next call [spec operators-webhook-connections]', async () => {
     hooks.on('/kept', () => ({ allowed: true }));
     await validate('/kept');
     const before = hooks.connections.size;
@@ -349,7 +368,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.connections.size - before).to.be.at.most(1);
   });
 
-  it('a service is called at its address of --service-map, and one without is refused with the cure', async () => {
+  it('a service is called at its address of --service-map, and one without is refused with the cure [spec operators-webhook-services]', async () => {
     hooks.on('/mapped', () => ({ allowed: true }));
     const clientConfig = { service: { namespace: 'shop', name: 'hooks', path: '/mapped' }, caBundle: ca };
     await validate('/mapped', { clientConfig });
@@ -371,7 +390,25 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/never').map(({ kind }) => kind.kind)).to.deep.equal(['Person']);
   });
 
-  it('refuses configurations as kube-apiserver does, and names each field', async () => {
+  it('takes an empty caBundle, which tools fill in later [spec operators-webhook-certificates]', async () => {
+    const clientConfig = { url: `${hooks.origin}/empty`, caBundle: '' };
+    const name = 'empty.people.example.com';
+    const webhooks = [{ name, clientConfig, rules: [] }];
+    await server.create(validating, webhookConfiguration('ValidatingWebhookConfiguration', 'empty', webhooks));
+    const wrong = [{ name, clientConfig: { ...clientConfig, caBundle: 'no base64' }, rules: [] }];
+    expectRefusal(
+      await server.post(validating, webhookConfiguration('ValidatingWebhookConfiguration', 'wrong', wrong)),
+      {
+        reason: 'Invalid',
+      },
+    );
+    const webhook = { clientConfig, conversionReviewVersions: ['v1'] };
+    const versions = [widgetVersion({})];
+    const definition = widgetDefinition({ versions, conversion: { strategy: 'Webhook', webhook } });
+    expect((await server.post(`${definitions}?dryRun=All`, definition)).status).to.equal(201);
+  });
+
+  it('refuses configurations as kube-apiserver does, and names each field [spec operators-webhook-dry-run]', async () => {
     const wrong = webhookConfiguration('ValidatingWebhookConfiguration', 'wrong', [
       {
         name: 'short',
@@ -408,7 +445,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('audit annotations of webhooks are in the entry of the write, under the name of the webhook', async () => {
+  it('audit annotations of webhooks are in the entry of the write, under the name of the webhook [spec operators-webhook-reports]', async () => {
     hooks.on('/scored', () => ({ allowed: true, auditAnnotations: { score: '7' } }));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });
@@ -442,7 +479,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await server.delete(widgetDefinitionPath);
   });
 
-  it('fills in the defaults of Kubernetes, and shows its columns', async () => {
+  it('fills in the defaults of Kubernetes, and shows its columns [spec operators-columns]', async () => {
     await validate('/guard');
     const { body } = await server.get(`${validating}/guard`);
     expect(body.webhooks[0]).to.deep.include({

@@ -77,17 +77,22 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entry !== undefined && selects(entry) ? this.#read(entry, resource) : undefined;
   }
 
-  objects(use?: 'once'): Iterable<KeyedObject<T>> {
+  objects(): Iterable<KeyedObject<T>> {
     if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
     const present = entries();
-    const stateOf = (entry: Entry): KeyedObject<T> =>
-      use === 'once' ? this.#onceOf(entry, resource) : this.#stateOf(entry, resource);
+    const stateOf = (entry: Entry): KeyedObject<T> => this.#stateOf(entry, resource);
     return {
       *[Symbol.iterator]() {
         for (const entry of present) yield stateOf(entry);
       },
     };
+  }
+
+  objectSteps(): Iterable<KeyedObject<T> | undefined> {
+    if (this.#followed === undefined) return [];
+    const { resource, entries } = this.#followed;
+    return this.#readEach(entries(), resource);
   }
 
   /** The states of all objects, none of which is parsed before it is read. */
@@ -240,19 +245,22 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return entries.map((entry) => new EntryState(entry, read));
   }
 
-  /** The same for an entry that is read now, and whose object is not kept for others. */
-  #onceOf(entry: Entry, resource: Resource): KeyedObject<T> {
+  *#readEach(entries: readonly Entry[], resource: Resource): Generator<KeyedObject<T> | undefined> {
+    for (const entry of entries) {
+      const read = yield* settledSteps(this.#readOnce(entry, resource));
+      yield {
+        key: entry.key,
+        get object() {
+          return read();
+        },
+      };
+    }
+  }
+
+  *#readOnce(entry: Entry, resource: Resource): Generator<undefined, T, undefined> {
     const { reader, shape } = this.#parts;
-    const shaped = this.#shaped;
-    let known: T | undefined;
-    return {
-      key: entry.key,
-      get object() {
-        if (known !== undefined) return known;
-        const whole = reader.readOnce<T>(resource.show(entry));
-        return (known = shaped.get(whole) ?? shape(whole));
-      },
-    };
+    const whole = yield* reader.readOnce<T>(resource.show(entry));
+    return this.#shaped.get(whole) ?? shape(whole);
   }
 
   #read(entry: Entry, resource: Resource): T {
@@ -288,6 +296,18 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
 
   get object(): T {
     return this.#read(this.#entry);
+  }
+}
+
+/** Takes steps, and returns what gives their result, or throws what they threw. */
+function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
+  try {
+    const result = yield* steps;
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

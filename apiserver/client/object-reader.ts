@@ -3,6 +3,7 @@ import { LruCache } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import type { Entry } from '../index/entry.ts';
+import { decodeSteps, severalStepsBytes } from '../registry/object/decode-steps.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
 /** Parsed objects take about this many times their JSON. */
@@ -29,10 +30,13 @@ export class ObjectReader {
 
   /**
    * Reads an object of many that are read once, and keeps none: they would replace all others, and garbage collections would have to
-   * copy them.
+   * copy them. A large one takes several steps.
    */
-  readOnce<T extends ApiObject>(entry: Entry): T {
-    return (this.parsed(entry) as T | undefined) ?? parseEntry<T>(entry);
+  *readOnce<T extends ApiObject>(entry: Entry): Generator<undefined, T, undefined> {
+    const known = this.parsed(entry) as T | undefined;
+    if (known !== undefined) return known;
+    if (entry.size <= severalStepsBytes) return parseEntry<T>(entry);
+    return withOrigin(yield* decodeSteps<T>(entry.bytes, { freeze: freezeDeep }), entry);
   }
 
   /** Returns the object of an entry if it is kept; undefined when it would have to be parsed. */
@@ -47,7 +51,10 @@ export class ObjectReader {
 }
 
 function parseEntry<T extends ApiObject>(entry: Entry): T {
-  const object = freezeDeep(decodeObject<T>(entry.bytes));
+  return withOrigin(freezeDeep(decodeObject<T>(entry.bytes)), entry);
+}
+
+function withOrigin<T extends ApiObject>(object: T, entry: Entry): T {
   const traceparent = originOf(entry);
   if (traceparent !== undefined) noteOrigin(object, traceparent);
   return object;

@@ -37,8 +37,12 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     return this.#backing.get(key);
   }
 
-  objects(use?: 'once'): Iterable<KeyedObject<T>> {
-    return this.#backing.objects(use);
+  objects(): Iterable<KeyedObject<T>> {
+    return this.#backing.objects();
+  }
+
+  objectSteps(): Iterable<KeyedObject<T> | undefined> {
+    return this.#backing.objectSteps();
   }
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {

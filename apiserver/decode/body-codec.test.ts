@@ -61,7 +61,7 @@ describe('BodyCodec', () => {
     expect(reader.listenerCount('close')).to.equal(0);
   });
 
-  for (const bytes of [1_000, 100_000, 600_000]) {
+  for (const bytes of [1_000, 20_000, 100_000, 600_000]) {
     it(`returns the value of a body of ${bytes} bytes, a new one for each call`, async () => {
       const value = objectOf(bytes);
       const text = JSON.stringify(value);
@@ -69,7 +69,7 @@ describe('BodyCodec', () => {
         const body = await decoder.decode(Buffer.from(text), format);
         expect(body()).to.deep.equal(value);
         expect(body()).to.not.equal(body());
-        expect(body.isLarge ?? false, format).to.equal(bytes > 64 * 1024 || (format !== 'json' && bytes > 32 * 1024));
+        expect(body.isLarge ?? false, format).to.equal(bytes > 64 * 1024 || (format !== 'json' && bytes > 16 * 1024));
       }
     });
   }

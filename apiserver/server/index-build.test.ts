@@ -83,6 +83,31 @@ describe('building the indexes of a kind', () => {
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
   });
 
+  it('reads a large object in many turns', async () => {
+    const list = { type: 'array', items: { type: 'integer' } };
+    const model: ModelDescriptor = defineModel({
+      gvk: 'things.example.com/v1/List',
+      plural: 'lists',
+      schema: { type: 'object', properties: { spec: { type: 'object', properties: { list } } } },
+    });
+    const open = (): Promise<number> =>
+      turnsOf(async () => {
+        server.schemeManager.register(model);
+        await server.whenReady(model);
+      });
+    await open();
+    const add = async (name: string, length: number): Promise<void> => {
+      const spec = { list: Array.from({ length }, () => 1) };
+      await server.client.create(model, { metadata: { name }, spec } as unknown as ApiObject);
+      server.schemeManager.unregister(model, 'service');
+    };
+    await add('small', 10);
+    const before = await open();
+    // 400 KB, of which a step reads 16.
+    await add('large', 200_000);
+    expect(await open()).to.be.above(before + 20);
+  });
+
   it('yields to other work while the first label selector, and the first sort by many values, build an index [slow]', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);

@@ -28,7 +28,7 @@ describe('isBlockedAddress', () => {
 });
 
 describe('guardedLookup', () => {
-  it('refuses a name whose address is never called, after DNS', async () => {
+  it('refuses a name whose address is never called, after DNS [spec operators-webhook-hosts]', async () => {
     const error = await new Promise<Error | null>((resolve) => guardedLookup('169.254.169.254', {}, resolve));
     expect(error?.message).to.match(/link-local or metadata address/);
   });

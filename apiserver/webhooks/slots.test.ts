@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Slots } from './slots.ts';
 
 describe('Slots', () => {
-  it('runs as many at a time as it has, and passes a slot on in order', async () => {
+  it('runs as many at a time as it has, and passes a slot on in order [spec operators-webhook-slots]', async () => {
     const slots = new Slots(1);
     const order: string[] = [];
     const ends: (() => void)[] = [];

@@ -21,9 +21,9 @@ const usualLeaves = 300;
 const servedWithinMs = 120_000;
 
 /** The longest stalls, each beyond that of an idle server. */
-export async function stalls({ settings }: CaseContext): Promise<readonly Row[]> {
+export async function stalls({ settings, only }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
-  const meter = new StallMeter(server);
+  const meter = new StallMeter(server, only);
   try {
     await meter.measureIdle();
     for (const [number, large] of largeRequests.entries())
@@ -40,7 +40,7 @@ export async function stalls({ settings }: CaseContext): Promise<readonly Row[]>
   } finally {
     await server.stop();
   }
-  return [...meter.rows, ...(await measureLostHistory(settings.objects))];
+  return [...meter.rows, ...(await measureLostHistory(settings.objects, only))];
 }
 
 interface Measured {

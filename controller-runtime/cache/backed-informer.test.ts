@@ -22,6 +22,10 @@ class ManyObjects implements InformerBacking<Person> {
     return this.#objects.get(key);
   }
 
+  objectSteps(): Iterable<KeyedObject<Person>> {
+    return this.objects();
+  }
+
   objects(): Iterable<KeyedObject<Person>> {
     return [...this.#objects].map(([key, object]) => ({ key, object }));
   }

@@ -38,9 +38,14 @@ export interface InformerBacking<T extends ApiObject> {
   get(key: string): T | undefined;
   /**
    * Returns the objects at the time of the call: later changes do not affect it. The caller may iterate over it
-   * several times. `once`: it reads each object once and keeps none.
+   * several times.
    */
-  objects(use?: 'once'): Iterable<KeyedObject<T>>;
+  objects(): Iterable<KeyedObject<T>>;
+  /**
+   * The same for a caller that reads each object once, as it comes, and keeps none. Undefined is a step towards the next object, for
+   * one that takes long to read: the caller may go on in a later turn of the event loop.
+   */
+  objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**
    * Follows the server until the signal aborts. Must not reject. May be called again; keeps its objects between two
    * calls.
@@ -218,7 +223,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   #newFilling(): IndexFilling<T> {
-    return new IndexFilling(this.#backing.objects('once'), (state) => this.#indexes.put(state));
+    return new IndexFilling(this.#backing.objectSteps(), (state) => this.#indexes.put(state));
   }
 
   #present(as: 'initial' | 'resync'): Iterable<ObjectEvent<T>> {

@@ -26,4 +26,24 @@ describe('the filling of the indexes of a cache', () => {
     expect(put).to.deep.equal(states.map(({ key }) => key));
     expect(filling.putSome(clock)).to.equal(false);
   });
+
+  it('goes on with an object that takes several steps in a later turn', () => {
+    let nowMs = 0;
+    const put: string[] = [];
+    function* steps(): Generator<(typeof states)[number] | undefined> {
+      for (const state of states.slice(0, 2)) {
+        for (let step = 0; step < 3; step += 1) {
+          nowMs += 0.6;
+          yield undefined;
+        }
+        yield state;
+      }
+    }
+    const filling = new IndexFilling(steps(), ({ key }) => put.push(key));
+    const clock = { monotonicMs: () => nowMs };
+    const turns: number[] = [];
+    while (filling.putSome(clock)) turns.push(put.length);
+    expect(turns).to.deep.equal([0, 1, 1]);
+    expect(put).to.deep.equal(['p0', 'p1']);
+  });
 });

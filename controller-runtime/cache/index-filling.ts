@@ -4,17 +4,17 @@ import type { KeyedObject } from './handler-event.ts';
 /** Objects that are put in one turn of the event loop at most. */
 const putPerTurn = 200;
 
-/** Time after which a turn ends: one object may take 25 µs to parse, and the next one 30 ms. */
+/** Time after which a turn ends: one object may take 25 µs to read, and the next one many steps of a millisecond. */
 const msPerTurn = 1;
 
 /** Puts the objects of a cache into its indexes, some at a time. */
 export class IndexFilling<T extends ApiObject> {
-  readonly #states: Iterator<KeyedObject<T>, unknown>;
+  readonly #states: Iterator<KeyedObject<T> | undefined, unknown>;
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states`: the objects at the time of the call. */
-  constructor(states: Iterable<KeyedObject<T>>, put: (state: KeyedObject<T>) => void) {
+  /** `states`: the objects at the time of the call; undefined is a step towards the next one. */
+  constructor(states: Iterable<KeyedObject<T> | undefined>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;
   }
@@ -40,9 +40,9 @@ export class IndexFilling<T extends ApiObject> {
   }
 
   #putNext(): boolean {
-    const next: IteratorResult<KeyedObject<T>, unknown> = this.#states.next();
+    const next: IteratorResult<KeyedObject<T> | undefined, unknown> = this.#states.next();
     if (next.done === true) return false;
-    if (!this.#changed.has(next.value.key)) this.#put(next.value);
+    if (next.value !== undefined && !this.#changed.has(next.value.key)) this.#put(next.value);
     return true;
   }
 }

@@ -56,6 +56,10 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     };
   }
 
+  objectSteps(): Iterable<KeyedObject<T>> {
+    return this.objects();
+  }
+
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     for (const scope of this.#scopes) scope.isListed = false;
     await Promise.all(this.#scopes.map((scope) => this.#reflector(scope, sink).run(signal)));

@@ -99,6 +99,10 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
     return this.#cache?.backing.objects() ?? [];
   }
 
+  objectSteps(): Iterable<KeyedObject<T>> {
+    return this.objects();
+  }
+
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { caches, key, make } = this.#parts;
     const cache = caches.take(key, make);

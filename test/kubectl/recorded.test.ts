@@ -31,7 +31,7 @@ const deviations: Readonly<Record<string, string>> = {
 /** The range of commands during which the recorded server, which had no garbage collector, kept dependents. */
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
-describe('the recorded requests of kubectl 1.32.5, one command after the other [compat recorded]', () => {
+describe('the recorded requests of kubectl 1.32.5, one command after the other [spec operators-recorded] [compat recorded]', () => {
   let replay: WireReplay;
 
   before(async () => {

@@ -90,7 +90,7 @@ function costOf(rule: string, schema: JsonSchema): number {
   return result.maxCost;
 }
 
-describe('estimates of costs', () => {
+describe('estimates of costs [spec operators-estimate]', () => {
   for (const [index, [rule, make, open, max, bounded]] of cases.entries()) {
     it(`${rule} ${index}`, () => {
       const cost = costOf(rule, make(undefined));

@@ -317,7 +317,7 @@ const mistakes: readonly (readonly [source: string, problem: string])[] = [
   [`${'('.repeat(300)}1${')'.repeat(300)}`, 'ERROR: <input>:1:251: expression recursion limit exceeded: 250'],
 ];
 
-describe('expressions of CEL', () => {
+describe('expressions of CEL [spec operators-language]', () => {
   for (const [subject, sources] of Object.entries(truths)) {
     describe(subject, () => {
       for (const source of sources) it(source.replaceAll('\n', '\\n'), () => expect(run(source)).to.equal(true));
@@ -344,7 +344,7 @@ describe('expressions of CEL', () => {
     expect([...compiled('numbers.all(x, x > 0) && text != ""').references].sort()).to.deep.equal(['numbers', 'text']);
   });
 
-  it('calculates with integers as 64 bits do, or says that they overflow', () => {
+  it('calculates with integers as 64 bits do, or says that they overflow [spec operators-integers]', () => {
     const int = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     fc.assert(
       fc.property(int, int, fc.constantFrom('+', '-', '*'), (a, b, sign) => {
@@ -375,7 +375,7 @@ describe('expressions of CEL', () => {
   });
 });
 
-describe('the cost of an evaluation', () => {
+describe('the cost of an evaluation [spec operators-cost]', () => {
   const long = new ArrayList(Array.from({ length: 100_000 }, (_, index) => BigInt(index)));
   const hostile = [
     'numbers.all(a, numbers.all(b, a + b >= 0))',

@@ -171,7 +171,7 @@ const needsOneType = new Set(['objects', 'lists with keys, whose order does not 
 
 describe('rules of schemas', () => {
   for (const [what, rule, fields, allowed, refused] of table) {
-    it(`read ${what}`, () => {
+    it(`read ${what} [spec operators-rule-values]`, () => {
       const shared = needsOneType.has(what)
         ? rule.replace('self.a', 'dyn(self.a)').replace('self.o', 'dyn(self.o)')
         : rule;
@@ -181,11 +181,15 @@ describe('rules of schemas', () => {
     });
   }
 
-  it('read the name of an object at its root, and no other metadata', () => {
+  it('read the name of an object at its root, and no other metadata [spec operators-rule-metadata]', () => {
     const root = object({}, "self.metadata.name != 'bad' && self.kind == 'K'");
     expect(judge(root, { kind: 'K', metadata: { name: 'good' } }).causes).to.deep.equal([]);
     expect(judge(root, { kind: 'K', metadata: { name: 'bad' } }).causes).to.have.length(1);
     expect(judge(root, { kind: 'K', metadata: { name: 'bad' } }).causes[0]?.field).to.equal('<nil>');
+    const drawn = object({}, "has(self.metadata.generateName) && self.metadata.generateName == 'a-'");
+    expect(judge(drawn, { metadata: { name: 'a-1', generateName: 'a-' } }).causes).to.deep.equal([]);
+    expect(judge(drawn, { metadata: { name: 'a-1' } }).causes).to.have.length(1);
+    expect(() => refusals(object({}, "self.metadata.name == ''"), {})).to.throw("undefined field 'metadata'");
     expect(() => judge(object({}, 'self.metadata.labels.size() > 0'), {})).to.throw("undefined field 'labels'");
   });
 
@@ -221,7 +225,7 @@ describe('rules of schemas', () => {
     expect(judge(root, next, undefined, components).causes.map(({ field }) => field)).to.deep.equal(['spec.next.next']);
   });
 
-  describe('messages', () => {
+  describe('messages [spec operators-rule-messages]', () => {
     const withRule = (rest: object): JsonSchema => ({
       type: 'object',
       properties: { a: integer, 'x-y': integer },
@@ -260,13 +264,13 @@ describe('rules of schemas', () => {
   describe('about changes', () => {
     const immutable = object({ a: integer }, 'self.a == oldSelf.a');
 
-    it('do not apply to new values', () => {
+    it('do not apply to new values [spec operators-rule-transitions]', () => {
       expect(refusals(immutable, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 1 }, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 2 }, { a: 1 })).to.deep.equal([failed('self.a == oldSelf.a')]);
     });
 
-    it('apply to new values with optionalOldSelf', () => {
+    it('apply to new values with optionalOldSelf [spec operators-rule-transitions]', () => {
       const rule = 'oldSelf.hasValue() || self.a == 0';
       const schema = { ...object({ a: integer }), 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] };
       expect(refusals(schema, { a: 1 })).to.deep.equal([failed(rule)]);
@@ -274,7 +278,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('find items of a list by their keys, and no items of other lists', () => {
+    it('find items of a list by their keys, and no items of other lists [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',
@@ -299,7 +303,7 @@ describe('rules of schemas', () => {
       expect(refusals({ type: 'array', items }, [{ k: 'a', v: 0 }], before)).to.deep.equal([]);
     });
 
-    it('leave unchanged values that an older rule let in, with a warning', () => {
+    it('leave unchanged values that an older rule let in, with a warning [spec operators-rule-ratcheting]', () => {
       const schema = object({ o: object({ a: integer }, 'self.a > 0'), b: integer });
       const root: JsonSchema = { type: 'object', properties: { spec: schema } };
       const before = { spec: { o: { a: 0 }, b: 1 } };
@@ -322,7 +326,7 @@ describe('rules of schemas', () => {
   describe('that cost too much', () => {
     const items = Array.from({ length: 10_000 }, (_, index) => index);
 
-    it('refuse the write, and no further rule runs', () => {
+    it('refuse the write, and no further rule runs [spec operators-cost]', () => {
       const rule = 'self.l.all(a, self.l.all(b, a + b >= 0))';
       const schema = object({ l: { type: 'array', items: integer } }, rule, 'false');
       expect(refusals(schema, { l: items })).to.deep.equal([
@@ -330,7 +334,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('refuse the write when all of them together do [slow]', () => {
+    it('refuse the write when all of them together do [slow] [spec operators-cost]', () => {
       const rules = Array.from(
         { length: 20 },
         (_, index) => `self.l.all(a, a + self.l.size() + a + a + a > -${index + 1}) && self.l.map(a, a).size() > 0`,
@@ -341,7 +345,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('pause between two rules', () => {
+    it('pause between two rules [spec operators-turns]', () => {
       const rules = Array.from({ length: 10 }, (_, index) => `self.l.all(a, a + self.l.size() + a > -${index + 1})`);
       const tree = compileRuleTree(
         { type: 'object', properties: { spec: object({ l: { type: 'array', items: integer } }, ...rules) } },
@@ -354,7 +358,7 @@ describe('rules of schemas', () => {
     });
   });
 
-  it('read each value of an object once, however many rules there are', () => {
+  it('read each value of an object once, however many rules there are [spec operators-rule-once]', () => {
     let reads = 0;
     const item = {
       get size() {

@@ -7,8 +7,9 @@ import type { Resource } from '../kinds/resource.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import type { Revisions } from '../history/revisions.ts';
 import { fetchConversions } from '../kinds/fetch-conversions.ts';
-import { hasUnconverted, lenientEntry } from '../kinds/stored-entry.ts';
+import { hasUnconverted, lenientEntry, lenientEntrySteps } from '../kinds/stored-entry.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
+import { severalStepsBytes } from '../object/decode-steps.ts';
 import { leapSteps } from './leap.ts';
 import type { Leap } from './leap.ts';
 
@@ -32,8 +33,9 @@ export interface RereadParts {
   readonly isStopped: () => boolean;
 }
 
-/** Objects read in one turn of the event loop. */
+/** Objects read in one turn of the event loop, and their bytes. */
 const readPerTurn = 200;
+const bytesPerTurn = 128 * 1024;
 
 /** The objects of the served kinds, by key, at one revision. */
 interface State {
@@ -108,10 +110,15 @@ async function scan(resource: Resource, store: Store): Promise<Map<string, Entry
   let canConvert = resource.convertsByWebhook;
   for await (const rows of store.scan(resource.kindNumber)) {
     if (canConvert) await fetchConversions(resource, rows).catch(() => (canConvert = false));
+    let bytes = 0;
     for (const row of rows) {
-      const entry = lenientEntry(resource, row);
+      const isLarge = row.data.length > severalStepsBytes;
+      const entry = isLarge ? await runInTurns(lenientEntrySteps(resource, row)) : lenientEntry(resource, row);
       entries.set(entry.key, entry);
-      if (entries.size % readPerTurn === 0) await nextTurn();
+      bytes += row.data.length;
+      if (bytes < bytesPerTurn && entries.size % readPerTurn !== 0) continue;
+      bytes = 0;
+      await nextTurn();
     }
   }
   return entries;

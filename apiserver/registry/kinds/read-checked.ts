@@ -1,3 +1,4 @@
+import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../../base/in-bounds.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
 import type { Entry, IndexValue } from '../../index/entry.ts';
@@ -5,7 +6,9 @@ import { valueList } from '../../index/entry.ts';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
 import type { ValueKeeper } from '../kept/value-keeper.ts';
+import { decodeSteps, severalStepsBytes } from '../object/decode-steps.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { readKind } from './read-kind.ts';
 import type { ReadParts } from './read-kind.ts';
@@ -27,7 +30,7 @@ const sampleBytes = 16 * 1024 * 1024;
 
 /** Objects and bytes parsed in one turn of the event loop. */
 const objectsPerTurn = 200;
-const bytesPerTurn = 512 * 1024;
+const bytesPerTurn = 128 * 1024;
 
 /**
  * Reads a kind with the index values that are kept, and compares a random sample with values that are computed now.
@@ -68,7 +71,8 @@ async function varyingIndexes(
   await nextTurn('background');
   for (const [at, entry] of sampleOf(entries, random).entries()) {
     if (isBroken(entry)) continue;
-    for (const index of differences(cache, entry)) varying.add(index);
+    const object = await decode(entry);
+    for (const index of differences(cache, entry, object)) varying.add(index);
     bytes += entry.size;
     turnBytes += entry.size;
     if (bytes >= sampleBytes) break;
@@ -85,8 +89,11 @@ function sampleOf(entries: readonly Entry[], random: () => number): readonly Ent
   return Array.from({ length: sampleSize }, () => inBounds(entries[Math.floor(random() * entries.length)]));
 }
 
-function differences(cache: KindCache, entry: Entry): readonly string[] {
-  const object = decodeObject(entry.bytes);
+function decode({ bytes, size }: Entry): ApiObject | Promise<ApiObject> {
+  return size > severalStepsBytes ? runInTurns(decodeSteps<ApiObject>(bytes)) : decodeObject(bytes);
+}
+
+function differences(cache: KindCache, entry: Entry, object: ApiObject): readonly string[] {
   return cache.indexes
     .filter((index) => {
       try {

@@ -4,11 +4,13 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
 import type { KeptReader } from '../kept/kept-reader.ts';
+import { severalStepsBytes } from '../object/decode-steps.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError } from './index-build.ts';
 import { PendingConversion, whenConverted } from './pending-conversion.ts';
-import { storedEntry } from './stored-entry.ts';
+import { storedEntry, storedEntrySteps } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
 
 export interface ReadParts {
@@ -26,7 +28,7 @@ export interface ReadParts {
  * have many megabytes.
  */
 const objectsPerTurn = 200;
-const bytesPerTurn = 512 * 1024;
+const bytesPerTurn = 128 * 1024;
 
 /**
  * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object is as it was at
@@ -43,7 +45,6 @@ export async function readKind(
     let bytes = 0;
     for (const [at, row] of rows.entries()) {
       place.at = at;
-      // A large object has a turn to itself: 3 MB take 40 ms.
       if (bytes > 0 && bytes + row.data.length > bytesPerTurn) {
         bytes = 0;
         await nextTurn('background');
@@ -90,15 +91,33 @@ async function fetchedEntry(kind: KindReader, row: Row, { rows, at }: PlaceInPag
 }
 
 function entryOf(kind: KindReader, row: Row, place: PlaceInPage): Entry | Promise<Entry> {
+  if (row.data.length > severalStepsBytes) return largeEntry(kind, row, place);
   try {
     return storedEntry(kind, row);
   } catch (error) {
-    if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
-    // An object that cannot be converted has no index values, so unique values could be taken twice.
-    if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
-    if (!(error instanceof IndexValueError)) throw error;
-    const name = row.key.split('/').at(-1);
-    const message = `index ${error.index} of ${kind.cache.descriptor.kind}: cannot index "${name}": ${error.message}`;
-    throw new IndexBuildError(message, { cause: error });
+    return unreadEntry(error, row, { kind, place });
   }
+}
+
+async function largeEntry(kind: KindReader, row: Row, place: PlaceInPage): Promise<Entry> {
+  try {
+    return await runInTurns(storedEntrySteps(kind, row));
+  } catch (error) {
+    return unreadEntry(error, row, { kind, place });
+  }
+}
+
+/** Fetches the conversion that is missing, or throws. */
+function unreadEntry(
+  error: unknown,
+  row: Row,
+  { kind, place }: { readonly kind: KindReader; readonly place: PlaceInPage },
+): Promise<Entry> {
+  if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
+  // An object that cannot be converted has no index values, so unique values could be taken twice.
+  if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
+  if (!(error instanceof IndexValueError)) throw error;
+  const name = row.key.split('/').at(-1);
+  const message = `index ${error.index} of ${kind.cache.descriptor.kind}: cannot index "${name}": ${error.message}`;
+  throw new IndexBuildError(message, { cause: error });
 }

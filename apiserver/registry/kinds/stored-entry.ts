@@ -6,7 +6,9 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';
+import type { Steps } from '../../turns/steps.ts';
 import { brokenEntry, checkObject, lockedEntry, unconvertedEntry } from '../object/broken-object.ts';
+import { decodeSteps, severalStepsBytes } from '../object/decode-steps.ts';
 import { BrokenObjectError, decodeObject, inVersion, withRevision } from '../object/object-codec.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import type { ConvertStored } from './convert-stored-object.ts';
@@ -25,13 +27,21 @@ export interface KindReader {
 export function storedEntry(kind: KindReader, row: Row): Entry {
   if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);
   return unlessBroken(kind, row, () => {
-    const { data, revision } = row;
-    const served = kind.convertStored(data, revision);
-    const bytes = withRevision(served, revision, kind.cache.slabs.allocate);
-    const object = decodeObject(bytes);
-    checkObject(object);
-    return new StoredEntry(object, { bytes, revision, values: kind.cache.draft(object) });
+    const bytes = servedBytes(kind, row);
+    return indexedEntry(kind, { bytes, object: decodeObject(bytes), revision: row.revision });
   });
+}
+
+/** The same in steps, for an object that takes long to parse. */
+export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
+  if (row.problem !== undefined || row.data.length <= severalStepsBytes) return storedEntry(kind, row);
+  try {
+    const bytes = servedBytes(kind, row);
+    const object = yield* decodeSteps(bytes);
+    return unlessBroken(kind, row, () => indexedEntry(kind, { bytes, object, revision: row.revision }));
+  } catch (error) {
+    return brokenBy(error, kind, row);
+  }
 }
 
 /**
@@ -56,6 +66,15 @@ export function lenientEntry(kind: KindReader, row: Row): Entry {
   }
 }
 
+/** The same in steps, for an object that takes long to parse. */
+export function* lenientEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
+  try {
+    return yield* storedEntrySteps(kind, row);
+  } catch {
+    return lenientEntry(kind, row);
+  }
+}
+
 /** True when a webhook has to convert objects of the kind before they can be read. */
 export function hasUnconverted({ broken }: Pick<KindCache, 'broken'>): boolean {
   if (broken.size === 0) return false;
@@ -68,16 +87,36 @@ export function putEntry(cache: KindCache, entry: Entry): void {
   else cache.put(entry);
 }
 
-function unlessBroken({ cache }: KindReader, row: Row, read: () => Entry): Entry {
+function servedBytes({ cache, convertStored }: KindReader, { data, revision }: Row): Buffer {
+  return withRevision(convertStored(data, revision), revision, cache.slabs.allocate);
+}
+
+interface ReadObject {
+  readonly bytes: Buffer;
+  readonly object: unknown;
+  readonly revision: number;
+}
+
+function indexedEntry({ cache }: KindReader, { bytes, object, revision }: ReadObject): Entry {
+  checkObject(object);
+  return new StoredEntry(object, { bytes, revision, values: cache.draft(object) });
+}
+
+function unlessBroken(kind: KindReader, row: Row, read: () => Entry): Entry {
+  const { cache } = kind;
   try {
     const entry = read();
     if (row.key === keyPrefixOf(cache.descriptor) + entry.key) return entry;
     return brokenEntry(cache, row, 'the stored value has the name of another object');
   } catch (error) {
-    if (error instanceof SyntaxError) return brokenEntry(cache, row, 'the stored value is not valid JSON');
-    if (error instanceof BrokenObjectError) return brokenEntry(cache, row, error.message);
-    throw error;
+    return brokenBy(error, kind, row);
   }
+}
+
+function brokenBy(error: unknown, { cache }: KindReader, row: Row): Entry {
+  if (error instanceof SyntaxError) return brokenEntry(cache, row, 'the stored value is not valid JSON');
+  if (error instanceof BrokenObjectError) return brokenEntry(cache, row, error.message);
+  throw error;
 }
 
 function asItIs({ cache, convertStored }: KindReader, { data, revision }: Row): Uint8Array {

@@ -106,13 +106,23 @@ describe('a backup of SQLite', () => {
     expect(existsSync(`${path}-backup`)).to.equal(false);
   });
 
+  it('ends before its next step when the store is closed, and leaves no file behind', async () => {
+    const ending = rejectionOf(store.backUp?.() ?? Promise.resolve());
+    await store.close();
+    expect(await ending).to.include({ name: 'StoreError', code: 'closed' });
+    expect(existsSync(`${path}-backup`)).to.equal(false);
+    store = createSqliteStore({ path });
+    await store.open();
+  });
+
   it('is made in one step when that of Node fails', async () => {
     const source = await openDatabase(join(directory, 'source.db'));
     const copyPath = join(directory, 'copy.db');
     try {
       source.exec('CREATE TABLE meta (name TEXT PRIMARY KEY, value); CREATE TABLE t (x); INSERT INTO t VALUES (42)');
       const plain = { prepare: source.prepare.bind(source), exec: source.exec.bind(source) };
-      await backUpDatabase(plain as SqlDatabase, copyPath, () => Promise.reject(new Error('not an error')));
+      const byNode = (): Promise<never> => Promise.reject(new Error('not an error'));
+      await backUpDatabase(plain as SqlDatabase, copyPath, { byNode, signal: new AbortController().signal });
     } finally {
       source.close();
     }

@@ -14,22 +14,32 @@ const revisionGap = 1_000_000;
 const pagesPerStep = 256;
 
 interface NodeSqlite {
-  readonly backup?: (database: SqlDatabase, path: string, options: { readonly rate: number }) => Promise<number>;
+  readonly backup?: (
+    database: SqlDatabase,
+    path: string,
+    options: { readonly rate: number; readonly progress: () => void },
+  ) => Promise<number>;
+}
+
+export interface BackupOptions {
+  /**
+   * Ends the backup before its next step, with the reason of the signal. The database must stay open until the call has rejected: the
+   * promise of Node never settles when the database is closed meanwhile.
+   */
+  readonly signal: AbortSignal;
+  /** The backup of node:sqlite. Default: that of this Node, if it has one. */
+  readonly byNode?: NodeSqlite['backup'];
 }
 
 /**
  * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. `byNode`: the backup of
- * node:sqlite. Default: that of this Node, if it has one.
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind.
  */
-export async function backUpDatabase(
-  database: SqlDatabase,
-  path: string,
-  byNode: NodeSqlite['backup'] = nodeSqlite()?.backup,
-): Promise<void> {
+export async function backUpDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600));
   try {
-    await copyDatabase(database, path, byNode);
+    await copyDatabase(database, path, options);
+    options.signal.throwIfAborted();
     await markBackup(path);
   } catch (error) {
     rmSync(path, { force: true });
@@ -38,12 +48,18 @@ export async function backUpDatabase(
 }
 
 /** Writes of the same connection go on meanwhile, and the copy gets them too. */
-async function copyDatabase(database: SqlDatabase, path: string, byNode: NodeSqlite['backup']): Promise<void> {
+async function copyDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
+  const { signal, byNode = nodeSqlite()?.backup } = options;
+  const progress = (): number => {
+    signal.throwIfAborted();
+    return pagesPerStep;
+  };
   if (database.backup !== undefined) {
-    await database.backup(path, { progress: () => pagesPerStep });
+    await database.backup(path, { progress });
     return;
   }
-  if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep })))) return;
+  if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep, progress })))) return;
+  signal.throwIfAborted();
   // In one step, for which writes wait. SQLite writes only into an empty file.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);

@@ -31,6 +31,8 @@ const copiedShare = 1 / 2;
 /** One database and its requests: in the store's worker, or in the store's thread for a database in memory. */
 export class SqliteSession {
   #opened: Opened | undefined;
+  readonly #backups = new Set<Promise<void>>();
+  readonly #ending = new AbortController();
 
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
@@ -57,9 +59,11 @@ export class SqliteSession {
     readKept: ({ kind, from }) => this.#present().kept.read(kind, from),
     writeKept: (part) => this.#present().kept.write(part),
     dropKept: ({ kind }) => this.#present().kept.drop(kind),
-    backUp: ({ path }) => backUpDatabase(this.#present().database, path),
+    backUp: ({ path }) => this.#backUp(path),
     pragmas: () => readPragmas(this.#present().database),
-    close: () => {
+    close: async () => {
+      this.#ending.abort(notOpen());
+      await Promise.allSettled(this.#backups);
       const { database, committer } = this.#present();
       this.#opened = undefined;
       committer.copyObjects(0);
@@ -81,10 +85,20 @@ export class SqliteSession {
     }
   }
 
+  async #backUp(path: string): Promise<void> {
+    const backup = backUpDatabase(this.#present().database, path, { signal: this.#ending.signal });
+    this.#backups.add(backup);
+    await backup.finally(() => this.#backups.delete(backup));
+  }
+
   #present(): Opened {
-    if (!this.#opened) throw new StoreError('closed', 'the store is not open');
+    if (!this.#opened) throw notOpen();
     return this.#opened;
   }
+}
+
+function notOpen(): StoreError {
+  return new StoreError('closed', 'the store is not open');
 }
 
 function describeOpened({ database, committer, reader }: Opened): OpenedStore {

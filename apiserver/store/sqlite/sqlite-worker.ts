@@ -6,11 +6,18 @@ import { CompactedError } from '../store.ts';
 import type { StoreError } from '../store-error.ts';
 
 const session = new SqliteSession();
+const answering = new Set<Promise<void>>();
 
-async function serve(port: MessagePort, message: CallMessage): Promise<void> {
+/** The port is closed when the calls before `close` have their answers, too. */
+function receive(port: MessagePort, message: CallMessage): void {
+  const answered = respond(port, message).finally(() => answering.delete(answered));
+  answering.add(answered);
+  if (message.type === 'close') void Promise.all(answering).then(() => port.close());
+}
+
+async function respond(port: MessagePort, message: CallMessage): Promise<void> {
   const answer = await answerTo(message);
   port.postMessage(answer, transferOf(answer));
-  if (message.type === 'close') port.close();
 }
 
 async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessage> {
@@ -32,4 +39,4 @@ function transferOf(message: AnswerMessage): ArrayBuffer[] {
 }
 
 const port = parentPort;
-if (port) port.on('message', (message: CallMessage) => void serve(port, message));
+if (port) port.on('message', (message: CallMessage) => receive(port, message));

@@ -195,7 +195,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, patch)).to.have.property('b').with.lengthOf(200_000);
   });
 
-  it('visits a million nodes at most: for values that are compared, copied, or taken to deeper places, and for pointers', () => {
+  it('visits a million nodes at most: for values that are compared, copied, shifted, or taken to deeper places, and for pointers', () => {
     const large = Array.from({ length: 200_000 }, () => 0);
     const document = {
       a: large,
@@ -212,6 +212,8 @@ describe('applyJsonPatch', () => {
       Array.from({ length: 6 }, () => ({ op: 'replace', path: '/a', value: large })),
       Array.from({ length: 6 }, () => ({ op: 'add', path: '/c', value: large })),
       [{ op: 'copy', from: '/a', path: '/c' }],
+      Array.from({ length: 600 }, () => ({ op: 'add', path: '/a/0', value: 0 })),
+      Array.from({ length: 600 }, () => ({ op: 'remove', path: '/a/0' })),
       Array.from({ length: 10_000 }, () => ({ op: 'test', path: `/deep${'/a'.repeat(50)}`, value: 1 })),
     ];
     for (const patch of tooMuch) {

@@ -15,7 +15,7 @@ const maxOperations = 10_000;
  * `patch[<index of the operation>]`, its message holds the path.
  *
  * The nodes that an operation visits: each segment of its pointers, each value that it compares or takes to a deeper place, each
- * value that it copies eight times, and each 200 elements of an array that it shifts.
+ * value that it copies eight times, and each 100 elements of an array that it shifts.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw new ApiError('BadRequest', 'error decoding patch: a JSON patch is an array');

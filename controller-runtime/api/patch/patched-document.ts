@@ -27,7 +27,7 @@ const maxVisitedNodes = 1_000_000;
 const visitsPerCopy = 8;
 
 /** Elements of an array that are shifted in the time that visiting one node takes. */
-const shiftedPerNode = 200;
+const shiftedPerNode = 100;
 
 /**
  * Levels of objects and lists in a document, including the outermost: the same limit as for any body. Deeper values

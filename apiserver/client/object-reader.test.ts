@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { StoredEntry } from '../index/entry.ts';
+import type { Entry } from '../index/entry.ts';
+import { ObjectReader } from './object-reader.ts';
+
+/** An object with a list of numbers. */
+function entryOf(length: number): Entry {
+  const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, list: Array.from({ length }, () => 1) };
+  return new StoredEntry(object, { bytes: Buffer.from(JSON.stringify(object)), revision: 1, values: [] });
+}
+
+describe('reading an object once', () => {
+  for (const { length, least, most } of [
+    { length: 10_000, least: 0, most: 0 },
+    // 400 KB, of which a step reads 16.
+    { length: 200_000, least: 20, most: 40 },
+  ])
+    it(`takes ${least} to ${most} pauses for ${2 * length} bytes, and keeps nothing`, () => {
+      const reader = new ObjectReader();
+      const entry = entryOf(length);
+      const steps = reader.readOnce(entry);
+      let pauses = 0;
+      let step = steps.next();
+      for (; step.done !== true; step = steps.next()) pauses += 1;
+      expect(pauses).to.be.within(least, most);
+      expect(step.value).to.deep.equal(JSON.parse(entry.bytes.toString()));
+      expect(step.value).to.be.frozen.and.to.have.property('list').that.is.frozen;
+      expect(reader.parsed(entry)).to.equal(undefined);
+    });
+
+  it('takes the object that is kept', () => {
+    const reader = new ObjectReader();
+    const entry = entryOf(200_000);
+    const kept = reader.read(entry);
+    expect(reader.readOnce(entry).next()).to.deep.include({ done: true, value: kept });
+  });
+});
