@@ -30,7 +30,7 @@ function functionsMade(work: () => void): number {
   globalThis.Function = new Proxy(original, {
     construct(target, texts: string[]) {
       made += 1;
-      return Reflect.construct(target, texts) as object;
+      return Reflect.construct(target, texts);
     },
   });
   try {

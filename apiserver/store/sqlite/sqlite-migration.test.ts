@@ -81,7 +81,8 @@ async function killMigration(path: string, bytes: number): Promise<void> {
   child.stdout.on('data', () => (isOpened = true));
   const exited = once(child, 'exit');
   const walBytes = (): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  while (walBytes() < bytes && !isOpened && child.exitCode === null) await new Promise((done) => setImmediate(done));
+  while (walBytes() < bytes && !isOpened && child.exitCode === null && child.signalCode === null)
+    await new Promise((done) => setImmediate(done));
   child.kill('SIGKILL');
   await exited;
   expect(isOpened, 'the migration was over before the kill').to.equal(false);

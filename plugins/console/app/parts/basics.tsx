@@ -106,7 +106,7 @@ export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; re
   );
 }
 
-const titles: Readonly<Record<number, string>> = {
+const failureTitles: Readonly<Record<number, string>> = {
   0: 'No connection to the server',
   404: 'There is no such thing',
   409: 'It was changed meanwhile',
@@ -117,7 +117,7 @@ const titles: Readonly<Record<number, string>> = {
 
 function titleOf({ status, reason }: ApiFailure): string {
   if (status === 0 && reason !== 'Unreachable') return 'Something went wrong';
-  return titles[status] ?? `The server refused (${status})`;
+  return failureTitles[status] ?? `The server refused (${status})`;
 }
 
 /** Shows that something is being read; after a moment, so that it does not flicker. */

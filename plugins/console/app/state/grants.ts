@@ -48,7 +48,11 @@ export async function readGrants(): Promise<readonly Grant[]> {
     const rules = rulesOfRole.get(`${isClusterRole ? '' : namespace}/${role}`) ?? [];
     return listOf(binding.subjects).map((each) => ({
       subject: { kind: textOf(each.kind), namespace: textOf(each.namespace), name: textOf(each.name) },
-      ...{ namespace, binding: nameOf(binding), role, isClusterRole, rules },
+      namespace,
+      binding: nameOf(binding),
+      role,
+      isClusterRole,
+      rules,
     }));
   });
 }
