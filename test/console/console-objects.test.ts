@@ -157,7 +157,7 @@ describe('objects in the console [slow]', function () {
       .getByRole('link', { name: 'failing', exact: true })
       .click();
     await page.locator('.run summary').first().click();
-    await page.locator('.stack-trace', { hasText: 'broken-plugin.fixture' }).first().waitFor();
+    await page.locator('.run details[open] .stack-trace', { hasText: 'broken-plugin.fixture' }).first().waitFor();
     expect(await page.locator('.run-body b').count()).to.equal(0);
   });
 
