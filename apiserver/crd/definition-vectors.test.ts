@@ -44,7 +44,7 @@ function load<T>(name: string): readonly T[] {
 }
 
 /**
- * The recording names fields of Kubernetes' internal type, which has parts that are the same in all versions once, in
+ * The recording names fields of Kubernetes' internal type. That type has what is the same in all versions in one place: in
  * spec.validation and spec.selectableFields.
  */
 function places(violations: readonly (Violation | FieldViolation)[]): readonly string[] {
