@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { oneStepPerTurn, turnsOf } from '../turns/one-step-per-turn.test-support.ts';
+import { oneStepPerTurn, readingsOf, turnsOf } from '../turns/one-step-per-turn.test-support.ts';
 import { startApiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 
@@ -91,7 +91,7 @@ describe('building the indexes of a kind', () => {
       schema: { type: 'object', properties: { spec: { type: 'object', properties: { list } } } },
     });
     const open = (): Promise<number> =>
-      turnsOf(async () => {
+      readingsOf(async () => {
         server.schemeManager.register(model);
         await server.whenReady(model);
       });

@@ -3,6 +3,8 @@ import { replaceTurnClock } from './next-turn.ts';
 /** At least the time of a turn. */
 const stepMs = 5;
 
+let readings = 0;
+
 /**
  * Makes each step of long work use up its turn of the event loop in the tests of this `describe`, so that the number of turns
  * is the number of steps on every machine.
@@ -13,7 +15,10 @@ export function oneStepPerTurn(): void {
   beforeEach(() => {
     // The queue exists longer than the test, so its time must not go back.
     let nowMs = performance.now();
-    restore = replaceTurnClock(() => (nowMs += stepMs));
+    restore = replaceTurnClock(() => {
+      readings += 1;
+      return (nowMs += stepMs);
+    });
   });
 
   afterEach(() => restore());
@@ -31,4 +36,14 @@ export async function turnsOf(work: () => unknown): Promise<number> {
   await work();
   isOver = true;
   return turns;
+}
+
+/**
+ * Resolves with the number of readings of the clock of {@link oneStepPerTurn} meanwhile: at least one for each step. Unlike turns of the
+ * event loop, they do not include the time that the work waits for a disk.
+ */
+export async function readingsOf(work: () => unknown): Promise<number> {
+  const before = readings;
+  await work();
+  return readings - before;
 }
