@@ -115,7 +115,7 @@ describe('checkConvergence with external systems', () => {
     return error;
   };
 
-  it('finds effects that are made twice when an answer is lost, and shows the leak', async () => {
+  it('finds effects that happen twice when a response is lost, and shows the leak', async () => {
     const error = await failureOf(check(issuesAgain));
     expect(error.message).to.match(/call \d|write \d/);
     expect(error.differences.map(({ object }) => object)).to.include('external system "doors"');

@@ -339,7 +339,7 @@ describe('objects in the console [slow]', function () {
   });
 
   it('have controllers; another name is explained', async () => {
-    await visit(page, '#/controllers/nowhere.nobody');
+    await visit(page, '#/controllers/no.such');
     await page.getByText('There is no controller of this name').waitFor();
     await page.getByRole('link', { name: 'See all controllers' }).press('Enter');
     await page.getByRole('columnheader', { name: 'wait p99' }).waitFor();
