@@ -157,6 +157,29 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   }
 
+  it('a manager that names its fields in the other version does not stop writes while the webhook fails [spec operators-conversion-failures]', async () => {
+    const options = { type: 'application/apply-patch+yaml' };
+    await server.patch(`${betaWidgets}/a?fieldManager=ann`, newBetaWidget('a', 'Ann Lee'), options);
+    hooks.on('/convert', (_request, response) => void response.destroy());
+    for (const send of [
+      () => server.patch(`${widgets}/a`, { spec: { last: 'May' } }),
+      async () => server.put(`${widgets}/a`, (await server.get(`${widgets}/a`)).body),
+      () => server.patch(`${widgets}/a?fieldManager=bob&force=true`, newV1Widget('a', 'Eve', 'Fox'), options),
+    ]) {
+      const { status, text } = await send();
+      expect(status, text).to.equal(200);
+    }
+    const { spec, metadata } = (await server.get(`${widgets}/a`)).body;
+    expect(spec).to.deep.equal({ first: 'Eve', last: 'Fox' });
+    expect(metadata.managedFields[0]).to.deep.include({ manager: 'ann', apiVersion: 'shop.example.com/v1beta1' });
+    hooks.on('/convert', convertWidgets);
+    await server.patch(`${widgets}/a`, { spec: { last: 'Zed' } });
+    const managers = (await server.get(`${widgets}/a`)).body.metadata.managedFields.map(
+      ({ manager }: { manager: string }) => manager,
+    );
+    expect(managers).not.to.include('ann');
+  });
+
   it('labels of another type are refused, in reads and writes', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     hooks.on('/convert', (request: Parameters<typeof convertWidgets>[0]) => {

@@ -41,17 +41,25 @@ export interface ConversionWebhookParts {
 /** The conversion webhook of one definition. */
 export class ConversionWebhook implements RemoteConverter {
   readonly #parts: ConversionWebhookParts;
+  readonly #refused = new Map<string, ApiError>();
 
   constructor(parts: ConversionWebhookParts) {
     this.#parts = parts;
   }
 
-  /** Returns the object in another version. @throws PendingConversion when the webhook has to be asked first */
+  /** Returns the object in another version. @throws PendingConversion when the webhook has to be asked first; ApiError when it is refused */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;
-    const known = this.#parts.kept.get(keyOf(object, apiVersion));
-    if (known === undefined) throw new PendingConversion(object, apiVersion, this);
+    const key = keyOf(object, apiVersion);
+    const known = this.#parts.kept.get(key);
+    if (known === undefined) throw this.#refused.get(key) ?? new PendingConversion(object, apiVersion, this);
     return decodeObject(known);
+  }
+
+  refuse(object: ApiObject, apiVersion: string, error: ApiError): () => void {
+    const key = keyOf(object, apiVersion);
+    this.#refused.set(key, error);
+    return () => void this.#refused.delete(key);
   }
 
   async fetch(objects: readonly ApiObject[], apiVersion: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { RuntimeCost } from '../cost/runtime-cost.ts';
 import type { CallNode, CelLiteral, CelNode, IdentNode, ListNode, MapNode, SelectNode } from '../syntax/cel-node.ts';
 import { CelError, noSuchKey, noSuchOverload } from '../values/cel-error.ts';
 import { ArrayList, CelBytes, CelMap, CelOptional, CelUint, EntryMap } from '../values/cel-value.ts';
-import type { CelValue } from '../values/cel-value.ts';
+import type { CelValue, NamedField } from '../values/cel-value.ts';
 import { compileFold } from './compile-fold.ts';
 import { compilePair } from './compile-pair.ts';
 import { fail, ignorable } from './frame.ts';
@@ -115,12 +115,13 @@ export class Compiler {
             ? false
             : fail(noSuchOverload());
       };
+    const named: NamedField = { name: field, schema: undefined, index: 0 };
     return (frame) => {
       const target = operand(frame);
       frame.meter.add(readCost);
       if (!(target instanceof CelMap))
         return target instanceof CelOptional ? optionalField(target, field) : fail(noSuchOverload());
-      const value = target.get(field);
+      const value = target.read(named);
       return value === undefined ? fail(noSuchKey(field)) : value;
     };
   }

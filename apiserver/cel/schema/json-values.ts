@@ -2,7 +2,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { CelError } from '../values/cel-error.ts';
 import { CelBytes, CelDuration, CelList, CelMap, CelTimestamp } from '../values/cel-value.ts';
-import type { CelValue, ListIdentity } from '../values/cel-value.ts';
+import type { CelValue, ListIdentity, NamedField } from '../values/cel-value.ts';
 import { parseDuration, parseTimestamp } from '../library/time-values.ts';
 import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
@@ -133,6 +133,18 @@ class JsonFields extends CelMap {
     if (typeof key !== 'string') return undefined;
     const field = this.#fields.get(key);
     if (field === undefined) return this.#read(key, readAny);
+    return (this.#values[field.index] ??= this.#readField(field));
+  }
+
+  override read(named: NamedField): CelValue | undefined {
+    if (named.schema === this.#fields) {
+      const known = this.#values[named.index];
+      if (known !== undefined) return known;
+    }
+    const field = this.#fields.get(named.name);
+    if (field === undefined) return this.#read(named.name, readAny);
+    named.schema = this.#fields;
+    named.index = field.index;
     return (this.#values[field.index] ??= this.#readField(field));
   }
 

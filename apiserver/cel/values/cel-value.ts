@@ -121,6 +121,19 @@ export abstract class CelMap extends CelObject {
 
   abstract get(key: CelValue): CelValue | undefined;
   abstract keys(): readonly CelValue[];
+
+  /** The value of the field that an expression names. */
+  read({ name }: NamedField): CelValue | undefined {
+    return this.get(name);
+  }
+}
+
+/** A field that an expression names. Objects of one schema share its index, so that only the first of them looks it up. */
+export interface NamedField {
+  readonly name: string;
+  /** The schema for which `index` holds; undefined before the first reading. */
+  schema: object | undefined;
+  index: number;
 }
 
 /** A map that an expression makes. Numbers are the same key when they are equal, whatever their types. */

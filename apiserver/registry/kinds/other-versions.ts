@@ -6,6 +6,7 @@ import { contentOf } from '../../apply/fields-of.ts';
 import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { States } from '../object/states.ts';
+import { PendingConversion } from './pending-conversion.ts';
 import type { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
 
@@ -34,6 +35,7 @@ export function* changesInVersion(versions: Versions, { before, after }: States)
     yield;
     return yield* compareSteps(contentOf(old), contentOf(next), versions.to.rules.schema.shape, new Pace());
   } catch (error) {
+    if (error instanceof PendingConversion) error.isOptional = true;
     if (!isApiError(error)) throw error;
     return undefined;
   }

@@ -1,10 +1,12 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
 /** Converts objects elsewhere, and keeps the results for a while. */
 export interface RemoteConverter {
   /** Resolves when all objects, of one version, are converted to `apiVersion` and kept. @throws ApiError InternalError */
   fetch(objects: readonly ApiObject[], apiVersion: string): Promise<void>;
+  /** Throws this error for the conversion of the object, until the returned function is called. */
+  refuse(object: ApiObject, apiVersion: string, error: ApiError): () => void;
 }
 
 /** Thrown by a conversion whose result has to be fetched first. Then the same conversion succeeds. */
@@ -13,6 +15,8 @@ export class PendingConversion extends Error {
   readonly object: ApiObject;
   readonly apiVersion: string;
   readonly converter: RemoteConverter;
+  /** True when the work can do without: if the conversion fails, the work runs again, and the conversion throws. */
+  isOptional = false;
 
   constructor(object: ApiObject, apiVersion: string, converter: RemoteConverter) {
     super(`the conversion to ${apiVersion} has to be fetched`);
@@ -31,16 +35,34 @@ const maxFetches = 16;
 
 /** Runs work again each time a conversion that it needs was fetched. The work must have no effects until it succeeds. */
 export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
-  for (let fetches = 0; fetches < maxFetches; fetches += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof PendingConversion)) throw error;
-      await error.fetch();
+  const refusals: (() => void)[] = [];
+  try {
+    for (let fetches = 0; fetches < maxFetches; fetches += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof PendingConversion)) throw error;
+        const refusal = await fetched(error);
+        if (refusal !== undefined) refusals.push(refusal);
+      }
     }
+  } finally {
+    for (const end of refusals) end();
   }
   throw new ApiError(
     'InternalError',
     'Internal error occurred: the conversion webhook returns something else at each call',
   );
+}
+
+/** Fetches a conversion. When an optional one fails, it is refused until the returned function is called. */
+async function fetched(pending: PendingConversion): Promise<(() => void) | undefined> {
+  const { converter, object, apiVersion, isOptional } = pending;
+  try {
+    await pending.fetch();
+    return undefined;
+  } catch (error) {
+    if (!isOptional || !isApiError(error)) throw error;
+    return converter.refuse(object, apiVersion, error);
+  }
 }
