@@ -65,12 +65,23 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('finds an object before the copy is complete: at once while the kind is unchanged, otherwise when the copy is complete', () => {
+  it('finds an object as it was before the copy is complete, without completing it', () => {
     const frozen = freeze();
-    expect(frozen.find('p0007')?.revision).to.equal(1);
-    expect(examined).to.equal(1);
     change();
+    expect(frozen.find('p0007')?.revision).to.equal(1);
+    expect(frozen.find('p0008')?.key).to.equal('p0008');
+    expect(frozen.find('p0009')?.revision).to.equal(1);
+    expect(frozen.find(`p${count}`)).to.equal(undefined);
+    expect(examined).to.equal(3);
     expectFormer(frozen);
+  });
+
+  it('completes the copy to find an object once the changes since are no longer known', () => {
+    const frozen = freeze();
+    change();
+    feed.trim(4);
+    expectFormer(frozen);
+    expect(examined).to.equal(count);
   });
 
   it('takes the objects once for all copies of one state', () => {

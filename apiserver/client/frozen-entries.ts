@@ -41,13 +41,21 @@ export class FrozenEntries {
   }
 
   find(key: string): Entry | undefined {
-    const { cache, feed } = this.#kind;
-    if (this.#entries === undefined && feed.revision === this.revision) {
-      const entry = cache.get(key);
+    const { feed } = this.#kind;
+    if (this.#entries === undefined && this.revision >= feed.floor) {
+      const entry = this.#former(key);
       return entry !== undefined && this.#selects(entry) ? entry : undefined;
     }
     this.entries();
     return this.#byKey.get(key);
+  }
+
+  /** The object as it was before its first change after the copy began. */
+  #former(key: string): Entry | undefined {
+    const { cache, feed } = this.#kind;
+    if (feed.revision === this.revision) return cache.get(key);
+    const first = feed.since(this.revision).find(({ entry }) => entry.key === key);
+    return first === undefined ? cache.get(key) : first.previous;
   }
 
   /** Completes the copy in this turn. */

@@ -122,8 +122,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     this.#followed = followed;
     // Subscribed in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
+    // The indexes of an informer that has lost and regained its permission know these objects.
+    const isKnown = this.#before?.resource === resource;
     this.#tellDifferences(followed, sink);
-    sink.open();
+    if (!isKnown) sink.open();
     let kept: FrozenEntries | undefined;
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
@@ -152,7 +154,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // Several informers of a kind that closes each collect its objects.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
-    this.#before = { resource, entries: (kept ?? followed).entries(), revision: kept?.revision };
+    this.#before = { resource, entries: (kept ?? followed).entries(), kept };
   }
 
   /** Returns why the informer may not follow the kind; undefined when it may. */
@@ -212,10 +214,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // In the first life no handler knows an object yet: open() delivers them all.
     if (this.#before === undefined) return;
     const { resource } = followed;
-    const { resource: last, entries: before, revision } = this.#before;
+    const { resource: last, entries: before, kept } = this.#before;
     this.#before = undefined;
-    const changed = resource === last && revision !== undefined ? changedSince(revision, resource) : undefined;
-    const known = changed === undefined ? before : before.filter(({ key }) => changed.has(key));
+    const changed = resource === last && kept !== undefined ? changedSince(kept.revision, resource) : undefined;
+    const known = changed === undefined || kept === undefined ? before : foundOf(changed, (key) => kept.find(key));
     const present = changed === undefined ? followed.entries() : selectedOf(changed, followed);
     tellDifferences(this.#statesOf(known, last), this.#statesOf(present, resource), sink);
   }
@@ -316,16 +318,20 @@ function changedSince(revision: number, { feed }: Resource): ReadonlySet<string>
   return revision < feed.floor ? undefined : new Set(feed.since(revision).map(({ entry }) => entry.key));
 }
 
+function foundOf(keys: ReadonlySet<string>, find: Followed['find']): Entry[] {
+  return Array.from(keys, find).filter((entry) => entry !== undefined);
+}
+
 function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Entry[] {
-  return Array.from(keys, find).flatMap((entry) => (entry !== undefined && selects(entry) ? [entry] : []));
+  return foundOf(keys, find).filter(selects);
 }
 
 /** The objects that handlers know. */
 interface Before {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** The revision of the kind to which all of them belong; undefined when the kind has closed. */
-  readonly revision: number | undefined;
+  /** undefined when the kind has closed. */
+  readonly kept: FrozenEntries | undefined;
 }
 
 /** The objects that were selected when the informer lost its permission, whatever changes later. */

@@ -10,22 +10,21 @@ const unlimited = Number.POSITIVE_INFINITY;
 
 /**
  * The seats of each level. A seat is a request in progress. More in progress do not make the server faster while several
- * identities share it, and each of them waits for all: 32 take a few milliseconds. One identity may have 6 of them, so that a
- * user with 4 requests in flight waits for at most three times its own work beside another one who sends without end. (The p99
- * of its creates is 2.5 times that of the user alone; with 8 seats 2.9 to 3.1 times, with 16 seats 7 times.) One identity alone gets more, since commits of many
- * writes are cheaper, and writes that wait for webhooks take long.
+ * identities share it, and each of them waits for all: 32 take a few milliseconds. One identity may have 4 of them, so that a
+ * user with 4 requests in flight waits for at most three times its own work beside another one who sends without end. One
+ * identity alone gets more, since commits of many writes are cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Leases wait for no other request: a controller that cannot renew its lease in time loses it.
   system: { shared: { inAll: unlimited, ofOne: 64 }, alone: { inAll: unlimited, ofOne: 64 } },
-  people: { shared: { inAll: 32, ofOne: 6 }, alone: { inAll: 512, ofOne: 512 } },
-  bulk: { shared: { inAll: 8, ofOne: 6 }, alone: { inAll: 64, ofOne: 64 } },
+  people: { shared: { inAll: 32, ofOne: 4 }, alone: { inAll: 512, ofOne: 512 } },
+  bulk: { shared: { inAll: 8, ofOne: 4 }, alone: { inAll: 64, ofOne: 64 } },
   // Endpoints of plugins may take long, as streams do, so they must not share seats with anything else.
   endpoints: { shared: { inAll: unlimited, ofOne: 1000 }, alone: { inAll: unlimited, ofOne: 10_000 } },
 };
 
 /** The maximum seats of one request: an identity that shares the server must be able to get them. */
-export const maxCost = 6;
+export const maxCost = 4;
 
 /** Objects that a list may read without being bulk. */
 const smallList = 500;

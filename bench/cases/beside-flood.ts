@@ -18,7 +18,7 @@ const renewalMs = 100;
 const arrivalMs = 100;
 
 /** Requests that the flooding user may have in progress while others send requests, besides the 4 of the measured user. */
-const inProgress = 4 + 6;
+const inProgress = 4 + 4;
 
 /** A controller that renews its lease later than this may lose it: the default renewal deadline is 10 s. */
 const mostRenewalMs = 2000;

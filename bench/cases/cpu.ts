@@ -1,3 +1,4 @@
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { besideKoa } from './beside-koa.ts';
 import type { CaseContext } from '../case.ts';
@@ -12,6 +13,9 @@ import type { Settings } from '../settings.ts';
 const objects = 1_000;
 
 const connections = 64;
+
+/** How often the servers are started: two processes of the same checkout differ by up to a third for as long as they run. */
+const starts = 3;
 
 /** The maximum ratio to the cost of the other checkout. */
 const mostRatio = 1.03;
@@ -79,25 +83,40 @@ export async function cpu(context: CaseContext): Promise<readonly Row[]> {
 
 /**
  * The processor time of an operation, all threads of the server together, compared with another built checkout of
- * this repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds; the ratio is the median of the
- * rounds' ratios.
+ * this repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds of all servers; the ratio is the median
+ * of the rounds' ratios.
  */
 async function besideCheckout({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
+  const rounds = new Map<string, (readonly number[])[]>();
+  for (let started = 0; started < starts; started += 1) {
+    const each = await mkdtemp(join(folder, 'beside-'));
+    for (const [name, measured] of await roundsOfServers(settings, each, only))
+      rounds.set(name, [...(rounds.get(name) ?? []), ...measured]);
+  }
+  return Array.from(rounds, ([name, measured]) => rowOf(name, measured));
+}
+
+/** The costs of each operation, by round and server. The first round of an operation warms up, and does not count. */
+async function roundsOfServers(
+  settings: Settings,
+  folder: string,
+  only: string,
+): Promise<ReadonlyMap<string, readonly (readonly number[])[]>> {
   const against = process.env['HOMEOSTAT_BENCH_AGAINST'];
   await using ours = new Child('api-server');
   await using other = against === undefined ? undefined : new Child('api-server', [], childrenOf(against));
   const servers = [await start(ours, join(folder, 'ours.db'))];
   if (other !== undefined) servers.push(await start(other, join(folder, 'other.db')));
-  const rows: Row[] = [];
+  const measured = new Map<string, readonly (readonly number[])[]>();
+  const count = Math.ceil(settings.rounds / starts);
   for (const [name, operation] of Object.entries(operations)) {
     if (!name.includes(only)) continue;
     const rounds: (readonly number[])[] = [];
-    for (let round = 0; round <= settings.rounds; round += 1) {
+    for (let round = 0; round <= count; round += 1)
       rounds.push(await takeTurns(servers, round, (server) => costOf(server, operation, settings)));
-    }
-    rows.push(rowOf(name, rounds.slice(1)));
+    measured.set(name, rounds.slice(1));
   }
-  return rows;
+  return measured;
 }
 
 /** The costs in the order of the servers. Each server is the first one in every other round. */

@@ -71,6 +71,8 @@ interface Recording {
   readonly seconds: number;
   /** True: runs are recorded, as `homeostat serve` does. */
   readonly isReported: boolean;
+  /** True: each object runs once a second. False: each run requests the next one of its object. */
+  readonly isPaced: boolean;
 }
 
 /** The first seconds have the records of a pause. */
@@ -79,11 +81,8 @@ const warmMs = 3000;
 /** One of this many runs writes its object. */
 const runsPerWrite = 10;
 
-/**
- * Each object runs once a second, and some of the runs write. The figures are runs a second, and the processor time of all threads for
- * each run.
- */
-async function runRecorded({ seconds, isReported }: Recording): Promise<Figures> {
+/** Some of the runs write. The figures are runs a second, and the processor time of all threads for each run. */
+async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise<Figures> {
   let runs = 0;
   let isEnding = false;
   const aborting = new AbortController();
@@ -94,7 +93,7 @@ async function runRecorded({ seconds, isReported }: Recording): Promise<Figures>
       if (isEnding) return undefined;
       const patch = { metadata: { annotations: { run: runs.toString() } } };
       if (runs % runsPerWrite === 0) await own.patch(model, name, { type: 'merge', patch });
-      return { after: '1s' };
+      return { after: isPaced ? '1s' : 0 };
     },
   });
   const report = isReported ? { report: { name: 'bench' } } : {};
@@ -109,94 +108,6 @@ async function runRecorded({ seconds, isReported }: Recording): Promise<Figures>
   aborting.abort();
   await running;
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
-}
-
-/** The time for which one of two controllers runs before it is the turn of the other. */
-const turnMs = 100;
-
-/** A controller whose runs wait while it is not its turn. */
-class TurnedController {
-  readonly #name: string;
-  readonly #perRunMs: number[] = [];
-  #runs = 0;
-  #wait: { readonly over: Promise<void>; readonly end: () => void } | undefined;
-
-  constructor(name: string) {
-    this.#name = name;
-    this.pause();
-  }
-
-  run(isReported: boolean, signal: AbortSignal): Promise<void> {
-    const definition = controller(model, {
-      name: this.#name,
-      hotLoopRunsPerMinute: Number.MAX_SAFE_INTEGER,
-      reconcile: async ({ name, client: own }) => {
-        await this.#wait?.over;
-        if (signal.aborted) return undefined;
-        this.#runs += 1;
-        const patch = { metadata: { annotations: { run: this.#runs.toString() } } };
-        if (this.#runs % runsPerWrite === 0) await own.patch(model, name, { type: 'merge', patch });
-        return { after: 0 };
-      },
-    });
-    const report = isReported ? { report: { name: this.#name } } : {};
-    return createManager({ client, controllers: [definition], ...report }).run(signal);
-  }
-
-  pause(): void {
-    let end = (): void => undefined;
-    const over = new Promise<void>((resolve) => (end = resolve));
-    this.#wait = { over, end };
-  }
-
-  resume(): void {
-    this.#wait?.end();
-    this.#wait = undefined;
-  }
-
-  /** Runs for one turn, and notes the processor time of all threads for each run. */
-  async takeTurn(): Promise<void> {
-    this.resume();
-    const [first, cpu] = [this.#runs, process.cpuUsage()];
-    await sleep(turnMs);
-    const { user, system } = process.cpuUsage(cpu);
-    this.pause();
-    if (this.#runs > first) this.#perRunMs.push((user + system) / 1000 / (this.#runs - first));
-  }
-
-  /** Forgets the turns before. */
-  begin(): void {
-    this.#perRunMs.length = 0;
-  }
-
-  /** The figures of the turn that a quarter of all turns were not slower than. */
-  quickTurn(): Figures {
-    const sorted = this.#perRunMs.sort((a, b) => a - b);
-    const p50Ms = sorted[sorted.length >> 2] ?? Number.NaN;
-    return { opsPerSecond: 1000 / p50Ms, p50Ms };
-  }
-}
-
-/**
- * Two controllers run as often as they can: one whose runs are recorded, and one whose runs are not. Their turns are so short that other
- * load on the machine affects both.
- */
-async function runByTurns(seconds: number): Promise<{ readonly ours: Figures; readonly limit: Figures }> {
-  const aborting = new AbortController();
-  const [recorded, plain] = [new TurnedController('recorded'), new TurnedController('plain')];
-  const running = [recorded.run(true, aborting.signal), plain.run(false, aborting.signal)];
-  const take = async (ms: number): Promise<void> => {
-    for (const untilMs = performance.now() + ms; performance.now() < untilMs;) {
-      for (const each of [recorded, plain, plain, recorded]) await each.takeTurn();
-    }
-  };
-  await take(2 * warmMs);
-  for (const each of [recorded, plain]) each.begin();
-  await take(seconds * 1000);
-  aborting.abort();
-  for (const each of [recorded, plain]) each.resume();
-  await Promise.all(running);
-  return { ours: recorded.quickTurn(), limit: plain.quickTurn() };
 }
 
 /** The same function, called for the same objects of the same cache, without a controller. */
@@ -316,7 +227,6 @@ answerCalls({
   fill,
   run,
   runRecorded,
-  runByTurns,
   callOnly,
   writeAndWait,
   writeDuringStart,
