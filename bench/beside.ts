@@ -10,7 +10,7 @@ const connectionCount = 64;
 /** So short that other work on the machine affects both contestants alike; about a thousand requests. */
 const turnMs = 100;
 
-/** A server, and the requests that it gets. */
+/** A server, and the requests that it gets. Both contestants may be one server. */
 export interface Served {
   readonly child: { cpuMs(): number };
   readonly url: string;
@@ -39,7 +39,10 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  const [cost, otherCost] = [quickerHalf(own.costs(count)), quickerHalf(other.costs(count))];
+  // In a process that serves both, what follows a turn is the turn of the other.
+  const isShared = ours.child === limit.child;
+  const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
+  const [cost, otherCost] = [costOf(own), costOf(other)];
   const ratio = otherCost / cost;
   const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
   if (least === undefined) return { name, ...found, note };
@@ -57,8 +60,8 @@ function quickerHalf(costs: readonly number[]): number {
 class Turns implements Disposable {
   readonly #served: Served;
   readonly #connections: readonly HttpConnection[];
-  /** The processor time at the start of each turn, and the requests of the turn. */
-  readonly #taken: { readonly startMs: number; readonly sent: number }[] = [];
+  /** The processor time at the start and at the end of each turn, and the requests of the turn. */
+  readonly #taken: { readonly startMs: number; readonly endMs: number; readonly sent: number }[] = [];
 
   private constructor(served: Served, connections: readonly HttpConnection[]) {
     this.#served = served;
@@ -85,7 +88,7 @@ class Turns implements Disposable {
       }
     };
     await Promise.all(this.#connections.map(converse));
-    this.#taken.push({ startMs, sent: latencies.length });
+    this.#taken.push({ startMs, endMs: this.#served.child.cpuMs(), sent: latencies.length });
     return figuresOf(Float64Array.from(latencies), performance.now() - begunMs);
   }
 
@@ -99,6 +102,11 @@ class Turns implements Disposable {
       ({ startMs, sent }, turn) => (((starts[turn + 1] ?? Number.NaN) - startMs) / sent) * 1000,
     );
     return all.slice(-count);
+  }
+
+  /** The microseconds of an operation in each of the last turns, up to the last response. */
+  ownCosts(count: number): readonly number[] {
+    return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);
   }
 
   [Symbol.dispose](): void {

@@ -1,11 +1,11 @@
 // What rules in CEL cost: one rule, the writes of a kind with ten, and the longest turn of a hostile one.
 import { join } from 'node:path';
 import { HostileProcess } from '@homeostat/test';
+import { besideOther } from '../beside.ts';
 import type { CaseContext } from '../case.ts';
 import { Child } from '../child.ts';
 import type { Figures } from '../figures.ts';
 import { formatRequest, loadHttp } from '../http-load.ts';
-import { ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 import { StallMeter } from '../stall-meter.ts';
@@ -77,7 +77,8 @@ export async function cel({ settings, folder }: CaseContext): Promise<readonly R
   return [...rows, ...(await measureStalls())];
 }
 
-async function compareCreations(folder: string, { rounds, seconds }: CaseContext['settings']): Promise<readonly Row[]> {
+async function compareCreations(folder: string, settings: CaseContext['settings']): Promise<readonly Row[]> {
+  const { rounds, seconds } = settings;
   await using server = new Child('api-server');
   const url = await server.call<string>('start', `sqlite:${join(folder, 'cel.db')}`);
   const rulesOf = (count: number): readonly object[] => Array.from({ length: count }, (_, index) => typicalRule(index));
@@ -88,19 +89,22 @@ async function compareCreations(folder: string, { rounds, seconds }: CaseContext
   ] as const)
     await serve(url, { kind, rules: rulesOf(count) });
   let number = 0;
-  const load = (kind: string, connections: number) => (): Promise<Figures> => {
-    const request = (): string => {
-      number += 1;
-      return formatRequest('POST', pathOf(kind), objectOf(kind, `o-${number.toString()}`, { items: 10 }));
-    };
-    return loadHttp({ url, connections, seconds, request });
+  const creationOf = (kind: string) => (): string => {
+    number += 1;
+    return formatRequest('POST', pathOf(kind), objectOf(kind, `o-${number.toString()}`, { items: 10 }));
   };
-  const ten = await alternate(rounds, { ours: load('Ruled', 64), limit: load('Plain', 64) });
-  const many = await alternate(rounds, { ours: load('Strict', 1), limit: load('Plain', 1) });
+  const [ours, limit] = [
+    { child: server, url, request: creationOf('Ruled') },
+    { child: server, url, request: creationOf('Plain') },
+  ];
+  const ten = await besideOther('cel: http-create, ten rules', { ours, limit, least: 0.85 }, settings);
+  const load = (kind: string) => (): Promise<Figures> =>
+    loadHttp({ url, connections: 1, seconds, request: creationOf(kind) });
+  const many = await alternate(rounds, { ours: load('Strict'), limit: load('Plain') });
   const meanUs = ({ opsPerSecond }: Figures): number => 1_000_000 / opsPerSecond;
   const ruleUs = (meanUs(many.ours) - meanUs(many.limit)) / manyRules;
   return [
-    { name: 'cel: http-create, ten rules', ...ten, target: ratioAtLeast(0.85, ten) },
+    ten,
     {
       name: 'cel: one rule, of a hundred',
       ...many,

@@ -72,14 +72,23 @@ interface Parts {
 }
 
 function expressionOf(source: string, { root, checked, variables }: Parts): CelExpression {
-  const run = new Compiler(checked, variables, typeValues).compile(root);
+  const compiler = new Compiler(checked, variables, typeValues);
+  const run = compiler.compile(root);
+  const { slots } = compiler;
   return {
     source,
     type: checked.type,
     references: checked.references,
     maxCost: estimateCost(root, checked).max,
-    evaluate: (values, meter) => run({ slots: [...values], meter }),
+    evaluate: (values, meter) => run({ slots: slotsOf(values, slots), meter }),
   };
+}
+
+/** Slots of the right number: an array that grows takes several times the memory. */
+function slotsOf(values: readonly (CelValue | undefined)[], count: number): (CelValue | undefined)[] {
+  const slots = new Array<CelValue | undefined>(count);
+  for (let at = 0; at < values.length; at += 1) slots[at] = values[at];
+  return slots;
 }
 
 const typeVariables: readonly (readonly [string, CelType])[] = Array.from(typeValues.keys(), (name) => [

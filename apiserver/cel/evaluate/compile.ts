@@ -38,6 +38,11 @@ export class Compiler {
     for (const [slot, name] of variables.entries()) this.#slots.set(name, [slot]);
   }
 
+  /** The number of slots of all that was compiled. */
+  get slots(): number {
+    return this.#count;
+  }
+
   compile(node: CelNode): Run {
     switch (node.kind) {
       case 'literal': {

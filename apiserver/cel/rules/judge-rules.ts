@@ -104,12 +104,12 @@ class RuleJudge {
   *#judge(node: RuleNode, place: Place): Steps<void> {
     const self = node.read(place.value);
     const old = place.old === undefined || place.old === null ? undefined : node.read(place.old);
+    const plain = [self, old];
     for (const compiled of node.rules) {
       if (this.#isOver) return;
       const isOptional = compiled.rule.optionalOldSelf === true;
       if (compiled.usesOldSelf && old === undefined && !isOptional) continue;
-      const oldSelf = isOptional ? (old === undefined ? CelOptional.none : new CelOptional(old)) : old;
-      const values = [self, oldSelf];
+      const values = isOptional ? [self, old === undefined ? CelOptional.none : new CelOptional(old)] : plain;
       const result = this.#run(compiled.condition, values);
       if (this.#charge(result.spent)) yield 'long';
       if (result.value !== true || this.#left < 0) yield* this.#reject(node, compiled, { result, values, place });

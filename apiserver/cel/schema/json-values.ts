@@ -108,13 +108,15 @@ type Fields = ReadonlyMap<string, Field>;
 
 /** An object with declared fields, which are read by their escaped names. Many rules read the same fields: each is converted once. */
 class JsonFields extends CelMap {
-  readonly #values: (CelValue | undefined)[] = [];
+  readonly #values: (CelValue | undefined)[];
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #fields: Fields;
   readonly #readerOfField: (name: string) => JsonReader;
 
   constructor(raw: Readonly<Record<string, unknown>>, fields: Fields, readerOfField: (name: string) => JsonReader) {
     super();
+    // An array that grows takes several times the memory.
+    this.#values = new Array<CelValue | undefined>(fields.size);
     this.#raw = raw;
     this.#fields = fields;
     this.#readerOfField = readerOfField;
