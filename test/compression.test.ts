@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { person, persons } from './support/models.ts';
 import { TestServer } from './support/test-server.ts';
@@ -16,7 +17,8 @@ describe('compression [compat compression]', () => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
   before(async () => {
-    server = await TestServer.start();
+    // Ages in tables are the same in each response.
+    server = await TestServer.start({ clock: new FakeClock(Date.now()) });
     const note = 'n'.repeat(20_000);
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p${i}`, {}, { annotations: { note } }));
   });

@@ -37,17 +37,22 @@ const maxFetches = 16;
 export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   const refusals: (() => void)[] = [];
   try {
-    for (let fetches = 0; fetches < maxFetches; fetches += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof PendingConversion)) throw error;
-        const refusal = await fetched(error);
-        if (refusal !== undefined) refusals.push(refusal);
-      }
-    }
+    return await retried(work, refusals);
   } finally {
     for (const end of refusals) end();
+  }
+}
+
+/** As whenConverted. The functions that end refusals are added to `refusals`. */
+async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
+  for (let fetches = 0; fetches < maxFetches; fetches += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PendingConversion)) throw error;
+      const refusal = await fetched(error);
+      if (refusal !== undefined) refusals.push(refusal);
+    }
   }
   throw new ApiError(
     'InternalError',
