@@ -43,7 +43,7 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** As whenConverted. The functions that end refusals are added to `refusals`. */
+/** Does the work of whenConverted. The functions that end refusals are added to `refusals`. */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
     try {
