@@ -1,4 +1,5 @@
 import type { Entry } from '../index/entry.ts';
+import type { EntryPlaces } from '../index/entry-places.ts';
 import { compareByOrder } from '../index/order-walk.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { nextTurn } from '../turns/next-turn.ts';
@@ -15,11 +16,11 @@ const selectedPerStep = 1_000;
  * All objects of kinds, kept for the turn in which they are frozen: many informers of a kind lose their permission at
  * once, and share the list.
  */
-const taken = new WeakMap<Kind, { readonly revision: number; readonly all: readonly Entry[] }>();
+const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 
 /**
  * The selected objects of a kind as they are when this list is made, oldest first. Making it copies only their
- * pointers; selecting and sorting them takes several turns.
+ * places; selecting and sorting them takes several turns.
  */
 export class FrozenEntries {
   readonly #kind: Kind;
@@ -64,8 +65,9 @@ export class FrozenEntries {
     return this.#entries ?? [];
   }
 
-  *#select(all: readonly Entry[]): Steps<void> {
-    for (const [at, entry] of all.entries()) {
+  *#select(all: EntryPlaces): Steps<void> {
+    for (let at = 0; at < all.length; at += 1) {
+      const entry = all.entry(at);
       if (this.#selects(entry)) this.#byKey.set(entry.key, entry);
       if (at % selectedPerStep === 0) yield;
     }
@@ -75,11 +77,11 @@ export class FrozenEntries {
   }
 }
 
-function allOf(kind: Kind): readonly Entry[] {
+function allOf(kind: Kind): EntryPlaces {
   const { revision } = kind.feed;
   const known = taken.get(kind);
   if (known?.revision === revision) return known.all;
-  const all = [...kind.cache.entries()];
+  const all = kind.cache.places();
   taken.set(kind, { revision, all });
   void nextTurn().then(() => taken.delete(kind));
   return all;

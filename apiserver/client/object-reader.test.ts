@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { StoredEntry } from '../index/entry.ts';
+import { createEntry } from '../index/entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { ObjectReader } from './object-reader.ts';
 
 /** An object with a list of numbers. */
 function entryOf(length: number): Entry {
   const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, list: Array.from({ length }, () => 1) };
-  return new StoredEntry(object, { bytes: Buffer.from(JSON.stringify(object)), revision: 1, values: [] });
+  return createEntry(object, { bytes: Buffer.from(JSON.stringify(object)), revision: 1, values: [] });
 }
 
 describe('reading an object once', () => {

@@ -2,6 +2,7 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { FeedChange } from './change-feed.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { footprintOf } from './entry.ts';
 import type { Entry } from './entry.ts';
 import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
 import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
@@ -52,10 +53,10 @@ describe('ChangeFeed', () => {
     feed.append({ type: 'MODIFIED', revision: 12, entry: second, previous: first });
     feed.append({ type: 'MODIFIED', revision: 13, entry: third, previous: second });
     expect([...feed.formerStates()]).to.deep.equal([first, second]);
-    expect(feed.trim(12)).to.equal(first.size);
+    expect(feed.trim(12)).to.equal(footprintOf(first));
     feed.append({ type: 'DELETED', revision: 14, entry: gone, previous: third });
     expect([...feed.formerStates()]).to.deep.equal([second, third, gone]);
-    expect(feed.trim(14)).to.equal(second.size + third.size + gone.size);
+    expect(feed.trim(14)).to.equal(footprintOf(second) + footprintOf(third) + footprintOf(gone));
     expect([...feed.formerStates()]).to.deep.equal([]);
   });
 

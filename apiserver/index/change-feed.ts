@@ -1,5 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { nextTurn } from '../turns/next-turn.ts';
+import { footprintOf } from './entry.ts';
 import type { Entry } from './entry.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
@@ -158,7 +159,7 @@ export class ChangeFeed {
     for (let i = this.#head; i < first; i++) {
       const change = inBounds(this.#changes[i]);
       this.#bytes -= change.entry.size;
-      for (const { size } of formerStates(change)) freed += size;
+      for (const state of formerStates(change)) freed += footprintOf(state);
       this.#changes[i] = undefined;
     }
     this.#head = first;
@@ -172,6 +173,14 @@ export class ChangeFeed {
   /** The states in the window that are not present any more, each once. */
   *formerStates(): IterableIterator<Entry> {
     for (const change of this.since(this.#floor)) yield* formerStates(change);
+  }
+
+  /** The states in the window: after and before each change. */
+  *states(): IterableIterator<Entry> {
+    for (const { entry, previous } of this.since(this.#floor)) {
+      if (previous !== undefined) yield previous;
+      yield entry;
+    }
   }
 
   /**

@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import { allSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { compactSlabs } from './compact-slabs.ts';
-import { StoredEntry, Slabs, entryWith, memoryOf } from './entry.ts';
+import { EntryTable } from './entry-table.ts';
+import { createEntry, entryWith, StoredEntry } from './entry.ts';
 import type { Entry } from './entry.ts';
 import { createPerson } from './person.fixture.ts';
+import { Slabs } from './slabs.ts';
+import type { Block } from './slabs.ts';
 
 /** A random number below a bound, the same in each run (xorshift). */
 function randomFrom(seed: number): (below: number) => number {
@@ -16,16 +20,26 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Entries in slabs beside a Map of the same bytes. */
+/** A former or a present state, and what it has to be. */
+interface State {
+  readonly entry: StoredEntry;
+  readonly content: Buffer;
+}
+
+/** A table in slabs beside a Map of the same bytes, and a history of the latest changes. */
 class Pair {
   readonly slabs = new Slabs();
-  readonly entries = new Map<string, Entry>();
-  readonly model = new Map<string, Buffer>();
+  readonly table = new EntryTable();
+  readonly model = new Map<string, State>();
   readonly #random: (below: number) => number;
+  readonly #mostStates: number;
+  /** Each state after a change, with the one before it, as entries of their own. */
+  #states: { readonly after: State; readonly before: State | undefined }[] = [];
   #revision = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, mostStates = 0) {
     this.#random = randomFrom(seed);
+    this.#mostStates = mostStates;
   }
 
   /** Puts an object with `size` random bytes in place of the one of the same name. */
@@ -33,15 +47,23 @@ class Pair {
     const content = Buffer.alloc(size, this.#random(256));
     const bytes = this.slabs.allocate(size);
     content.copy(bytes);
-    this.delete(name);
     this.#revision += 1;
-    this.entries.set(name, new StoredEntry(createPerson({ name }), { bytes, revision: this.#revision, values: [] }));
-    this.model.set(name, content);
+    const { slabs } = this;
+    const entry = createEntry(createPerson({ name }), { bytes, revision: this.#revision, values: [[name]], slabs });
+    const row = this.table.find(name);
+    const before = this.model.get(name);
+    if (row < 0) this.table.add(entry);
+    else this.table.replace(row, entry);
+    const after = { entry, content };
+    this.model.set(name, after);
+    this.#note({ after, before });
   }
 
   delete(name: string): void {
-    this.slabs.release(this.entries.get(name)?.size ?? 0);
-    this.entries.delete(name);
+    const row = this.table.find(name);
+    if (row < 0) return;
+    this.slabs.release(this.table.entry(row).footprint);
+    this.table.remove(row);
     this.model.delete(name);
   }
 
@@ -50,62 +72,103 @@ class Pair {
     for (let write = 0; write < count; write += 1) this.#write(`n-${this.#random(2000)}`);
   }
 
+  compactSteps(): Steps<void> {
+    const { table, slabs } = this;
+    return compactSlabs(slabs, {
+      table,
+      formerStates: () => this.#states.flatMap(({ before }) => (before === undefined ? [] : [before.entry])),
+      states: () => this.#states.flatMap(({ after, before }) => [after.entry, ...(before ? [before.entry] : [])]),
+    });
+  }
+
+  /** The blocks that entries keep in memory, in bytes. */
+  get held(): number {
+    const blocks = new Set(this.blocks());
+    return [...blocks].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  blocks(): readonly Block[] {
+    const former = this.#states.flatMap(({ after, before }) => [after.entry, ...(before ? [before.entry] : [])]);
+    return [...this.table.entries(), ...former].map(({ block }) => block);
+  }
+
+  get live(): number {
+    return [...this.table.entries()].reduce((sum, { footprint }) => sum + footprint, 0);
+  }
+
+  expectEqual(): void {
+    expect([...this.table.entries()].map(({ key }) => key).sort()).to.deep.equal([...this.model.keys()].sort());
+    for (const [name, { content }] of this.model) expectState(this.table.entry(this.table.find(name)), name, content);
+    for (const { after, before } of this.#states)
+      for (const state of [after, ...(before ? [before] : [])])
+        expectState(state.entry, state.entry.name, state.content);
+  }
+
+  #note(change: { readonly after: State; readonly before: State | undefined }): void {
+    // Entries of their own, as when others were read in between.
+    const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
+    this.#states.push({ after, before });
+    const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];
+    if (old?.before !== undefined) this.slabs.release(old.before.entry.footprint);
+  }
+
   #write(name: string): void {
     if (this.#random(5) === 0) return this.delete(name);
     const kind = this.#random(1000);
     this.put(name, kind === 0 ? 1_500_000 : kind < 10 ? 100_000 : 200 + this.#random(4000));
   }
+}
 
-  /** The blocks that entries keep in memory, in bytes. */
-  get held(): number {
-    const blocks = new Set([...this.entries.values()].map(memoryOf));
-    return [...blocks].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  }
+function ownOf({ entry, content }: State): State {
+  return { entry: new StoredEntry(entry.block, entry.at), content };
+}
 
-  get live(): number {
-    return [...this.model.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
-  expectEqual(): void {
-    expect([...this.entries.keys()].sort()).to.deep.equal([...this.model.keys()].sort());
-    for (const [name, entry] of this.entries) {
-      if (!entry.bytes.equals(this.model.get(name) ?? Buffer.alloc(0))) expect.fail(`${name} has other bytes`);
-    }
-  }
+function expectState(entry: Entry, name: string, content: Buffer): void {
+  if (!entry.bytes.equals(content)) expect.fail(`${name} has other bytes`);
+  if (entry.key !== name || String(entry.values[0]) !== name) expect.fail(`${name} has another record`);
 }
 
 describe('compactSlabs', () => {
-  it('keeps the bytes of all entries, and those read before, while writes go on between its steps [slow]', () => {
-    const pair = new Pair(1);
-    for (let round = 0; round < 10; round += 1) {
-      pair.writeMany(3000);
-      const read = [...pair.entries].map(([name, { bytes }]) => ({ bytes, copy: pair.model.get(name) }));
-      const steps = compactSlabs(pair.slabs, () => pair.entries.values());
-      while (steps.next().done !== true) pair.writeMany(100);
-      pair.expectEqual();
-      expect(read.every(({ bytes, copy }) => copy?.equals(bytes))).to.equal(true);
-    }
-  });
+  for (const states of [0, 1500])
+    it(`keeps all entries, ${states} former ones, and bytes read before, while writes go on between its steps [slow]`, () => {
+      const pair = new Pair(1, states);
+      for (let round = 0; round < 10; round += 1) {
+        pair.writeMany(3000);
+        const read = [...pair.table.entries()].map(({ key, bytes }) => ({ bytes, copy: pair.model.get(key)?.content }));
+        const steps = pair.compactSteps();
+        while (steps.next().done !== true) pair.writeMany(100);
+        pair.expectEqual();
+        expect(read.every(({ bytes, copy }) => copy?.equals(bytes))).to.equal(true);
+      }
+    });
 
   it('frees the blocks of deleted objects, until at most a sixth is garbage [slow]', () => {
     const pair = new Pair(4);
     for (let at = 0; at < 20_000; at += 1) pair.put(`n-${at}`, 1000);
     for (let at = 0; at < 20_000; at += 1) if (at % 10 !== 0) pair.delete(`n-${at}`);
     expect(pair.slabs.isSparse).to.equal(true);
-    for (let times = 0; times < 10 && pair.slabs.isSparse; times += 1) {
-      allSteps(compactSlabs(pair.slabs, () => pair.entries.values()));
-    }
+    for (let times = 0; times < 10 && pair.slabs.isSparse; times += 1) allSteps(pair.compactSteps());
     expect(pair.slabs.isSparse).to.equal(false);
     expect(pair.held).to.be.below((pair.live / 5) * 6 + 2 * 1024 * 1024);
     pair.expectEqual();
   });
 
+  it('moves a state of history once, and with the object whose present state it is', () => {
+    const pair = new Pair(6, 4000);
+    for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
+    for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);
+    const before = pair.held;
+    allSteps(pair.compactSteps());
+    pair.expectEqual();
+    expect(pair.held).to.be.at.most(before + 1024 * 1024);
+  });
+
   it('leaves full blocks where they are', () => {
     const pair = new Pair(5);
     for (let at = 0; at < 3000; at += 1) pair.put(`n-${at}`, 1000);
-    const before = [...pair.entries.values()].map(memoryOf);
-    allSteps(compactSlabs(pair.slabs, () => pair.entries.values()));
-    const moved = [...pair.entries.values()].filter((entry, at) => memoryOf(entry) !== before[at]);
+    const before = pair.blocks();
+    allSteps(pair.compactSteps());
+    const moved = pair.blocks().filter((block, at) => block !== before[at]);
     expect(pair.slabs.isSparse).to.equal(false);
     // The last block was not full.
     expect(moved.length).to.be.below(1000);
@@ -115,9 +178,10 @@ describe('compactSlabs', () => {
 describe('an entry', () => {
   it('has the same bytes and fields with another revision', () => {
     const bytes = Buffer.from('{}');
-    const entry = new StoredEntry(createPerson({ name: 'ann' }), { bytes, revision: 1, values: [['a']] });
+    const entry = createEntry(createPerson({ name: 'ann' }), { bytes, revision: 1, values: [['a']] });
     const later = entryWith(entry, { revision: 2 });
-    expect(later).to.include({ key: 'ann', name: 'ann', revision: 2, size: 2, values: entry.values });
+    expect(later).to.include({ key: 'ann', name: 'ann', revision: 2, size: 2 });
+    expect(later.values).to.deep.equal([['a']]);
     expect(String(later.bytes)).to.equal('{}');
   });
 });

@@ -1,6 +1,10 @@
 import type { Steps } from '../turns/steps.ts';
-import { memoryOf, moveBytes } from './entry.ts';
-import type { Entry, Slabs } from './entry.ts';
+import type { EntryTable } from './entry-table.ts';
+import { StoredEntry } from './entry.ts';
+import type { Entry } from './entry.ts';
+import { Block } from './slabs.ts';
+import type { Slabs } from './slabs.ts';
+import { StoredRecord } from './stored-record.ts';
 
 /** Entries looked at in one step: a fraction of a millisecond. */
 const seenPerStep = 2000;
@@ -14,57 +18,116 @@ const movedShare = 1 / 4;
 /** In a block with more live bytes than this share, moving them frees too little. */
 const fullShare = 0.9;
 
+/** What uses the memory of a kind. */
+export interface SlabUsers {
+  readonly table: EntryTable;
+  /** States that are not in the table, each once. */
+  readonly formerStates: () => Iterable<Entry>;
+  /** The entries of these states, and others of the table. */
+  readonly states: () => Iterable<Entry>;
+}
+
 /**
- * Moves the bytes of entries out of the blocks that hold the most garbage, so that these can be freed. Bytes that were read before
- * stay valid. `entries` gives each entry in use once; writes may go on between the steps.
+ * Moves entries out of the blocks that hold the most garbage, so that these can be freed. Bytes that were read before
+ * stay valid. Writes may go on between the steps.
  */
-export function* compactSlabs(slabs: Slabs, entries: () => Iterable<Entry>): Steps<void> {
+export function* compactSlabs(slabs: Slabs, users: SlabUsers): Steps<void> {
   slabs.seal();
-  const { sparse, kept, garbage } = sparsest(yield* liveBytes(slabs, entries));
+  const { sparse, kept, garbage } = sparsest(yield* liveBytes(slabs, users));
   slabs.settle(kept, garbage);
-  let moved = 0;
+  if (sparse.size === 0) return;
+  yield* moveRows(slabs, users.table, sparse);
+  yield* moveStates(slabs, users, sparse);
+}
+
+function* liveBytes(slabs: Slabs, { table, formerStates }: SlabUsers): Steps<ReadonlyMap<Block, number>> {
+  const live = new Map<Block, number>();
+  const record = new StoredRecord(noBlock, 0);
+  const count = ({ block, footprint }: StoredRecord): void => {
+    if (slabs.isSealed(block)) live.set(block, (live.get(block) ?? 0) + footprint);
+  };
+  for (let row = 0; row < table.end; row += 1) {
+    if (row % seenPerStep === 0) yield;
+    if (table.has(row)) count(table.read(row, record));
+  }
   let seen = 0;
-  for (const entry of entries()) {
+  for (const entry of formerStates()) {
     seen += 1;
     if (seen % seenPerStep === 0) yield;
-    if (!sparse.has(memoryOf(entry))) continue;
-    moveBytes(entry, slabs.allocate);
-    moved += entry.size;
+    if (entry instanceof StoredEntry) count(entry);
+  }
+  return live;
+}
+
+function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>): Steps<void> {
+  const record = new StoredRecord(noBlock, 0);
+  let moved = 0;
+  for (let row = 0; row < table.end; row += 1) {
+    if (row % seenPerStep === 0) yield;
+    if (!table.has(row) || !sparse.has(table.blockOf(row))) continue;
+    const { block, at } = copyOf(slabs, table.read(row, record));
+    table.move(row, block, at);
+    moved += record.footprint;
     if (moved < movedPerStep) continue;
     moved = 0;
     yield;
   }
 }
 
-function* liveBytes(slabs: Slabs, entries: () => Iterable<Entry>): Steps<ReadonlyMap<ArrayBufferLike, number>> {
-  const live = new Map<ArrayBufferLike, number>();
-  let seen = 0;
-  for (const entry of entries()) {
-    const memory = memoryOf(entry);
-    if (slabs.isSealed(memory)) live.set(memory, (live.get(memory) ?? 0) + entry.size);
+/** The entries of history: those of a row that was moved take its new place, and equal ones stay one record. */
+function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
+  const places = new Map<Block, Map<number, StoredRecord>>([...sparse].map((block) => [block, new Map()]));
+  let [seen, moved] = [0, 0];
+  for (const entry of states()) {
     seen += 1;
     if (seen % seenPerStep === 0) yield;
+    if (!(entry instanceof StoredEntry)) continue;
+    const known = places.get(entry.block);
+    if (known === undefined) continue;
+    const place = known.get(entry.at) ?? rowOf(table, entry) ?? copyOf(slabs, entry);
+    known.set(entry.at, place);
+    entry.moveTo(place.block, place.at);
+    moved += entry.footprint;
+    if (moved < movedPerStep) continue;
+    moved = 0;
+    yield;
   }
-  return live;
 }
 
+/** The record of the table that is the same as this one. */
+function rowOf(table: EntryTable, { key, revision }: StoredRecord): StoredRecord | undefined {
+  const row = table.find(key);
+  if (row < 0) return undefined;
+  const record = table.read(row, new StoredRecord(noBlock, 0));
+  return record.revision === revision ? record : undefined;
+}
+
+function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredRecord): StoredRecord {
+  // A record begins at a multiple of four, and its bytes anywhere.
+  const from = start & ~3;
+  const place = slabs.copy(block, from, start - from + footprint);
+  return new StoredRecord(place.block, place.at + at - from);
+}
+
+const noBlock = new Block(0);
+
 /** The blocks with the smallest share of live bytes, as many as may be moved at a time, and the live bytes and the garbage in the others. */
-function sparsest(live: ReadonlyMap<ArrayBufferLike, number>): {
-  readonly sparse: ReadonlySet<ArrayBufferLike>;
+function sparsest(live: ReadonlyMap<Block, number>): {
+  readonly sparse: ReadonlySet<Block>;
   readonly kept: number;
   readonly garbage: number;
 } {
-  const blocks = [...live].map(([memory, bytes]) => ({ memory, bytes, share: bytes / memory.byteLength }));
+  const blocks = [...live].map(([block, bytes]) => ({ block, bytes, share: bytes / block.size }));
   let left = blocks.reduce((sum, { bytes }) => sum + bytes, 0) * movedShare;
   let [kept, garbage] = [0, 0];
-  const sparse = new Set<ArrayBufferLike>();
-  for (const { memory, bytes, share } of blocks.sort((a, b) => a.share - b.share)) {
+  const sparse = new Set<Block>();
+  for (const { block, bytes, share } of blocks.sort((a, b) => a.share - b.share)) {
     if (share <= fullShare && left > 0) {
-      sparse.add(memory);
+      sparse.add(block);
       left -= bytes;
     } else {
       kept += bytes;
-      garbage += memory.byteLength - bytes;
+      garbage += block.size - bytes;
     }
   }
   return { sparse, kept, garbage };

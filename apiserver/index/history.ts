@@ -1,13 +1,17 @@
 import { LruCache } from '@homeostat/controller-runtime/api';
-import type { ChangeFeed } from './change-feed.ts';
+import { allSteps, runSteps } from '../turns/steps.ts';
+import type { Steps } from '../turns/steps.ts';
+import type { ChangeFeed, FeedChange } from './change-feed.ts';
+import { entryAlone } from './entry.ts';
 import type { Entry } from './entry.ts';
+import { EntryPlaces } from './entry-places.ts';
 import type { KindCache } from './kind-cache.ts';
 import { compareByOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';
 import { select } from './select.ts';
-import { cut, filterInTurns, inFirstOrder, isLongSelection } from './select-in-turns.ts';
+import { filterInTurns, firstOrder, inFirstOrder, isLongSelection } from './select-in-turns.ts';
 
 export interface HistoryOptions {
   /**
@@ -16,7 +20,7 @@ export interface HistoryOptions {
    */
   readonly maxSnapshots?: number;
   /**
-   * Entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which takes 16 MB of pointers.
+   * Entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which takes 16 MB.
    */
   readonly maxEntries?: number;
 }
@@ -24,7 +28,7 @@ export interface HistoryOptions {
 interface Snapshot {
   readonly revision: number;
   /** All matches, in order. */
-  readonly entries: readonly Entry[];
+  readonly entries: EntryPlaces;
 }
 
 /** Runs queries as of earlier revisions, as far back as the feed reaches. */
@@ -68,19 +72,32 @@ export class History {
     const later = this.#feed.since(revision);
     if (later.length === 0) return select(this.#cache, query, page);
     const present = select(this.#cache, query);
-    const entries = undo(present.entries, query, firstStates(later));
+    const entries = allSteps(undo(present.entries, query, firstStates(later)));
     this.#keep(query, { revision, entries });
     return pageOf(entries, page, present.visited);
   }
 
   async #selectLong(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
-    const all = this.selectAt(inFirstOrder(query), revision);
-    const { entries, visited } = await filterInTurns(all.entries, query, { page: {} });
+    const all = await this.#allAt(query, revision);
+    const found = await filterInTurns(all, query, { page: {} });
+    const entries = await runSteps(placesSteps(found.entries), true);
     this.#keep(query, { revision, entries });
-    return pageOf(entries, page, visited);
+    return pageOf(entries, page, found.visited);
   }
 
-  #known(query: Query, revision: number): readonly Entry[] | undefined {
+  /** All entries of a revision, in the order of a query's first key. */
+  async #allAt(query: Query, revision: number): Promise<EntryPlaces> {
+    const first = inFirstOrder(query);
+    const known = this.#known(first, revision);
+    if (known !== undefined) return known;
+    const later = this.#feed.since(revision);
+    const present = firstOrder(this.#cache, query);
+    const entries = await runSteps(undoLater(present, first, later), true);
+    this.#keep(first, { revision, entries });
+    return entries;
+  }
+
+  #known(query: Query, revision: number): EntryPlaces | undefined {
     return revision < this.#feed.floor ? undefined : this.#snapshots.get(keyOf(query, revision))?.entries;
   }
 
@@ -96,9 +113,10 @@ export class History {
   }
 }
 
-function pageOf(all: readonly Entry[], page: PageBounds, visited: number): SelectedEntries {
-  const { entries, total } = cut(all, page, { total: all.length, visited });
-  return { entries, total, visited: visited + entries.length };
+function pageOf(all: EntryPlaces, page: PageBounds, visited: number): SelectedEntries {
+  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
+  const entries = all.slice(offset, offset + count);
+  return { entries, total: all.length, visited: visited + entries.length };
 }
 
 function keyOf({ canonical }: Query, revision: number): string {
@@ -116,25 +134,46 @@ function firstStates(
   return states;
 }
 
+/** Entries passed in one step: a millisecond. */
+const passedPerStep = 4096;
+
+function* placesSteps(entries: readonly Entry[]): Steps<EntryPlaces> {
+  const places = new EntryPlaces();
+  for (const [at, entry] of entries.entries()) {
+    places.push(entryAlone(entry));
+    if (at % passedPerStep === 0) yield;
+  }
+  return places;
+}
+
+function* undoLater(present: Steps<EntryPlaces>, query: Query, later: readonly FeedChange[]): Steps<EntryPlaces> {
+  const entries = yield* present;
+  return later.length === 0 ? entries : yield* undo(entries, query, firstStates(later));
+}
+
 /** Replaces the present states of changed objects by their former ones; both lists are in the query's order. */
-function undo(
-  present: readonly Entry[],
+function* undo(
+  present: Iterable<Entry>,
   query: Query,
   states: ReadonlyMap<string, Entry | undefined>,
-): readonly Entry[] {
+): Steps<EntryPlaces> {
   const compare = compareByOrder(query.order);
   const restored = [...states.values()].filter((entry) => entry !== undefined).filter((entry) => matches(query, entry));
   restored.sort(compare);
-  const merged: Entry[] = [];
+  const merged = new EntryPlaces();
   let next = 0;
   let former = restored[next];
+  let passed = 0;
   for (const entry of present) {
+    passed += 1;
+    if (passed % passedPerStep === 0) yield;
     if (states.has(entry.key)) continue;
     while (former !== undefined && compare(former, entry) < 0) {
-      merged.push(former);
+      merged.push(entryAlone(former));
       former = restored[(next += 1)];
     }
-    merged.push(entry);
+    merged.push(entryAlone(entry));
   }
-  return merged.concat(restored.slice(next));
+  for (const entry of restored.slice(next)) merged.push(entryAlone(entry));
+  return merged;
 }

@@ -1,47 +1,17 @@
 import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
-import type { CompareStrings } from './entry.ts';
-import { valueList } from './entry.ts';
-import type { Entry, IndexValue, IndexValues, Slot } from './entry.ts';
+import type { NamedEntries } from './build-index.ts';
+import { StoredEntry, valueList } from './entry.ts';
+import type { Entry, IndexValue } from './entry.ts';
+import type { EntryTable } from './entry-table.ts';
 import { IndexValueError } from './index-value-error.ts';
-import { sortedIndexOf } from './index-items.ts';
-import type { IndexItems } from './index-items.ts';
 import { LazyIndex } from './lazy-index.ts';
-import type { LazyIndexParts } from './lazy-index.ts';
-import type { SortedIndex } from './sorted-index.ts';
+import type { ValueChange } from './lazy-index.ts';
+import type { ItemValues, SortedIndex } from './sorted-index.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
-// Enough for the values of a field that repeat; values of a field that are all different must not be kept alive.
-const maxPooled = 4096;
-// After this many overflows, the field's values do not repeat, and lookups only cost time.
-const maxOverflows = 4;
 const noValues: readonly string[] = Object.freeze([]);
-
-/**
- * Returns the same string for equal values of one index: with a handful of phases, each of 100,000 objects then costs a
- * pointer. The pool is cleared when it is full, and disabled when that happens repeatedly: both lose sharing and nothing
- * else.
- */
-class ValuePool {
-  readonly #values = new Map<string, string>();
-  #overflows = 0;
-
-  /** An equal string, shared if possible. */
-  share(value: string): string {
-    if (this.#overflows >= maxOverflows) return value;
-    const known = this.#values.get(value);
-    if (known !== undefined) return known;
-    if (this.#values.size >= maxPooled) this.#overflow();
-    this.#values.set(value, value);
-    return value;
-  }
-
-  #overflow(): void {
-    this.#values.clear();
-    this.#overflows += 1;
-  }
-}
 
 /** The result of {@link KindIndex.remake}; undefined for a part that is built on demand. */
 export type MadeParts = readonly (SortedIndex | undefined)[];
@@ -57,18 +27,19 @@ export class KindIndex {
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];
-  readonly #pool = new ValuePool();
 
-  /** `slots` gives the slots of all present objects. */
-  constructor(spec: IndexSpec, position: number, slots: () => Iterable<Slot>) {
+  /** `table` returns the present objects. */
+  constructor(spec: IndexSpec, position: number, table: () => EntryTable) {
     this.spec = spec;
     this.position = position;
-    const indexBy = (itemsOf: LazyIndexParts['itemsOf']): LazyIndex => new LazyIndex({ slots, position, itemsOf });
-    this.#values = indexBy(allOf);
-    this.#absent = indexBy(noneOf);
     const { multiValued } = spec.indexFunc;
-    this.#smallest = multiValued ? indexBy(firstOf) : undefined;
-    this.#largest = multiValued ? indexBy(lastOf) : undefined;
+    const indexBy = (itemsOf: (values: readonly string[]) => readonly string[], itemValues: ItemValues): LazyIndex =>
+      new LazyIndex(table, { position, itemsOf, itemValues });
+    const first = { position, isLast: false };
+    this.#values = indexBy(allOf, multiValued ? 'stored' : first);
+    this.#absent = indexBy(noneOf, 'none');
+    this.#smallest = multiValued ? indexBy(firstOf, first) : undefined;
+    this.#largest = multiValued ? indexBy(lastOf, { position, isLast: true }) : undefined;
     this.#parts = [this.#values, this.#absent, this.#smallest, this.#largest].filter((part) => part !== undefined);
   }
 
@@ -92,6 +63,11 @@ export class KindIndex {
     return this.#values.isMade;
   }
 
+  /** True when a part is built, or is being built. */
+  get follows(): boolean {
+    return this.#parts.some(({ follows }) => follows);
+  }
+
   /**
    * Builds, in several turns, the parts that a condition on this index needs. Returns undefined when they are built
    * already.
@@ -111,17 +87,14 @@ export class KindIndex {
 
   /** The value by which an entry sorts; undefined for one that comes last in either direction. */
   sortValue(entry: Entry, descending: boolean): string | undefined {
+    if (entry instanceof StoredEntry) return entry.oneValueAt(this.position, descending);
     const values = inBounds(entry.values[this.position]);
     if (typeof values === 'string') return values;
     return descending ? values[values.length - 1] : values[0];
   }
 
-  /** Compares any two values that objects of this kind have or had. */
-  get compare(): CompareStrings {
-    return this.isMade ? this.values.compare : compareCodePoints;
-  }
-
   valuesOf(entry: Entry): readonly string[] {
+    if (entry instanceof StoredEntry) return valueList(entry.valueAt(this.position));
     return valueList(inBounds(entry.values[this.position]));
   }
 
@@ -133,23 +106,15 @@ export class KindIndex {
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
     const [first] = distinct;
     if (first === undefined) return noValues;
-    if (distinct.length === 1) return this.shared(first);
     // A copy, since an index function may keep its list and change it.
-    return distinct.map((value) => this.shared(value));
+    return distinct.length === 1 ? first : [...distinct];
   }
 
-  /** An equal value, which objects share if the values of this index repeat. */
-  shared(value: string): string {
-    return this.spec.unique ? value : this.#pool.share(value);
-  }
-
-  /**
-   * The currently built parts of this index for other objects, whose slots come in the order of their names. `items`
-   * has all values; without them, the values are built on demand.
-   */
-  *remake(slots: readonly Slot[], items: IndexItems | undefined): Steps<MadeParts> {
-    const made: MadeParts[number][] = [items === undefined ? undefined : yield* sortedIndexOf(items)];
-    for (const part of this.#parts.slice(1)) made.push(part.isMade ? yield* part.remake(slots) : undefined);
+  /** The currently built parts of this index for the objects of another table; with `isWanted`, the values as well. */
+  *remake(table: EntryTable, entries: NamedEntries, isWanted: boolean): Steps<MadeParts> {
+    const made: MadeParts[number][] = [];
+    for (const [at, part] of this.#parts.entries())
+      made.push(part.isMade || (at === 0 && isWanted) ? yield* part.remake(table, entries) : undefined);
     return made;
   }
 
@@ -158,15 +123,13 @@ export class KindIndex {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
-  /** Moves a slot from its former values to the new ones; undefined when the object was absent before, or is now. */
-  move(slot: Slot, before: IndexValues | undefined, after: IndexValues | undefined): void {
-    const old = before?.[this.position];
-    const current = after?.[this.position];
-    // Most writes change few indexes; shared lists make this a comparison of pointers.
-    if (old === current || (old !== undefined && current !== undefined && sameValues(old, current))) return;
-    const from = typeof old === 'string' ? [old] : old;
-    const to = typeof current === 'string' ? [current] : current;
-    for (const part of this.#parts) part.move(slot, from, to);
+  /** Removes what a row is about to lose; {@link enter} must follow once its entry is replaced. */
+  leave(row: number, change: ValueChange): void {
+    for (const part of this.#parts) part.leave(row, change);
+  }
+
+  enter(row: number, change: ValueChange): void {
+    for (const part of this.#parts) part.enter(row, change);
   }
 
   #order(descending: boolean): LazyIndex {
@@ -204,11 +167,6 @@ function firstOf(values: readonly string[]): readonly string[] {
 
 function lastOf(values: readonly string[]): readonly string[] {
   return values.slice(-1);
-}
-
-function sameValues(a: IndexValue, b: IndexValue): boolean {
-  if (typeof a === 'string' || typeof b === 'string') return a === b;
-  return a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
 }
 
 function isDistinctSorted(values: readonly string[]): boolean {

@@ -1,41 +1,30 @@
 import { nextTurn } from '../turns/next-turn.ts';
-import { sortSteps } from '../turns/sort-steps.ts';
 import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import { compareNames, valueList } from './entry.ts';
-import type { Slot } from './entry.ts';
-import { addItems, sortedIndexOf } from './index-items.ts';
-import type { IndexItems } from './index-items.ts';
+import { buildIndex, inNameOrder } from './build-index.ts';
+import type { IndexShape, NamedEntries } from './build-index.ts';
+import type { EntryTable } from './entry-table.ts';
+import type { IndexValue } from './entry.ts';
+import { valueList } from './entry.ts';
 import type { SortedIndex } from './sorted-index.ts';
 import { valuesWithout } from './values-without.ts';
-
-/** Objects visited in one step: about a millisecond. */
-const slotsPerStep = 1000;
 
 /** Objects whose missed changes are applied in one step: about a millisecond. */
 const changesPerStep = 100;
 
-export interface LazyIndexParts {
-  /** The slots of all present objects. */
-  readonly slots: () => Iterable<Slot>;
-  /** The position of the values in `Entry.values`. */
-  readonly position: number;
-  /** Returns the values under which an object is in this index; distinct, in code point order. */
-  readonly itemsOf: (values: readonly string[]) => readonly string[];
-}
-
-/** The items of an object before the first change that a build has not seen, and after the last one. */
-interface Missed {
-  readonly before: readonly string[];
-  after: readonly string[];
-}
-
-type MissedChanges = Map<Slot, Missed>;
-
 /** A running build. */
 interface Build {
-  readonly missed: MissedChanges;
+  /** The rows whose items have changed since it began, and are not in its index. */
+  readonly changed: Set<number>;
+  /** The index, once it follows the changes of all other rows. */
+  index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
+}
+
+/** The values of an object in one index before and after a change; undefined when it was absent, or is now. */
+export interface ValueChange {
+  readonly before: IndexValue | undefined;
+  readonly after: IndexValue | undefined;
 }
 
 /**
@@ -43,22 +32,32 @@ interface Build {
  * turns of the event loop by {@link prepare}. From then on it follows all changes.
  */
 export class LazyIndex {
-  readonly #parts: LazyIndexParts;
+  readonly #table: () => EntryTable;
+  readonly #shape: IndexShape;
   #made: SortedIndex | undefined;
   #build: Build | undefined;
 
-  constructor(parts: LazyIndexParts) {
-    this.#parts = parts;
+  /** `table` returns the present objects. */
+  constructor(table: () => EntryTable, shape: IndexShape) {
+    this.#table = table;
+    this.#shape = shape;
   }
 
   get isMade(): boolean {
     return this.#made !== undefined;
   }
 
+  /** True when it is built, or is being built. */
+  get follows(): boolean {
+    return this.#made !== undefined || this.#build !== undefined;
+  }
+
   /** Builds the index in this turn unless it is built already. */
   get(): SortedIndex {
     if (this.#made !== undefined) return this.#made;
-    const made = allSteps(this.#steps(new Map()));
+    const table = this.#table();
+    const build = { changed: new Set<number>(), index: undefined, isOver: Promise.resolve() };
+    const made = allSteps(this.#steps(table, inNameOrder(table), build));
     this.set(made);
     return made;
   }
@@ -79,83 +78,75 @@ export class LazyIndex {
     this.#build = undefined;
   }
 
-  /** The same index for other objects, whose slots come in the order of their names. */
-  *remake(slots: readonly Slot[]): Steps<SortedIndex> {
-    return yield* sortedIndexOf(yield* this.#itemsOf(slots, new Map()));
+  /** The same index for the objects of another table. */
+  *remake(table: EntryTable, entries: NamedEntries): Steps<SortedIndex> {
+    return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
 
-  /** Moves a slot from its former values to the new ones. */
-  move(slot: Slot, before: readonly string[] | undefined, after: readonly string[] | undefined): void {
-    if (this.#made === undefined && this.#build === undefined) return;
-    const { itemsOf } = this.#parts;
-    const old = before === undefined ? [] : itemsOf(before);
-    const current = after === undefined ? [] : itemsOf(after);
-    if (this.#made === undefined) return this.#note(slot, old, current);
-    for (const value of valuesWithout(old, current)) this.#made.remove(value, slot);
-    for (const value of valuesWithout(current, old)) this.#made.insert(value, slot);
+  /** Removes the items that a row is about to lose. {@link enter} must follow once it has changed. */
+  leave(row: number, change: ValueChange): void {
+    const index = this.#following(row, change);
+    if (index === undefined) return;
+    const [before, after] = this.#itemsOf(change);
+    for (const value of valuesWithout(before, after)) index.remove(value, row);
   }
 
-  #note(slot: Slot, before: readonly string[], after: readonly string[]): void {
-    const missed = this.#build?.missed;
-    const known = missed?.get(slot);
-    if (known === undefined) missed?.set(slot, { before, after });
-    else known.after = after;
+  /** Adds the items that a row has won. */
+  enter(row: number, change: ValueChange): void {
+    const index = this.#following(row, change);
+    if (index === undefined) return;
+    const [before, after] = this.#itemsOf(change);
+    for (const value of valuesWithout(after, before)) index.insert(value, row);
+  }
+
+  /** The index that has the items of a row; undefined when it is not built, or learns them at the end of the build. */
+  #following(row: number, change: ValueChange): SortedIndex | undefined {
+    if (this.#made !== undefined || this.#build === undefined) return this.#made;
+    const { changed, index } = this.#build;
+    if (index !== undefined && !changed.has(row)) return index;
+    const [before, after] = this.#itemsOf(change);
+    if (valuesWithout(before, after).length + valuesWithout(after, before).length > 0) changed.add(row);
+    return undefined;
+  }
+
+  #itemsOf({ before, after }: ValueChange): readonly [readonly string[], readonly string[]] {
+    const { itemsOf } = this.#shape;
+    return [
+      before === undefined ? [] : itemsOf(valueList(before)),
+      after === undefined ? [] : itemsOf(valueList(after)),
+    ];
   }
 
   #begin(): Build {
-    const missed: MissedChanges = new Map();
-    return { missed, isOver: this.#run(missed) };
+    const table = this.#table();
+    const build: Build = { changed: new Set(), index: undefined, isOver: Promise.resolve() };
+    const steps = this.#steps(table, inNameOrder(table), build);
+    return Object.assign(build, { isOver: this.#run(steps, build) });
   }
 
-  async #run(missed: MissedChanges): Promise<void> {
-    const steps = this.#steps(missed);
+  async #run(steps: Steps<SortedIndex>, build: Build): Promise<void> {
     for (;;) {
       await nextTurn();
-      if (this.#build?.missed !== missed) return;
+      if (this.#build !== build) return;
       const step = steps.next();
       if (step.done === true) return this.set(step.value);
     }
   }
 
-  *#steps(missed: MissedChanges): Steps<SortedIndex> {
-    const slots = yield* this.#sortedSlots();
-    const index = yield* sortedIndexOf(yield* this.#itemsOf(slots, missed));
-    yield* catchUp(index, missed);
+  *#steps(table: EntryTable, entries: Steps<NamedEntries>, build: Build): Steps<SortedIndex> {
+    const { changed } = build;
+    const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
+    build.index = index;
+    let seen = 0;
+    // Those that change meanwhile are added to the end of the set, or follow at once.
+    for (const row of changed) {
+      if (seen > 0 && seen % changesPerStep === 0) yield;
+      seen += 1;
+      changed.delete(row);
+      if (!table.has(row)) continue;
+      const { position, itemsOf } = this.#shape;
+      for (const value of itemsOf(valueList(table.entry(row).valueAt(position)))) index.insert(value, row);
+    }
     return index;
-  }
-
-  /** Objects that are added meanwhile count as missed changes, whether or not they are among the slots. */
-  *#sortedSlots(): Steps<readonly Slot[]> {
-    const slots: Slot[] = [];
-    for (const slot of this.#parts.slots()) {
-      slots.push(slot);
-      if (slots.length % slotsPerStep === 0) yield;
-    }
-    return yield* sortSteps(slots, compareNames);
-  }
-
-  *#itemsOf(slots: readonly Slot[], missed: ReadonlyMap<Slot, Missed>): Steps<IndexItems> {
-    const { position, itemsOf } = this.#parts;
-    const items: IndexItems = { values: [], slots: [] };
-    for (const [at, slot] of slots.entries()) {
-      // The values of a slot that has already changed are added by `catchUp`.
-      if (!missed.has(slot)) addItems(items, slot, itemsOf(valueList(slot.entry.values[position])));
-      if (at % slotsPerStep === 0) yield;
-    }
-    return items;
-  }
-}
-
-/** Applies the changes that a build has missed, and those that arrive meanwhile. */
-function* catchUp(index: SortedIndex, missed: MissedChanges): Steps<void> {
-  while (missed.size > 0) {
-    const changes = [...missed];
-    missed.clear();
-    for (const [at, [slot, { before, after }]] of changes.entries()) {
-      if (at > 0 && at % changesPerStep === 0) yield;
-      // A value is absent from the index if the slot changed before it was read; removing it then has no effect.
-      for (const value of before) index.remove(value, slot);
-      for (const value of after) index.insert(value, slot);
-    }
   }
 }

@@ -1,7 +1,7 @@
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { defaultIndexes, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { Entry } from './entry.ts';
-import { StoredEntry } from './entry.ts';
+import { createEntry } from './entry.ts';
 import { KindCache } from './kind-cache.ts';
 
 export interface Person extends ApiObject {
@@ -81,7 +81,8 @@ export function createPerson(
 }
 
 export function entryOf(cache: KindCache, person: Person, revision = 1): Entry {
-  return new StoredEntry(person, { revision, bytes: Buffer.from(JSON.stringify(person)), values: cache.draft(person) });
+  const bytes = Buffer.from(JSON.stringify(person));
+  return createEntry(person, { revision, bytes, values: cache.draft(person), slabs: cache.slabs });
 }
 
 function single(read: (person: Person) => string | undefined): IndexSpec<Person>['indexFunc'] {

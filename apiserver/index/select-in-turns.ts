@@ -2,13 +2,13 @@ import { nextTurn } from '../turns/next-turn.ts';
 import { sortSteps } from '../turns/sort-steps.ts';
 import { runSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import type { Candidates } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { KindCache } from './kind-cache.ts';
-import { compareByOrder } from './order-walk.ts';
+import type { EntryPlaces } from './entry-places.ts';
+import { placesInOrder, compareByOrder } from './order-walk.ts';
 import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
-import { entriesOf, planOf, select, visitsOf } from './select.ts';
+import { placesOf, planOf, select, visitsOf } from './select.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
@@ -45,8 +45,18 @@ export function selectInTurns(
 export function selectLong(cache: KindCache, query: Query, page: PageBounds = {}): Promise<SelectedEntries> {
   const { candidates, total } = planOf(cache, query.conditions);
   // Below this, ordering all objects costs more than sorting the matches.
-  if (candidates !== undefined && candidates.count * 2 < cache.size) return selectAmong(candidates, query, page);
-  return filterInTurns(select(cache, inFirstOrder(query)).entries, query, { page, total });
+  if (candidates !== undefined && candidates.count * 2 < cache.size)
+    return selectAmong(placesOf(cache, candidates), query, page);
+  return filterAll(cache, query, { page, total });
+}
+
+async function filterAll(cache: KindCache, query: Query, wanted: Wanted): Promise<SelectedEntries> {
+  return filterInTurns(await runSteps(firstOrder(cache, query), true), query, wanted);
+}
+
+/** All objects, as they are at the time of the call, in the order of a query's first key. */
+export function firstOrder(cache: KindCache, { order }: Query): Steps<EntryPlaces> {
+  return placesInOrder(cache, inBounds(order[0]));
 }
 
 /** All objects in the order of a query's first key, which many queries share. */
@@ -66,11 +76,7 @@ interface Wanted {
  * The page of a query, from all objects in the order of its first key. Stops at the end of the page when the total is
  * known.
  */
-export async function filterInTurns(
-  all: readonly Entry[],
-  query: Query,
-  { page, total }: Wanted,
-): Promise<SelectedEntries> {
+export async function filterInTurns(all: EntryPlaces, query: Query, { page, total }: Wanted): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;
   const end = (page.offset ?? 0) + (page.count ?? Number.POSITIVE_INFINITY);
   const wanted = isSorted && total !== undefined ? end : Number.POSITIVE_INFINITY;
@@ -79,14 +85,14 @@ export async function filterInTurns(
   return cut(sorted, page, { total: total ?? found.length, visited });
 }
 
-async function selectAmong(candidates: Candidates, query: Query, page: PageBounds): Promise<SelectedEntries> {
-  const { found, visited } = await matchesAmong(entriesOf(candidates), query, Number.POSITIVE_INFINITY);
+async function selectAmong(candidates: EntryPlaces, query: Query, page: PageBounds): Promise<SelectedEntries> {
+  const { found, visited } = await matchesAmong(candidates, query, Number.POSITIVE_INFINITY);
   const sorted = await runSteps(sortSteps(found, compareByOrder(query.order)), true);
   return cut(sorted, page, { total: found.length, visited });
 }
 
 async function matchesAmong(
-  entries: readonly Entry[],
+  entries: EntryPlaces,
   query: Query,
   wanted: number,
 ): Promise<{ readonly found: Entry[]; readonly visited: number }> {
@@ -100,7 +106,7 @@ async function matchesAmong(
       visited < end && found.length < wanted;
       visited += 1
     ) {
-      const entry = inBounds(entries[visited]);
+      const entry = entries.entry(visited);
       if (matches(query, entry)) found.push(entry);
     }
   }

@@ -1,8 +1,9 @@
 import type { Candidates, Condition } from './condition.ts';
 import { candidatesOf, countMatches } from './condition.ts';
 import type { Entry } from './entry.ts';
+import type { EntryPlaces } from './entry-places.ts';
 import type { KindCache } from './kind-cache.ts';
-import { allInOrder, firstInOrder, walkOrder } from './order-walk.ts';
+import { entriesInOrder, firstInOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
@@ -69,10 +70,27 @@ export function visitsOf(
 }
 
 /** The entries of all slices, each once. */
-export function entriesOf({ slices, exact }: Candidates): readonly Entry[] {
-  const found: Entry[] = [];
-  for (const { list, from, to } of slices) list.forEach(from, to, (entry) => found.push(entry) > 0);
-  return exact ? found : [...new Set(found)];
+export function placesOf({ table }: KindCache, { slices, exact }: Candidates): EntryPlaces {
+  const parts = slices.map(({ list, from, to }) => list.rows(from, to));
+  const rows = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let filled = 0;
+  for (const part of parts) {
+    rows.set(part, filled);
+    filled += part.length;
+  }
+  return table.placesOf(exact ? rows : Int32Array.from(new Set(rows)));
+}
+
+function forEachOnce({ slices, exact }: Candidates, visit: (entry: Entry) => void): void {
+  const seen = new Set<number>();
+  for (const { list, from, to } of slices) {
+    list.forEach(from, to, (entry, row) => {
+      if (!exact && seen.has(row)) return true;
+      if (!exact) seen.add(row);
+      visit(entry);
+      return true;
+    });
+  }
 }
 
 /** What the indexes can say about the conditions. */
@@ -107,7 +125,7 @@ function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice
 function pageByRank(cache: KindCache, query: Query, { from, to }: Bounds): SelectedEntries {
   const [key, ...rest] = query.order;
   if (from === 0 && to >= cache.size && key !== undefined && rest.length === 0)
-    return { entries: allInOrder(key), total: cache.size, visited: cache.size };
+    return { entries: entriesInOrder(cache, key), total: cache.size, visited: cache.size };
   const entries: Entry[] = [];
   let visited = 0;
   const wanted = to - from;
@@ -132,14 +150,11 @@ function filterCandidates(candidates: Candidates, query: Query): { found: Entry[
   let visited = 0;
   // With one condition that the index serves exactly, nothing is left to check.
   const isCertain = candidates.exact && query.conditions.length === 1;
-  for (const { list, from, to } of candidates.slices) {
-    list.forEach(from, to, (entry) => {
-      visited++;
-      if (isCertain || matches(query, entry)) found.push(entry);
-      return true;
-    });
-  }
-  return { found: candidates.exact ? found : [...new Set(found)], visited };
+  forEachOnce(candidates, (entry) => {
+    visited += 1;
+    if (isCertain || matches(query, entry)) found.push(entry);
+  });
+  return { found, visited };
 }
 
 function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice): SelectedEntries {

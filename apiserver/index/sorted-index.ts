@@ -1,28 +1,25 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
-import { allSteps } from '../turns/steps.ts';
-import type { Steps } from '../turns/steps.ts';
-import type { CompareStrings } from './entry.ts';
-import { compareUnits, isWide } from './entry.ts';
-import type { Entry, NameOrder, Slot } from './entry.ts';
-import { compareNames } from './entry.ts';
 import { inBounds } from '../base/in-bounds.ts';
+import { compareUnits, isWide } from './compare-strings.ts';
+import type { EntryTable } from './entry-table.ts';
+import type { Entry } from './entry.ts';
+import { bucketSize, RowBuckets } from './row-buckets.ts';
+import { Block } from './slabs.ts';
+import { StoredRecord } from './stored-record.ts';
 
-/** Called for each item; false ends the iteration. */
-export type Visit = (entry: Entry, value: string) => boolean;
+/** Called for each item with its row; false ends the iteration. */
+export type Visit = (entry: Entry, row: number) => boolean;
 
-interface Bucket {
-  readonly values: string[];
-  readonly slots: Slot[];
-}
-
-/** The last item and the size of each bucket: most of a search needs no more, and it stays in the processor's cache. */
-interface Outline extends Bucket {
-  readonly sizes: number[];
-}
+/**
+ * Where the values of items are: with the items; nowhere, since all are the empty string; or in the records of their objects, whose
+ * only, first or last value it is.
+ */
+export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
 /** An item that is being placed. */
-interface Item extends Probe {
-  readonly tie: Slot;
+interface Item {
+  readonly value: string;
+  readonly row: number;
 }
 
 interface Position {
@@ -30,95 +27,82 @@ interface Position {
   readonly at: number;
 }
 
-/** A position to search for: before or after all items of a value, or the position of a name among them. */
+/** A position to search for: before or after all items of a value, or the position of a row's name among them. */
 interface Probe {
   readonly value: string;
-  readonly tie: NameOrder | 'before' | 'after';
+  readonly tie: number | 'before' | 'after';
 }
 
-// Four inserts during other work, at 130,000 objects: 9 µs with 128, 13 with 64, 14 with 256, 20 with 512.
-const maxBucket = 128;
 const loadedBucket = 96;
 const minBucket = 32;
-
-/** Buckets filled in one step: about a millisecond. */
-const bucketsPerStep = 256;
 
 /** Items that wait to be placed. Placing so many takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**
- * A multimap from strings to entries with ranks; the entry is the present one of its slot. Items are ordered by value
- * (by code point), name, namespace. An entry may have several values and is stored once under each. The index must not
- * be changed during an iteration.
+ * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code point), name, namespace. An object
+ * may have several values and is stored once under each. An item has four bytes, and no object of JavaScript unless its value is
+ * stored with it. The index must not be changed during an iteration, and a row is removed before its record is replaced.
  */
 export class SortedIndex {
-  #buckets: Bucket[] = [];
-  #outline: Outline = { values: [], slots: [], sizes: [] };
+  readonly #table: EntryTable;
+  readonly #itemValues: ItemValues;
+  #buckets: RowBuckets;
   /** Rank of each bucket's first item; valid for the buckets before #stale. */
   readonly #starts: number[] = [];
   #stale = 0;
   #size = 0;
-  /** Exact code point order costs four times as much, so it is used from the first value that needs it. */
-  #compare: CompareStrings = compareUnits;
   /**
    * Items that were inserted and are not in a bucket yet, in no order. The next reader, or a full list, places all of them in their
    * order. Applying creations that no reader interrupts took 40 µs each instead of 54.
    */
-  #waiting: Bucket = { values: [], slots: [] };
+  #waiting: Item[] = [];
+  readonly #record = new StoredRecord(noBlock, 0);
+  readonly #other = new StoredRecord(noBlock, 0);
+
+  constructor(table: EntryTable, itemValues: ItemValues) {
+    this.#table = table;
+    this.#itemValues = itemValues;
+    this.#buckets = new RowBuckets(itemValues === 'stored');
+  }
 
   get size(): number {
-    return this.#size + this.#waiting.values.length;
+    return this.#size + this.#waiting.length;
   }
 
-  /** Compares values: correct for any two that are, or ever were, in this index. */
-  get compare(): CompareStrings {
-    return this.#compare;
-  }
-
-  /** Replaces all items by these, which must be in order: `values[i]` belongs to `slots[i]`. */
-  load(values: readonly string[], slots: readonly Slot[]): void {
-    allSteps(this.loadSteps(values, slots));
-  }
-
-  /** Does the same in steps, for an index that has no readers yet. */
-  *loadSteps(values: readonly string[], slots: readonly Slot[]): Steps<void> {
-    this.#buckets = [];
-    this.#outline = { values: [], slots: [], sizes: [] };
-    this.#waiting = { values: [], slots: [] };
-    this.#size = values.length;
+  /** Replaces all items by these, which must be in order. `values` are needed only if they are stored. */
+  load(rows: ArrayLike<number>, values?: readonly string[]): void {
+    const buckets = new RowBuckets(this.#itemValues === 'stored');
+    this.#buckets = buckets;
+    this.#waiting = [];
+    this.#size = rows.length;
     this.#stale = 0;
-    for (let from = 0; from < values.length; from += loadedBucket) {
-      const to = from + loadedBucket;
-      const bucket = { values: values.slice(from, to), slots: slots.slice(from, to) };
-      this.#buckets.push(bucket);
-      this.#note(this.#buckets.length - 1);
-      if (this.#compare === compareUnits && bucket.values.some(isWide)) this.#compare = compareCodePoints;
-      if (this.#buckets.length % bucketsPerStep === 0) yield;
+    for (let from = 0; from < rows.length; from += loadedBucket) {
+      const bucket = buckets.length;
+      buckets.begin(bucket);
+      const to = Math.min(rows.length, from + loadedBucket);
+      for (let at = from; at < to; at += 1) buckets.push(bucket, inBounds(rows[at]), values?.[at]);
+      this.#note(bucket);
     }
   }
 
-  insert(value: string, slot: Slot): void {
-    if (isWide(value)) this.#compare = compareCodePoints;
-    this.#waiting.values.push(value);
-    if (this.#waiting.slots.push(slot) >= maxWaiting) this.#place();
+  insert(value: string, row: number): void {
+    if (this.#waiting.push({ value, row }) >= maxWaiting) this.#place();
   }
 
-  /** Removes the item of this value and this slot; false when there is none. */
-  remove(value: string, slot: Slot): boolean {
-    const found = this.#find(value, slot) ?? this.#findWaiting(value, slot);
+  /** Removes the item of this value and this row; false when there is none. */
+  remove(value: string, row: number): boolean {
+    const found = this.#find(value, row) ?? this.#findWaiting(value, row);
     if (found === undefined) return false;
-    const bucket = inBounds(this.#buckets[found.bucket]);
-    bucket.values.splice(found.at, 1);
-    bucket.slots.splice(found.at, 1);
-    this.#size--;
-    this.#changed(found.bucket);
-    if (bucket.values.length === 0) {
-      this.#replace(found.bucket, 1);
-      return true;
-    }
-    this.#note(found.bucket);
-    if (bucket.values.length < minBucket) this.#merge(found.bucket);
+    const buckets = this.#buckets;
+    const { bucket, at } = found;
+    const isLastItem = buckets.sizeOf(bucket) === 1;
+    buckets.remove(bucket, at);
+    this.#size -= 1;
+    this.#changed(bucket);
+    if (isLastItem) return true;
+    if (at === buckets.sizeOf(bucket)) this.#note(bucket);
+    if (buckets.sizeOf(bucket) < minBucket) this.#merge(bucket);
     return true;
   }
 
@@ -138,14 +122,14 @@ export class SortedIndex {
   valueAt(rank: number): string {
     this.#place();
     const { bucket, at } = this.#locate(rank);
-    return inBounds(inBounds(this.#buckets[bucket]).values[at]);
+    return this.#valueAt(bucket, at);
   }
 
   /** The entry at a rank below size. */
   entryAt(rank: number): Entry {
     this.#place();
     const { bucket, at } = this.#locate(rank);
-    return inBounds(inBounds(this.#buckets[bucket]).slots[at]).entry;
+    return this.#table.entry(this.#buckets.row(bucket, at));
   }
 
   /** Visits the ranks from..to-1 upwards; O(log n) to reach the first. Returns false when the visitor ended it. */
@@ -153,39 +137,43 @@ export class SortedIndex {
     this.#place();
     let left = Math.min(to, this.#size) - from;
     if (left <= 0) return true;
-    let { bucket: number, at } = this.#locate(from);
-    for (; left > 0; number++, at = 0) {
-      const { values, slots } = inBounds(this.#buckets[number]);
-      const end = Math.min(values.length, at + left);
+    const buckets = this.#buckets;
+    let { bucket, at } = this.#locate(from);
+    for (; left > 0; bucket += 1, at = 0) {
+      const end = Math.min(buckets.sizeOf(bucket), at + left);
       left -= end - at;
-      for (; at < end; at++) {
-        if (!visit(inBounds(slots[at]).entry, inBounds(values[at]))) return false;
+      for (; at < end; at += 1) {
+        const row = buckets.row(bucket, at);
+        if (!visit(this.#table.entry(row), row)) return false;
       }
     }
     return true;
   }
 
-  /** All entries from the lowest value to the highest or, with `descending`, as in {@link forEachDescending}. */
-  entries(descending: boolean): Entry[] {
+  /** The same with the value and the rank of each item, which must not change anything. */
+  forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
-    const found: Entry[] = [];
-    if (!descending) {
-      for (const { slots } of this.#buckets) for (const { entry } of slots) found.push(entry);
-      return found;
+    const end = Math.min(to, this.#size);
+    if (from >= end) return;
+    let { bucket, at } = this.#locate(from);
+    for (let rank = from; rank < end; rank += 1) {
+      if (!visit(this.#valueAt(bucket, at), rank)) return;
+      at += 1;
+      if (at < this.#buckets.sizeOf(bucket)) continue;
+      bucket += 1;
+      at = 0;
     }
-    // The entries of the present value, which may reach into the buckets before; they are added in their own order.
-    const group: Entry[] = [];
-    let value: string | undefined;
-    for (let number = this.#buckets.length - 1; number >= 0; number--) {
-      const { values, slots } = inBounds(this.#buckets[number]);
-      for (let at = values.length - 1; at >= 0; at--) {
-        if (values[at] !== value) moveReversed(group, found);
-        value = values[at];
-        group.push(inBounds(slots[at]).entry);
-      }
-    }
-    moveReversed(group, found);
-    return found;
+  }
+
+  /** The rows of the ranks from..to-1. Default: of all. */
+  rows(from = 0, to: number = this.size): Int32Array {
+    this.#place();
+    const rows = new Int32Array(Math.max(0, Math.min(to, this.#size) - from));
+    let filled = 0;
+    if (rows.length === 0) return rows;
+    for (let { bucket, at } = this.#locate(from); filled < rows.length; bucket += 1, at = 0)
+      filled += this.#buckets.copyTo({ bucket, at }, rows, filled);
+    return rows;
   }
 
   /**
@@ -214,84 +202,108 @@ export class SortedIndex {
 
   /** Places the waiting items. */
   #place(): void {
-    const { values, slots } = this.#waiting;
-    if (values.length === 0) return;
-    this.#waiting = { values: [], slots: [] };
-    const items = values.map((value, at) => ({ value, tie: inBounds(slots[at]) }));
-    if (items.length > 1) items.sort((a, b) => this.#compare(a.value, b.value) || compareNames(a.tie, b.tie));
-    if (this.#buckets.length === 0)
-      return this.load(
-        items.map(({ value }) => value),
-        items.map(({ tie }) => tie),
-      );
+    const items = this.#waiting;
+    if (items.length === 0) return;
+    this.#waiting = [];
+    if (items.length > 1) {
+      const compare = items.some(({ value }) => isWide(value)) ? compareCodePoints : compareUnits;
+      items.sort((a, b) => compare(a.value, b.value) || this.#compareNames(a.row, b.row));
+    }
+    if (this.#buckets.length === 0) {
+      const rows = items.map(({ row }) => row);
+      return this.load(rows, this.#itemValues === 'stored' ? items.map(({ value }) => value) : undefined);
+    }
     for (let at = 0; at < items.length;) at = this.#placeInBucket(items, at);
   }
 
   /** Places the items that belong into the bucket of the first of them, and returns the position of the next one. */
   #placeInBucket(items: readonly Item[], from: number): number {
+    const buckets = this.#buckets;
     const first = inBounds(items[from]);
-    const found = this.#search(first);
-    const number = Math.min(found.bucket, this.#buckets.length - 1);
-    const isLast = number === this.#buckets.length - 1;
-    const bucket = inBounds(this.#buckets[number]);
-    let at = found.bucket === number ? found.at : bucket.values.length;
+    const found = this.#search({ value: first.value, tie: first.row });
+    const bucket = Math.min(found.bucket, buckets.length - 1);
+    if (buckets.sizeOf(bucket) === bucketSize) {
+      this.#split(bucket);
+      return from;
+    }
+    const isLast = bucket === buckets.length - 1;
+    let at = found.bucket === bucket ? found.at : buckets.sizeOf(bucket);
     let next = from;
     let item: Item | undefined = first;
     do {
-      insertAt(bucket.values, at, item.value);
-      insertAt(bucket.slots, at, item.tie);
+      buckets.insert(bucket, at, item);
       next += 1;
       item = items[next];
-      if (item !== undefined) at = this.#searchIn(bucket, item, at + 1);
-    } while (item !== undefined && bucket.values.length < 2 * maxBucket && (isLast || at < bucket.values.length));
+      if (item !== undefined) at = this.#searchIn(bucket, { value: item.value, tie: item.row }, at + 1);
+    } while (item !== undefined && buckets.sizeOf(bucket) < bucketSize && (isLast || at < buckets.sizeOf(bucket)));
     this.#size += next - from;
-    this.#note(number);
-    this.#changed(number + 1);
-    if (bucket.values.length > maxBucket) this.#split(number);
+    this.#note(bucket);
+    this.#changed(bucket + 1);
     return next;
   }
 
   /** The first position whose item is not before the probe. */
   #search(probe: Probe): Position {
+    const { lastValues, lastRows } = this.#buckets;
     let low = 0;
     let high = this.#buckets.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#isBefore(this.#outline, middle, probe)) low = middle + 1;
+      const order = compareTexts(inBounds(lastValues[middle]), probe.value);
+      if (this.#isBefore(order, inBounds(lastRows[middle]), probe.tie)) low = middle + 1;
       else high = middle;
     }
-    return { bucket: low, at: low === this.#buckets.length ? 0 : this.#searchIn(inBounds(this.#buckets[low]), probe) };
+    return { bucket: low, at: low === this.#buckets.length ? 0 : this.#searchIn(low, probe) };
   }
 
-  #searchIn(bucket: Bucket, probe: Probe, from = 0): number {
+  #searchIn(bucket: number, { value, tie }: Probe, from = 0): number {
     let low = from;
-    let high = bucket.values.length;
+    let high = this.#buckets.sizeOf(bucket);
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#isBefore(bucket, middle, probe)) low = middle + 1;
+      const order = this.#compareValue(bucket, middle, value);
+      if (this.#isBefore(order, this.#buckets.row(bucket, middle), tie)) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  #isBefore(bucket: Bucket, at: number, { value, tie }: Probe): boolean {
-    const order = this.#compare(inBounds(bucket.values[at]), value);
+  #isBefore(order: number, row: number, tie: Probe['tie']): boolean {
     if (order !== 0) return order < 0;
     if (typeof tie === 'string') return tie === 'after';
-    return compareNames(inBounds(bucket.slots[at]), tie) < 0;
+    return row !== tie && this.#compareNames(row, tie) < 0;
   }
 
-  #find(value: string, slot: Slot): Position | undefined {
-    const found = this.#search({ value, tie: slot });
-    const bucket = this.#buckets[found.bucket];
-    if (bucket?.values[found.at] !== value) return undefined;
-    return bucket.slots[found.at] === slot ? found : undefined;
+  #compareValue(bucket: number, at: number, value: string): number {
+    const itemValues = this.#itemValues;
+    if (typeof itemValues === 'string') return compareTexts(this.#valueAt(bucket, at), value);
+    const record = this.#table.read(this.#buckets.row(bucket, at), this.#record);
+    return record.compareValue(itemValues.position, itemValues.isLast, value);
   }
 
-  #findWaiting(value: string, slot: Slot): Position | undefined {
-    if (this.#waiting.values.length === 0) return undefined;
+  #valueAt(bucket: number, at: number): string {
+    const itemValues = this.#itemValues;
+    if (itemValues === 'none') return '';
+    if (itemValues === 'stored') return this.#buckets.value(bucket, at);
+    const record = this.#table.read(this.#buckets.row(bucket, at), this.#record);
+    return inBounds(record.oneValueAt(itemValues.position, itemValues.isLast));
+  }
+
+  #compareNames(a: number, b: number): number {
+    return this.#table.read(a, this.#record).compareNames(this.#table.read(b, this.#other));
+  }
+
+  #find(value: string, row: number): Position | undefined {
+    const found = this.#search({ value, tie: row });
+    if (found.bucket === this.#buckets.length || found.at === this.#buckets.sizeOf(found.bucket)) return undefined;
+    if (this.#buckets.row(found.bucket, found.at) !== row) return undefined;
+    return this.#compareValue(found.bucket, found.at, value) === 0 ? found : undefined;
+  }
+
+  #findWaiting(value: string, row: number): Position | undefined {
+    if (this.#waiting.length === 0) return undefined;
     this.#place();
-    return this.#find(value, slot);
+    return this.#find(value, row);
   }
 
   #locate(rank: number): Position {
@@ -315,13 +327,13 @@ export class SortedIndex {
   // during a series of writes.
   #freshStarts(): readonly number[] {
     const starts = this.#starts;
-    const { sizes } = this.#outline;
-    if (this.#stale >= this.#buckets.length && starts.length === this.#buckets.length) return starts;
-    for (let i = this.#stale; i < this.#buckets.length; i++) {
+    const { sizes, length } = this.#buckets;
+    if (this.#stale >= length && starts.length === length) return starts;
+    for (let i = this.#stale; i < length; i += 1) {
       starts[i] = i === 0 ? 0 : inBounds(starts[i - 1]) + inBounds(sizes[i - 1]);
     }
-    starts.length = this.#buckets.length;
-    this.#stale = this.#buckets.length;
+    starts.length = length;
+    this.#stale = length;
     return starts;
   }
 
@@ -329,51 +341,30 @@ export class SortedIndex {
     if (from < this.#stale) this.#stale = from;
   }
 
-  /** Updates the outline of a bucket. */
-  #note(number: number): void {
-    const { values, slots } = inBounds(this.#buckets[number]);
-    const last = values.length - 1;
-    this.#outline.values[number] = inBounds(values[last]);
-    this.#outline.slots[number] = inBounds(slots[last]);
-    this.#outline.sizes[number] = values.length;
+  #note(bucket: number): void {
+    this.#buckets.note(bucket, this.#valueAt(bucket, this.#buckets.sizeOf(bucket) - 1));
   }
 
-  /** Replaces `count` buckets by these. */
-  #replace(number: number, count: number, ...buckets: readonly Bucket[]): void {
-    this.#buckets.splice(number, count, ...buckets);
-    const { values, slots, sizes } = this.#outline;
-    values.splice(number, count, ...buckets.map((bucket) => inBounds(bucket.values.at(-1))));
-    slots.splice(number, count, ...buckets.map((bucket) => inBounds(bucket.slots.at(-1))));
-    sizes.splice(number, count, ...buckets.map((bucket) => bucket.values.length));
-    this.#changed(number);
-  }
-
-  #split(number: number): void {
-    const { values, slots } = inBounds(this.#buckets[number]);
-    const half = values.length >>> 1;
-    const lower = { values: values.slice(0, half), slots: slots.slice(0, half) };
-    const upper = { values: values.slice(half), slots: slots.slice(half) };
-    this.#replace(number, 1, lower, upper);
+  #split(bucket: number): void {
+    this.#buckets.begin(bucket + 1);
+    this.#buckets.moveUp(bucket, bucketSize / 2);
+    this.#note(bucket);
+    this.#note(bucket + 1);
+    this.#changed(bucket);
   }
 
   /** Merges a small bucket with the next one, or the last with the one before it, if both fit into one. */
-  #merge(number: number): void {
-    const left = number === this.#buckets.length - 1 ? number - 1 : number;
-    const [lower, upper] = [this.#buckets[left], this.#buckets[left + 1]];
-    if (lower === undefined || upper === undefined) return;
-    if (lower.values.length + upper.values.length > loadedBucket) return;
-    const joined = { values: lower.values.concat(upper.values), slots: lower.slots.concat(upper.slots) };
-    this.#replace(left, 2, joined);
+  #merge(bucket: number): void {
+    const left = bucket === this.#buckets.length - 1 ? bucket - 1 : bucket;
+    if (left < 0 || this.#buckets.sizeOf(left) + this.#buckets.sizeOf(left + 1) > loadedBucket) return;
+    this.#buckets.moveUp(left, 0);
+    this.#changed(left);
   }
 }
 
-/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of what it removes. */
-function insertAt<T>(list: T[], at: number, item: T): void {
-  list.push(item);
-  for (let to = list.length - 1; to > at; to--) list[to] = inBounds(list[to - 1]);
-  list[at] = item;
-}
+const noBlock = new Block(0);
 
-function moveReversed(from: Entry[], to: Entry[]): void {
-  for (let last = from.pop(); last !== undefined; last = from.pop()) to.push(last);
+/** By code points. Almost all differ before a character for which that is another order than that of units. */
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : compareCodePoints(a, b);
 }

@@ -18,7 +18,7 @@ import type { GroupCommit } from '../server-modules.ts';
 const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');
 const { KindCache } = await loadModule('index/kind-cache');
-const { StoredEntry } = await loadModule('index/entry');
+const { createEntry } = await loadModule('index/entry');
 const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
 /** Writes at the same time. */
@@ -40,7 +40,7 @@ async function store(person: Person): Promise<Buffer> {
   let bytes = data;
   const outcome = await commits.submit({ op: 'create', kind: 1, key, data }, (revision) => {
     bytes = withRevision(data, revision);
-    cache.put(new StoredEntry(object, { bytes, revision, values }));
+    cache.put(createEntry(object, { bytes, revision, values }));
   });
   if ('conflict' in outcome) throw new Error(`${name}: ${outcome.conflict}`);
   return bytes;

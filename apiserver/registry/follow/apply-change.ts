@@ -1,5 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
+import { entryWith } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Change } from '../../store/store.ts';
 import type { Revisions } from '../history/revisions.ts';
@@ -67,7 +68,7 @@ function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, r
   const present = cache.get(key.slice(keyPrefix.length));
   if (present === undefined || present.revision !== previous?.revision) return undefined;
   if (Buffer.compare(data, previous.data) !== 0) return undefined;
-  return { ...present, bytes: withRevision(encodeObject(decodeObject(present.bytes)), revision), revision };
+  return entryWith(present, { bytes: withRevision(encodeObject(decodeObject(present.bytes)), revision), revision });
 }
 
 /**

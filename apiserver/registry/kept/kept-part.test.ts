@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, integer, option, property, record, string, tuple, uniqueArray } from 'fast-check';
 import { createPerson, createPersonCache, entryOf } from '../../index/person.fixture.ts';
-import { StoredEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { inBounds } from '../../base/in-bounds.ts';
@@ -27,7 +27,7 @@ function packed(entries: readonly Entry[], fingerprint = 'f'): { readonly last: 
 function unpacked(part: KeptPart, entry: Entry, cache: KindCache): Entry {
   const { revision, bytes } = entry;
   const at = inBounds(part.find(revision));
-  return new StoredEntry(part.objectAt(at), { revision, bytes, values: part.valuesAt(at, cache.indexes) });
+  return createEntry(part.objectAt(at), { revision, bytes, values: part.valuesAt(at, cache.indexes.length) });
 }
 
 describe('KeptPart', () => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { valueList } from '../../index/entry.ts';
 import type { Entry, EntryObject, IndexValue, IndexValues } from '../../index/entry.ts';
-import type { KindIndex } from '../../index/kind-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 /** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */
@@ -95,8 +94,6 @@ export class KeptPart {
   readonly #starts: Uint32Array;
   readonly #words: Uint32Array;
   readonly #texts: string[];
-  /** 1 for a text that {@link KindIndex.shared} has replaced: looking it up each time takes a microsecond for an object. */
-  readonly #isShared: Uint8Array;
   /** The position of the entry that was found last. */
   #at = 0;
 
@@ -115,7 +112,6 @@ export class KeptPart {
     this.#starts = new Uint32Array(bytes.buffer, columnsAt + size * 8, size);
     this.#words = new Uint32Array(bytes.buffer, columnsAt + size * 12, words);
     this.#texts = textsOf(Buffer.from(bytes.buffer, bytes.length - textBytes));
-    this.#isShared = new Uint8Array(this.#texts.length);
   }
 
   get size(): number {
@@ -154,16 +150,16 @@ export class KeptPart {
   }
 
   /** The index values of an entry, in the form of {@link KindIndex.compute}. */
-  valuesAt(at: number, indexes: readonly KindIndex[]): IndexValues {
+  valuesAt(at: number, indexes: number): IndexValues {
     const start = inBounds(this.#starts[at]) + 1;
     let next = start + 4 + 2 * inBounds(this.#words[start + 3]);
-    return indexes.map((index): IndexValue => {
+    return Array.from({ length: indexes }, (): IndexValue => {
       const from = next + 1;
       const count = inBounds(this.#words[next]);
       next = from + count;
       if (count === 0) return noValues;
-      if (count === 1) return this.#sharedAt(from, index);
-      return Array.from({ length: count }, (_, place) => this.#sharedAt(from + place, index));
+      if (count === 1) return this.#valueAt(from);
+      return Array.from({ length: count }, (_, place) => this.#valueAt(from + place));
     });
   }
 
@@ -174,12 +170,8 @@ export class KeptPart {
     });
   }
 
-  #sharedAt(at: number, index: KindIndex): string {
-    const number = inBounds(this.#words[at]);
-    const text = inBounds(this.#texts[number]);
-    if (this.#isShared[number] === 1) return text;
-    this.#isShared[number] = 1;
-    return (this.#texts[number] = index.shared(text));
+  #valueAt(at: number): string {
+    return inBounds(this.#texts[inBounds(this.#words[at])]);
   }
 
   #textAt(at: number): string | undefined {

@@ -1,5 +1,5 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
-import { StoredEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
@@ -80,10 +80,10 @@ export class KeptReader {
     // The values are those of the object in the present version.
     if (part === undefined || at === undefined || problem !== undefined || !isInVersion(data, this.#apiVersion))
       return undefined;
-    const { cache } = this.#parts;
-    const bytes = withRevision(data, revision, cache.slabs.allocate);
+    const { indexes, slabs } = this.#parts.cache;
+    const bytes = withRevision(data, revision, slabs.allocate);
     if (!part.hasBytes(at, bytes)) return undefined;
-    const entry = new StoredEntry(part.objectAt(at), { bytes, revision, values: part.valuesAt(at, cache.indexes) });
+    const entry = createEntry(part.objectAt(at), { bytes, revision, values: part.valuesAt(at, indexes.length), slabs });
     if (this.#keyPrefix + entry.key !== key) return undefined;
     this.#used += 1;
     return entry;

@@ -261,7 +261,9 @@ export class Resource {
   async compactMemory(): Promise<void> {
     const { cache, feed } = this;
     if (!cache.slabs.isSparse) return;
-    await runInTurns(compactSlabs(cache.slabs, () => entriesInUse(cache, feed)));
+    const { table } = cache;
+    const [formerStates, states] = [() => feed.formerStates(), () => feed.states()];
+    await runInTurns(compactSlabs(cache.slabs, { table, formerStates, states }));
   }
 
   /**
@@ -332,11 +334,6 @@ export class Resource {
     if (number === undefined) throw new TypeError(`the index ${index} is not unique`);
     return [number, value];
   }
-}
-
-function* entriesInUse(cache: KindCache, feed: ChangeFeed): IterableIterator<Entry> {
-  yield* cache.entries();
-  yield* feed.formerStates();
 }
 
 /** A change of the store in the form of the feed. */

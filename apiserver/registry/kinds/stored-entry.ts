@@ -1,6 +1,6 @@
 import { apiVersionOf, isApiError } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
-import { StoredEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
@@ -61,7 +61,7 @@ export function lenientEntry(kind: KindReader, row: Row): Entry {
       const bytes = withRevision(asItIs(kind, row), revision, cache.slabs.allocate);
       const object = decodeObject(bytes);
       checkObject(object);
-      return new StoredEntry(object, { bytes, revision, values: cache.indexes.map(() => []) });
+      return createEntry(object, { bytes, revision, values: cache.indexes.map(() => []), slabs: cache.slabs });
     });
   }
 }
@@ -99,7 +99,7 @@ interface ReadObject {
 
 function indexedEntry({ cache }: KindReader, { bytes, object, revision }: ReadObject): Entry {
   checkObject(object);
-  return new StoredEntry(object, { bytes, revision, values: cache.draft(object) });
+  return createEntry(object, { bytes, revision, values: cache.draft(object), slabs: cache.slabs });
 }
 
 function unlessBroken(kind: KindReader, row: Row, read: () => Entry): Entry {

@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
-import { StoredEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';
@@ -31,7 +31,7 @@ export function brokenEntry(cache: KindCache, { key, data, revision }: Row, prob
   const metadata = { ...names, ...(uid === undefined ? {} : { uid }) } as ObjectMeta;
   const object: ApiObject = { apiVersion: apiVersionOf(model), kind: model.kind, metadata };
   const bytes = withRevision(encodeObject(object), revision);
-  return Object.assign(new StoredEntry(object, { bytes, revision, values: indexes.map(() => []) }), { problem });
+  return Object.assign(createEntry(object, { bytes, revision, values: indexes.map(() => []) }), { problem });
 }
 
 /** The entry of an object that is encrypted and cannot be decrypted. */
@@ -42,7 +42,7 @@ export function lockedEntry(cache: KindCache, row: Row, problem: string): Broken
 /** The entry of an object that is stored in another version, as long as the webhook has not converted it. */
 export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
   const problem = 'it is stored in another version, and the conversion webhook has not converted it';
-  return { ...brokenEntry(cache, row, problem), isUnconverted: true };
+  return Object.assign(brokenEntry(cache, row, problem), { isUnconverted: true });
 }
 
 /** The start of an object's bytes, up to its uid. */

@@ -1,6 +1,6 @@
 import { currentTraceparent, noteOrigin } from '@homeostat/controller-runtime/telemetry';
 import { isBroken } from '../../index/broken-entry.ts';
-import { StoredEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/entry.ts';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
 import type { Submission } from '../../store/group-commit.ts';
 import type { Operation, Outcome } from '../../store/store.ts';
@@ -64,11 +64,12 @@ class Commit implements Submission {
     const { resource, write } = this.#parts;
     const { op, object, values, data, stored } = write;
     const { revisions, onCommit } = this.#options;
-    const bytes = withRevision(data, revision, resource.storage.cache.slabs.allocate);
+    const { slabs } = resource.storage.cache;
+    const bytes = withRevision(data, revision, slabs.allocate);
     this.#written = { bytes, revision };
     // The change may already have been read back among the changes of others.
     if (revision <= revisions.current) return;
-    const entry = new StoredEntry(object, { bytes, revision, values });
+    const entry = createEntry(object, { bytes, revision, values, slabs });
     // Readers of the entry can find the trace that it comes from.
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
     // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.

@@ -1,0 +1,91 @@
+import { inBounds } from '../base/in-bounds.ts';
+import { StoredEntry } from './entry.ts';
+import type { Block } from './slabs.ts';
+import type { StoredRecord } from './stored-record.ts';
+
+const smallestList = 16;
+
+/**
+ * A list of entries as they are now: eight bytes for each, and an object only for those that are read. It keeps their blocks in
+ * memory.
+ */
+export class EntryPlaces implements Iterable<StoredEntry> {
+  readonly #blocks: (Block | undefined)[];
+  /** By block, once one is added by itself. */
+  #numbers: Map<Block, number> | undefined;
+  #places: Int32Array;
+  #length = 0;
+
+  /** `blocks` are those that {@link add} names by their numbers. */
+  constructor(blocks: readonly (Block | undefined)[] = [], capacity: number = smallestList) {
+    this.#blocks = [...blocks];
+    this.#places = new Int32Array(2 * capacity);
+  }
+
+  static of(entries: Iterable<StoredEntry>): EntryPlaces {
+    const places = new EntryPlaces();
+    for (const entry of entries) places.push(entry);
+    return places;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push({ block, at }: StoredRecord): void {
+    this.#numbers ??= new Map(this.#blocks.flatMap((each, number) => (each === undefined ? [] : [[each, number]])));
+    let number = this.#numbers.get(block);
+    if (number === undefined) {
+      number = this.#blocks.push(block) - 1;
+      this.#numbers.set(block, number);
+    }
+    this.add(number, at);
+  }
+
+  /** Adds a record by the number of its block. */
+  add(block: number, at: number): void {
+    const to = 2 * this.#length;
+    if (to === this.#places.length) this.#grow();
+    this.#places[to] = block;
+    this.#places[to + 1] = at;
+    this.#length += 1;
+  }
+
+  /** The entry at an index below {@link length}. */
+  entry(index: number): StoredEntry {
+    return new StoredEntry(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
+  }
+
+  /** Moves a reader to the record at an index, and returns it. */
+  read(index: number, record: StoredRecord): StoredRecord {
+    return record.moveTo(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
+  }
+
+  /** The entries from an index to before another one. */
+  slice(from: number, to: number): StoredEntry[] {
+    const found: StoredEntry[] = [];
+    for (let index = from; index < Math.min(to, this.#length); index += 1) found.push(this.entry(index));
+    return found;
+  }
+
+  /** The entries at these indexes. */
+  reordered(order: Int32Array): EntryPlaces {
+    const list = new EntryPlaces(this.#blocks, order.length);
+    for (const index of order) list.add(inBounds(this.#places[2 * index]), inBounds(this.#places[2 * index + 1]));
+    return list;
+  }
+
+  *[Symbol.iterator](): IterableIterator<StoredEntry> {
+    for (let index = 0; index < this.#length; index += 1) yield this.entry(index);
+  }
+
+  #blockOf(index: number): Block {
+    return inBounds(this.#blocks[inBounds(this.#places[2 * index])]);
+  }
+
+  #grow(): void {
+    const places = new Int32Array(Math.max(2 * smallestList, this.#places.length * 2));
+    places.set(this.#places);
+    this.#places = places;
+  }
+}

@@ -1,0 +1,85 @@
+import { seededRandom } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { EntryTable } from './entry-table.ts';
+import { createEntry } from './entry.ts';
+import type { StoredEntry } from './entry.ts';
+import { hashOf } from './key-hash.ts';
+import { KeyPlaces } from './key-places.ts';
+import { Slabs } from './slabs.ts';
+
+function entryOf(slabs: Slabs, name: string, revision: number): StoredEntry {
+  const bytes = slabs.allocate(20 + (revision % 50)).fill(revision % 256);
+  return createEntry({ metadata: { name } }, { bytes, revision, values: [name], slabs });
+}
+
+describe('EntryTable', () => {
+  it('has what a Map has, after any additions, replacements and removals', () => {
+    const [slabs, table, model, rows] = [new Slabs(), new EntryTable(), new Map<string, StoredEntry>(), new Map()];
+    const random = seededRandom(3);
+    for (let revision = 1; revision <= 30_000; revision += 1) {
+      // Grows first, and shrinks later.
+      const name = `n${Math.floor(random() * 9000)}`;
+      const row = table.find(name);
+      expect(row).to.equal(rows.get(name) ?? -1);
+      if (row >= 0 && random() < revision / 40_000) {
+        table.remove(row);
+        model.delete(name);
+        rows.delete(name);
+        continue;
+      }
+      const entry = entryOf(slabs, name, revision);
+      model.set(name, entry);
+      if (row >= 0) table.replace(row, entry);
+      else rows.set(name, table.add(entry));
+    }
+    expect(table.size).to.equal(model.size);
+    const found = [...table.entries()].map(({ key, revision }) => `${key} ${revision}`);
+    expect(found.sort()).to.deep.equal([...model.values()].map(({ key, revision }) => `${key} ${revision}`).sort());
+    for (const [name, { block, at }] of model)
+      expect(table.entry(table.find(name))).to.include({ block, at, key: name });
+  });
+
+  it('returns the same object for the same entry of a small kind, and keeps a list of places unchanged', () => {
+    const [slabs, table] = [new Slabs(), new EntryTable()];
+    const first = entryOf(slabs, 'a', 1);
+    const row = table.add(first);
+    table.add(entryOf(slabs, 'b', 2));
+    const places = table.placesOf(table.rows());
+    expect(table.entry(row)).to.equal(first);
+    table.replace(row, entryOf(slabs, 'a', 3));
+    table.remove(table.find('b'));
+    expect([...places].map(({ key, revision }) => `${key} ${revision}`)).to.deep.equal(['a 1', 'b 2']);
+    expect([...table.entries()].map(({ revision }) => revision)).to.deep.equal([3]);
+  });
+});
+
+describe('KeyPlaces', () => {
+  it('finds each row after any order of additions and removals, also when hashes collide', () => {
+    const step = fc.record({ key: fc.nat({ max: 60 }), isAdded: fc.boolean() });
+    const check = (steps: readonly { readonly key: number; readonly isAdded: boolean }[]): void => {
+      // Four hashes for all keys, of which three are neighbours at the end of a table.
+      const hash = (row: number): number => [0x7, 0x3ffffff, 0x7, 0x3fffffe][row % 4] ?? 0;
+      const places = new KeyPlaces(hash);
+      const present = new Set<number>();
+      for (const { key, isAdded } of steps) {
+        if (isAdded === present.has(key)) continue;
+        if (isAdded) places.add(hash(key), key);
+        else places.remove(hash(key), key);
+        if (isAdded) present.add(key);
+        else present.delete(key);
+        for (let each = 0; each <= 60; each += 1)
+          expect(places.find(hash(each), (row) => row === each)).to.equal(present.has(each) ? each : -1);
+      }
+    };
+    fc.assert(fc.property(fc.array(step, { maxLength: 80 }), check), { numRuns: 60 });
+  });
+
+  it('spreads keys that differ in one character', () => {
+    const hashes = new Set(Array.from({ length: 20_000 }, (_, at) => hashOf(`default/person-${at}`)));
+    // By chance, 0.05 pairs of so many are equal.
+    expect(hashes.size).to.be.above(19_990);
+    expect(new Set([...hashes].map((hash) => hash >>> 26)).size).to.equal(64);
+    expect(hashOf('ab')).to.not.equal(hashOf('ab\u0000'));
+  });
+});

@@ -1,0 +1,267 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { inBounds } from '../base/in-bounds.ts';
+import { compareUnits } from './compare-strings.ts';
+import type { IndexValue, OwnerLink } from './entry.ts';
+import type { Block } from './slabs.ts';
+import {
+  head,
+  headWords,
+  listBit,
+  maxShort,
+  maxStart,
+  positionMask,
+  startBits,
+  twoTo32,
+  wideBit,
+  wordsOfOwner,
+} from './write-record.ts';
+
+const noValues: readonly string[] = Object.freeze([]);
+
+// The text that was located last. They are variables, because an object for each text would be garbage.
+let inBytes: Buffer = Buffer.alloc(0);
+let from = 0;
+let units = 0;
+let isWideText = false;
+
+/** Reads one record of a block. Comparing reads bytes, and makes no strings unless a text is wide. */
+export class StoredRecord {
+  block: Block;
+  at: number;
+
+  constructor(block: Block, at: number) {
+    this.block = block;
+    this.at = at;
+  }
+
+  moveTo(block: Block, at: number): this {
+    this.block = block;
+    this.at = at;
+    return this;
+  }
+
+  /** The bytes of the object. */
+  get bytes(): Buffer {
+    const start = this.start;
+    return Buffer.from(this.block.bytes.buffer, start, this.#word(head.size));
+  }
+
+  /** The number of {@link bytes}. */
+  get size(): number {
+    return this.#word(head.size);
+  }
+
+  /** Where the bytes begin. */
+  get start(): number {
+    return this.at - this.#word(head.back);
+  }
+
+  /** Memory of the record and its bytes. */
+  get footprint(): number {
+    return this.#word(head.back) + this.#word(head.length);
+  }
+
+  get revision(): number {
+    return this.#word(head.high) * twoTo32 + (this.#word(head.low) >>> 0);
+  }
+
+  get key(): string {
+    this.#locate(this.#word(head.key));
+    return locatedText();
+  }
+
+  get name(): string {
+    this.#locateName();
+    return locatedText();
+  }
+
+  get namespace(): string | undefined {
+    if (this.#word(head.namespace) === 0) return undefined;
+    this.#locateNamespace();
+    return locatedText();
+  }
+
+  get uid(): string | undefined {
+    const ref = this.#word(head.uid);
+    if (ref === 0) return undefined;
+    this.#locate(ref);
+    return locatedText();
+  }
+
+  get owners(): readonly OwnerLink[] | undefined {
+    const position = this.#word(head.owners);
+    if (position === 0) return undefined;
+    return Array.from({ length: this.#word(position) }, (_, owner) => {
+      const item = position + 1 + wordsOfOwner * owner;
+      this.#locateItem(item);
+      return { uid: locatedText(), blocks: this.#word(item + 2) === 1 };
+    });
+  }
+
+  /** The number that the writer gave. */
+  get code(): number {
+    return this.#word(head.counts) & 3;
+  }
+
+  get values(): readonly IndexValue[] {
+    return Array.from({ length: this.#word(head.counts) >>> 2 }, (_, position) => this.valueAt(position));
+  }
+
+  valueAt(position: number): IndexValue {
+    const ref = this.#word(headWords + position);
+    if (ref === 0) return noValues;
+    if (!isList(ref)) {
+      this.#locate(ref);
+      return locatedText();
+    }
+    const list = ref & positionMask;
+    return Array.from({ length: this.#word(list) }, (_, item) => {
+      this.#locateItem(list + 1 + 2 * item);
+      return locatedText();
+    });
+  }
+
+  /** The only, the first or the last value; undefined when there is none. */
+  oneValueAt(position: number, isLast: boolean): string | undefined {
+    const ref = this.#word(headWords + position);
+    if (ref === 0) return undefined;
+    this.#locateOne(ref, isLast);
+    return locatedText();
+  }
+
+  /** Compares {@link oneValueAt}, which must be there, with a text by code points. */
+  compareValue(position: number, isLast: boolean, text: string): number {
+    this.#locateOne(this.#word(headWords + position), isLast);
+    if (isWideText) return compareCodePoints(locatedText(), text);
+    const end = Math.min(units, text.length);
+    for (let at = 0; at < end; at += 1) {
+      const difference = inBounds(inBytes[from + at]) - text.charCodeAt(at);
+      if (difference !== 0) return difference;
+    }
+    return units - text.length;
+  }
+
+  /** True when the values of an index are the same in both. */
+  hasSameValues(position: number, other: StoredRecord): boolean {
+    const [ref, otherRef] = [this.#word(headWords + position), other.#word(headWords + position)];
+    if (ref === 0 || otherRef === 0) return ref === otherRef;
+    if (isList(ref) !== isList(otherRef)) return false;
+    if (!isList(ref)) return this.#isSameText(ref, other, otherRef);
+    const [values, others] = [this.valueAt(position), other.valueAt(position)];
+    return values.length === others.length && [...values].every((value, at) => value === others[at]);
+  }
+
+  /** By name, then by namespace, as `compareNames` does. */
+  compareNames(other: StoredRecord): number {
+    this.#locateName();
+    return this.#compareLocated(other, true) || this.#compareNamespaces(other);
+  }
+
+  hasKey(key: string): boolean {
+    this.#locate(this.#word(head.key));
+    if (units !== key.length) return false;
+    if (isWideText) return locatedText() === key;
+    for (let at = 0; at < units; at += 1) if (inBytes[from + at] !== key.charCodeAt(at)) return false;
+    return true;
+  }
+
+  #compareNamespaces(other: StoredRecord): number {
+    const [length, otherLength] = [this.#word(head.namespace), other.#word(head.namespace)];
+    if (length < 2 || otherLength < 2) return length - otherLength;
+    this.#locateNamespace();
+    return this.#compareLocated(other, false);
+  }
+
+  /** Compares the text that was located last with the name or the namespace of another record. */
+  #compareLocated(other: StoredRecord, isName: boolean): number {
+    const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
+    if (isName) other.#locateName();
+    else other.#locateNamespace();
+    if (isWide || isWideText) {
+      const text = locatedText();
+      [inBytes, from, units, isWideText] = [bytes, start, length, isWide];
+      return compareUnits(locatedText(), text);
+    }
+    const end = Math.min(length, units);
+    for (let at = 0; at < end; at += 1) {
+      const difference = inBounds(bytes[start + at]) - inBounds(inBytes[from + at]);
+      if (difference !== 0) return difference;
+    }
+    return length - units;
+  }
+
+  #isSameText(ref: number, other: StoredRecord, otherRef: number): boolean {
+    this.#locate(ref);
+    const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
+    other.#locate(otherRef);
+    if (length !== units || isWide !== isWideText) return false;
+    const end = isWide ? length * 2 : length;
+    for (let at = 0; at < end; at += 1) if (bytes[start + at] !== inBytes[from + at]) return false;
+    return true;
+  }
+
+  #word(position: number): number {
+    return inBounds(this.block.words[this.at / 4 + position]);
+  }
+
+  #locateName(): void {
+    this.#locate(this.#word(head.key));
+    const namespace = this.#word(head.namespace);
+    // The key has a slash after the namespace.
+    from += isWideText ? namespace * 2 : namespace;
+    units -= namespace;
+  }
+
+  #locateNamespace(): void {
+    this.#locate(this.#word(head.key));
+    units = Math.max(0, this.#word(head.namespace) - 1);
+  }
+
+  #locateOne(ref: number, isLast: boolean): void {
+    if (!isList(ref)) return this.#locate(ref);
+    const list = ref & positionMask;
+    this.#locateItem(isLast ? list + 2 * this.#word(list) - 1 : list + 1);
+  }
+
+  #locate(ref: number): void {
+    if (ref < 0) return this.#locateItem(ref & positionMask);
+    inBytes = this.block.bytes;
+    from = this.at + (ref & (maxStart - 1));
+    units = (ref >>> startBits) & (maxShort - 1);
+    isWideText = (ref & wideBit) !== 0;
+  }
+
+  #locateItem(position: number): void {
+    const length = this.#word(position + 1);
+    inBytes = this.block.bytes;
+    from = this.at + this.#word(position);
+    units = length >>> 1;
+    isWideText = (length & 1) !== 0;
+  }
+}
+
+function isList(ref: number): boolean {
+  return ref < 0 && (ref & listBit) !== 0;
+}
+
+/** Texts up to this length are often the same: phases, teams, namespaces. */
+const maxPooled = 32;
+const pooledTexts = 4096;
+const pool: string[] = Array.from({ length: pooledTexts }, () => '');
+
+function locatedText(): string {
+  if (isWideText) return inBytes.toString('utf16le', from, from + units * 2);
+  if (units > maxPooled) return inBytes.toString('latin1', from, from + units);
+  let hash = units;
+  for (let at = 0; at < units; at += 1) hash = Math.imul(hash ^ inBounds(inBytes[from + at]), 0x01000193);
+  const place = (hash ^ (hash >>> 15)) & (pooledTexts - 1);
+  const known = inBounds(pool[place]);
+  if (isLocated(known)) return known;
+  return (pool[place] = inBytes.toString('latin1', from, from + units));
+}
+
+function isLocated(text: string): boolean {
+  if (text.length !== units) return false;
+  for (let at = 0; at < units; at += 1) if (text.charCodeAt(at) !== inBytes[from + at]) return false;
+  return true;
+}
