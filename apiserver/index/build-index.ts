@@ -5,7 +5,7 @@ import type { Steps } from '../turns/steps.ts';
 import { compareUnits, isWide } from './compare-strings.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import type { EntryTable } from './entry-table.ts';
-import { valueList } from './entry.ts';
+import { valueList } from './index-values.ts';
 import { Block } from './slabs.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';

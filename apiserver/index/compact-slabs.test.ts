@@ -34,7 +34,7 @@ class Pair {
   readonly #random: (below: number) => number;
   readonly #mostStates: number;
   /** Each state after a change, with the one before it, as entries of their own. */
-  #states: { readonly after: State; readonly before: State | undefined }[] = [];
+  readonly #states: { readonly after: State; readonly before: State | undefined }[] = [];
   #revision = 0;
 
   constructor(seed: number, mostStates = 0) {

@@ -54,7 +54,7 @@ export class EntryTable {
     const kept = this.#kept[row & (keptEntries - 1)];
     const block = this.blockOf(row);
     const at = inBounds(this.#at[row]);
-    if (kept !== undefined && kept.at === at && kept.block === block) return kept;
+    if (kept?.block === block && kept.at === at) return kept;
     return (this.#kept[row & (keptEntries - 1)] = new StoredEntry(block, at));
   }
 

@@ -1,31 +1,12 @@
 import type { OwnerReference } from '@homeostat/controller-runtime/api';
 import { formatKey } from '@homeostat/controller-runtime/api';
+import type { IndexValues, OwnerLink } from './index-values.ts';
 import { policyOf } from './propagation.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import { placeAlone } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
 import { StoredRecord } from './stored-record.ts';
 import { writeRecord } from './write-record.ts';
-
-/** Values of one object in one index: a list, or the value itself when there is only one. */
-export type IndexValue = string | readonly string[];
-
-/** Index values of one object, for each index of its kind: encoded, distinct, in code point order. */
-export type IndexValues = readonly IndexValue[];
-
-const noValues: readonly string[] = Object.freeze([]);
-
-/** The values as a list. Default: none. */
-export function valueList(value: IndexValue = noValues): readonly string[] {
-  return typeof value === 'string' ? [value] : value;
-}
-
-/** One owner of an object, with what is known without reading the object. */
-export interface OwnerLink {
-  readonly uid: string;
-  /** True when the owner, deleted in the foreground, waits for this object. */
-  readonly blocks: boolean;
-}
 
 /**
  * One stored object at one revision. It is never modified, only replaced: an array of entries is a consistent snapshot.

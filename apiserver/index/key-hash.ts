@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// Names come from clients, so the hash has a secret key: nobody can choose names that all have the same one.
+// Names come from clients, so the hash has a secret key: no client can choose names that all have the same one.
 const secret = randomBytes(8);
 const k0 = secret.readInt32LE(0);
 const k1 = secret.readInt32LE(4);

@@ -1,7 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
 import { compareUnits } from './compare-strings.ts';
-import type { IndexValue, OwnerLink } from './entry.ts';
+import { valueList } from './index-values.ts';
+import type { IndexValue, OwnerLink } from './index-values.ts';
 import type { Block } from './slabs.ts';
 import {
   head,
@@ -147,8 +148,8 @@ export class StoredRecord {
     if (ref === 0 || otherRef === 0) return ref === otherRef;
     if (isList(ref) !== isList(otherRef)) return false;
     if (!isList(ref)) return this.#isSameText(ref, other, otherRef);
-    const [values, others] = [this.valueAt(position), other.valueAt(position)];
-    return values.length === others.length && [...values].every((value, at) => value === others[at]);
+    const [values, others] = [valueList(this.valueAt(position)), valueList(other.valueAt(position))];
+    return values.length === others.length && values.every((value, at) => value === others[at]);
   }
 
   /** By name, then by namespace, as `compareNames` does. */

@@ -1,5 +1,5 @@
 import { inBounds } from '../base/in-bounds.ts';
-import type { IndexValue, OwnerLink } from './entry.ts';
+import type { IndexValue, OwnerLink } from './index-values.ts';
 import type { Block, RecordPlace, Slabs } from './slabs.ts';
 import { roundUp } from './slabs.ts';
 

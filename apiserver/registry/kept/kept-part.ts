@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { valueList } from '../../index/entry.ts';
-import type { Entry, EntryObject, IndexValue, IndexValues } from '../../index/entry.ts';
+import { valueList } from '../../index/index-values.ts';
+import type { Entry, EntryObject } from '../../index/entry.ts';
+import type { IndexValue, IndexValues } from '../../index/index-values.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 /** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../../base/periodic-task.ts';
-import { valueList } from '../../index/entry.ts';
+import { valueList } from '../../index/index-values.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import type { KeptStore, NumberedKind } from '../../store/store.ts';
