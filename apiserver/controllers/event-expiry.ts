@@ -5,7 +5,7 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
-import { formatTime } from '../registry/object/time.ts';
+import { formatTime } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 
 /** An hour, as kube-apiserver's `--event-ttl`. */

@@ -10,7 +10,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 import type { StoredKind } from '../store/object-key.ts';
-import { formatTime } from '../registry/object/time.ts';
+import { formatTime } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { cleanupFinalizer, isServed } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';

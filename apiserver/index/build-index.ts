@@ -1,15 +1,14 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
-import { sortSteps } from '../turns/sort-steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import { compareUnits, isWide } from './compare-strings.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import type { EntryTable } from './entry-table.ts';
 import { valueList } from './index-values.ts';
 import { Block } from './slabs.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';
-import { StoredRecord } from './stored-record.ts';
+import { sortedTexts } from './sorted-texts.ts';
+import { StoredEntry } from './stored-entry.ts';
 
 /** Objects visited in one step: less than a millisecond. */
 const visitedPerStep = 1000;
@@ -42,13 +41,13 @@ export function inNameOrder(table: EntryTable): Steps<NamedEntries> {
 }
 
 function* sortedByName(places: EntryPlaces, rows: Int32Array): Steps<NamedEntries> {
-  const [a, b] = [new StoredRecord(noBlock, 0), new StoredRecord(noBlock, 0)];
-  const all: number[] = [];
-  for (let at = 0; at < places.length; at += 1) {
-    all.push(at);
-    if (at % valuesPerStep === 0) yield;
-  }
-  const byName = yield* sortSteps(all, (left, right) => places.read(left, a).compareNames(places.read(right, b)));
+  const [a, b] = [new StoredEntry(noBlock, 0), new StoredEntry(noBlock, 0)];
+  const byName = yield* sortedTexts({
+    length: places.length,
+    lengthOf: (position) => places.read(position, a).nameLength,
+    unitOf: (position, at) => places.read(position, a).nameUnit(at),
+    compare: (left, right) => places.read(left, a).compareNames(places.read(right, b)),
+  });
   return { places, rows, byName };
 }
 
@@ -83,7 +82,7 @@ function* itemsOf(
   { places, rows: allRows, byName }: NamedEntries,
   { position, itemsOf: valuesOf }: IndexShape,
 ): Steps<Items> {
-  const record = new StoredRecord(noBlock, 0);
+  const record = new StoredEntry(noBlock, 0);
   const known = new Map<string, number>();
   const [rows, numbers]: [number[], number[]] = [[], []];
   for (const [seen, at] of byName.entries()) {
@@ -101,9 +100,12 @@ function* itemsOf(
 
 /** The rank of each value among all of them. */
 function* ranksOf(values: readonly string[]): Steps<Int32Array> {
-  const compare = (yield* hasWide(values)) ? compareCodePoints : compareUnits;
-  const positions = Array.from(values, (_, i) => i);
-  const order = yield* sortSteps(positions, (a, b) => compare(inBounds(values[a]), inBounds(values[b])));
+  const order = yield* sortedTexts({
+    length: values.length,
+    lengthOf: (position) => inBounds(values[position]).length,
+    unitOf: (position, at) => inBounds(values[position]).charCodeAt(at),
+    compare: (a, b) => compareCodePoints(inBounds(values[a]), inBounds(values[b])),
+  });
   const ranks = new Int32Array(values.length);
   for (const [rank, position] of order.entries()) ranks[position] = rank;
   return ranks;
@@ -128,12 +130,4 @@ function* sortedByRank(numbers: readonly number[], ranks: Int32Array): Steps<Int
     if (item % valuesPerStep === 0) yield;
   }
   return sorted;
-}
-
-function* hasWide(values: readonly string[]): Steps<boolean> {
-  for (let from = 0; from < values.length; from += valuesPerStep) {
-    if (values.slice(from, from + valuesPerStep).some(isWide)) return true;
-    yield;
-  }
-  return false;
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { FeedChange } from './change-feed.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { footprintOf } from './entry.ts';
-import type { Entry } from './entry.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
 import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
 
@@ -48,7 +48,7 @@ describe('ChangeFeed', () => {
   it('lists the former states in the window, each once, and returns how many bytes a trim frees', () => {
     const feed = createFeed();
     const states = [11, 12, 13, 14].map((revision) => entryOf(cache, createPerson({ name: 'ann' }), revision));
-    const [first, second, third, gone] = states as [Entry, Entry, Entry, Entry];
+    const [first, second, third, gone] = states as [StoredEntry, StoredEntry, StoredEntry, StoredEntry];
     feed.append({ type: 'ADDED', revision: 11, entry: first });
     feed.append({ type: 'MODIFIED', revision: 12, entry: second, previous: first });
     feed.append({ type: 'MODIFIED', revision: 13, entry: third, previous: second });

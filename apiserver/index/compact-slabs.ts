@@ -1,10 +1,9 @@
 import type { Steps } from '../turns/steps.ts';
 import type { EntryTable } from './entry-table.ts';
-import { StoredEntry } from './entry.ts';
+import { StoredEntry } from './stored-entry.ts';
 import type { Entry } from './entry.ts';
 import { Block } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
-import { StoredRecord } from './stored-record.ts';
 
 /** Entries looked at in one step: a fraction of a millisecond. */
 const seenPerStep = 2000;
@@ -42,8 +41,8 @@ export function* compactSlabs(slabs: Slabs, users: SlabUsers): Steps<void> {
 
 function* liveBytes(slabs: Slabs, { table, formerStates }: SlabUsers): Steps<ReadonlyMap<Block, number>> {
   const live = new Map<Block, number>();
-  const record = new StoredRecord(noBlock, 0);
-  const count = ({ block, footprint }: StoredRecord): void => {
+  const record = new StoredEntry(noBlock, 0);
+  const count = ({ block, footprint }: StoredEntry): void => {
     if (slabs.isSealed(block)) live.set(block, (live.get(block) ?? 0) + footprint);
   };
   for (let row = 0; row < table.end; row += 1) {
@@ -60,7 +59,7 @@ function* liveBytes(slabs: Slabs, { table, formerStates }: SlabUsers): Steps<Rea
 }
 
 function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>): Steps<void> {
-  const record = new StoredRecord(noBlock, 0);
+  const record = new StoredEntry(noBlock, 0);
   let moved = 0;
   for (let row = 0; row < table.end; row += 1) {
     if (row % seenPerStep === 0) yield;
@@ -76,7 +75,7 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
 
 /** The entries of history: those of a row that was moved take its new place, and equal ones stay one record. */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
-  const places = new Map<Block, Map<number, StoredRecord>>([...sparse].map((block) => [block, new Map()]));
+  const places = new Map<Block, Map<number, StoredEntry>>([...sparse].map((block) => [block, new Map()]));
   let [seen, moved] = [0, 0];
   for (const entry of states()) {
     seen += 1;
@@ -95,18 +94,18 @@ function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: Readonl
 }
 
 /** The record of the table that is the same as this one. */
-function rowOf(table: EntryTable, { key, revision }: StoredRecord): StoredRecord | undefined {
+function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry | undefined {
   const row = table.find(key);
   if (row < 0) return undefined;
-  const record = table.read(row, new StoredRecord(noBlock, 0));
+  const record = table.read(row, new StoredEntry(noBlock, 0));
   return record.revision === revision ? record : undefined;
 }
 
-function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredRecord): StoredRecord {
+function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): StoredEntry {
   // A record begins at a multiple of four, and its bytes anywhere.
   const from = start & ~3;
   const place = slabs.copy(block, from, start - from + footprint);
-  return new StoredRecord(place.block, place.at + at - from);
+  return new StoredEntry(place.block, place.at + at - from);
 }
 
 const noBlock = new Block(0);

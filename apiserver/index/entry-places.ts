@@ -1,7 +1,6 @@
 import { inBounds } from '../base/in-bounds.ts';
-import { StoredEntry } from './entry.ts';
+import { StoredEntry } from './stored-entry.ts';
 import type { Block } from './slabs.ts';
-import type { StoredRecord } from './stored-record.ts';
 
 const smallestList = 16;
 
@@ -32,7 +31,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return this.#length;
   }
 
-  push({ block, at }: StoredRecord): void {
+  push({ block, at }: StoredEntry): void {
     this.#numbers ??= new Map(this.#blocks.flatMap((each, number) => (each === undefined ? [] : [[each, number]])));
     let number = this.#numbers.get(block);
     if (number === undefined) {
@@ -57,7 +56,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
   }
 
   /** Moves a reader to the record at an index, and returns it. */
-  read(index: number, record: StoredRecord): StoredRecord {
+  read(index: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }
 

@@ -1,10 +1,126 @@
+import { randomBytes } from 'node:crypto';
 import { inBounds } from '../base/in-bounds.ts';
-import { StoredEntry } from './entry.ts';
+import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
-import { hashOf } from './key-hash.ts';
-import { KeyPlaces } from './key-places.ts';
 import { Block } from './slabs.ts';
-import { StoredRecord } from './stored-record.ts';
+
+// Names come from clients, so the hash has a secret key: no client can choose names that all have the same one.
+const secret = randomBytes(8);
+const k0 = secret.readInt32LE(0);
+const k1 = secret.readInt32LE(4);
+
+/** A hash of 32 bits, by HalfSipHash-1-3 over pairs of UTF-16 code units. */
+export function keyHash(key: string): number {
+  let v0 = k0;
+  let v1 = k1;
+  let v2 = k0 ^ 0x6c796765;
+  let v3 = k1 ^ 0x74656462;
+  const rounds = (key.length >>> 1) + 4;
+  for (let round = 0; round < rounds; round += 1) {
+    const at = round * 2;
+    const isInput = round < rounds - 3;
+    let word = 0;
+    if (isInput) {
+      word = at + 1 < key.length ? key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16) : lastWord(key, at);
+      v3 ^= word;
+    } else if (round === rounds - 3) v2 ^= 0xff;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 ^= word;
+  }
+  return v1 ^ v3;
+}
+
+/** The length, and the last code unit of a text with an odd number of them. */
+function lastWord(key: string, at: number): number {
+  return (at < key.length ? key.charCodeAt(at) : 0) | (key.length << 16);
+}
+
+/** There are 64 shards, by the first bits of the hash. So a shard of a million keys has 16,000, and grows in a millisecond. */
+const shardShift = 26;
+const smallestShard = 8;
+
+/** Row numbers by hash: open addressing in small tables, which grow one at a time. A place holds a row + 1, or 0. */
+export class KeyPlaces {
+  readonly #shards: (Int32Array | undefined)[] = [];
+  readonly #sizes: number[] = [];
+  readonly #hashOf: (row: number) => number;
+
+  /** `hashOf` returns the hash of a row that is in the table. */
+  constructor(hashOf: (row: number) => number) {
+    this.#hashOf = hashOf;
+  }
+
+  /** The row with this hash for which `isRight` returns true; -1 when there is none. */
+  find(hash: number, isRight: (row: number) => boolean): number {
+    const places = this.#shards[shardOf(hash)];
+    if (places === undefined) return -1;
+    const mask = places.length - 1;
+    for (let at = placeOf(hash) & mask; ; at = (at + 1) & mask) {
+      const row = inBounds(places[at]) - 1;
+      if (row < 0 || (this.#hashOf(row) === hash && isRight(row))) return row;
+    }
+  }
+
+  /** The row must not be there. */
+  add(hash: number, row: number): void {
+    const shard = shardOf(hash);
+    const size = (this.#sizes[shard] ?? 0) + 1;
+    this.#sizes[shard] = size;
+    let places = this.#shards[shard] ?? new Int32Array(smallestShard);
+    // At three quarters, a search looks at two and a half places.
+    if (size * 4 > places.length * 3) places = this.#grown(places);
+    this.#shards[shard] = places;
+    insert(places, hash, row);
+  }
+
+  /** The row must be there. */
+  remove(hash: number, row: number): void {
+    const shard = shardOf(hash);
+    const places = inBounds(this.#shards[shard]);
+    const mask = places.length - 1;
+    let hole = placeOf(hash) & mask;
+    while (places[hole] !== row + 1) hole = (hole + 1) & mask;
+    // The rows behind it move back, as far as that brings them nearer to their own place.
+    for (let at = (hole + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
+      const own = placeOf(this.#hashOf(inBounds(places[at]) - 1)) & mask;
+      if (((at - own) & mask) < ((at - hole) & mask)) continue;
+      places[hole] = inBounds(places[at]);
+      hole = at;
+    }
+    places[hole] = 0;
+    this.#sizes[shard] = inBounds(this.#sizes[shard]) - 1;
+  }
+
+  #grown(places: Int32Array): Int32Array {
+    const larger = new Int32Array(places.length * 2);
+    for (const place of places) if (place !== 0) insert(larger, this.#hashOf(place - 1), place - 1);
+    return larger;
+  }
+}
+
+function insert(places: Int32Array, hash: number, row: number): void {
+  const mask = places.length - 1;
+  let at = placeOf(hash) & mask;
+  while (places[at] !== 0) at = (at + 1) & mask;
+  places[at] = row + 1;
+}
+
+function shardOf(hash: number): number {
+  return hash >>> shardShift;
+}
+
+function placeOf(hash: number): number {
+  return hash & 0x3ffffff;
+}
 
 const smallestTable = 16;
 
@@ -36,7 +152,7 @@ export class EntryTable {
   readonly #freeNumbers: number[] = [];
   readonly #kept: (StoredEntry | undefined)[] = [];
   readonly #keys = new KeyPlaces((row) => inBounds(this.#hash[row]));
-  readonly #record = new StoredRecord(noBlock, 0);
+  readonly #record = new StoredEntry(noBlock, 0);
   #wanted = '';
 
   get size(): number {
@@ -46,7 +162,7 @@ export class EntryTable {
   /** The row of a key; -1 when there is none. */
   find(key: string): number {
     this.#wanted = key;
-    return this.#keys.find(hashOf(key), this.#hasWantedKey);
+    return this.#keys.find(keyHash(key), this.#hasWantedKey);
   }
 
   /** The entry of a row. */
@@ -59,7 +175,7 @@ export class EntryTable {
   }
 
   /** Moves a reader to the record of a row, and returns it. */
-  read(row: number, record: StoredRecord): StoredRecord {
+  read(row: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.blockOf(row), inBounds(this.#at[row]));
   }
 
@@ -79,7 +195,7 @@ export class EntryTable {
   /** Takes an entry whose key is not there, and returns its row. */
   add(entry: StoredEntry): number {
     const row = this.#newRow();
-    const hash = hashOf(entry.key);
+    const hash = keyHash(entry.key);
     this.#hash[row] = hash;
     this.#set(row, entry);
     this.#keys.add(hash, row);
@@ -160,7 +276,7 @@ export class EntryTable {
     this.#kept[row & (keptEntries - 1)] = entry;
   }
 
-  #place(row: number, { block, at }: StoredRecord): void {
+  #place(row: number, { block, at }: StoredEntry): void {
     const number = this.#numbers.get(block) ?? this.#numberFor(block);
     this.#rowsIn[number] = inBounds(this.#rowsIn[number]) + 1;
     this.#block[row] = number;

@@ -1,11 +1,11 @@
 import type { OwnerReference } from '@homeostat/controller-runtime/api';
 import { formatKey } from '@homeostat/controller-runtime/api';
-import type { IndexValues, OwnerLink } from './index-values.ts';
+import type { IndexValues, KnownOwner } from './index-values.ts';
 import { policyOf } from './propagation.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import { placeAlone } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
-import { StoredRecord } from './stored-record.ts';
+import { StoredEntry } from './stored-entry.ts';
 import { writeRecord } from './write-record.ts';
 
 /**
@@ -25,7 +25,7 @@ export interface Entry {
   readonly size: number;
   readonly values: IndexValues;
   /** The owners in its ownerReferences; undefined when it has none. */
-  readonly owners: readonly OwnerLink[] | undefined;
+  readonly owners: readonly KnownOwner[] | undefined;
   /** What happens to its dependents once it is marked for deletion; undefined before. */
   readonly deletion: PropagationPolicy | undefined;
 }
@@ -38,7 +38,7 @@ export interface EntryParts {
   /** From `KindCache.draft`. */
   readonly values: IndexValues;
   /** The memory of the kind. Default: memory of its own. */
-  readonly slabs?: Slabs;
+  readonly slabs?: Pick<Slabs, 'placeBehind'>;
 }
 
 /** The part of an object that an entry is made of. */
@@ -53,25 +53,17 @@ export interface EntryObject {
   };
 }
 
-/** By their codes in records. */
-const deletions: readonly Entry['deletion'][] = [undefined, 'Background', 'Foreground', 'Orphan'];
-
-const noOwners: readonly OwnerLink[] = [];
+const noOwners: readonly KnownOwner[] = [];
 
 const alone = { placeBehind: placeAlone };
 
-/** An object in memory: the place of its record, and no more, since there may be a million of them. */
-export class StoredEntry extends StoredRecord implements Entry {
-  get deletion(): PropagationPolicy | undefined {
-    return deletions[this.code];
-  }
-}
-
 /** Writes the record of an object, and returns its entry. */
-export function createEntry({ metadata }: EntryObject, { revision, bytes, values, slabs }: EntryParts): StoredEntry {
+export function createEntry(
+  { metadata }: EntryObject,
+  { revision, bytes, values, slabs = alone }: EntryParts,
+): StoredEntry {
   const { name, namespace, uid, ownerReferences = [], deletionTimestamp, finalizers } = metadata;
-  const deletion = deletionTimestamp === undefined ? undefined : policyOf(finalizers);
-  const { block, at } = writeRecord(slabs ?? alone, {
+  return writeRecord(slabs, {
     key: namespace === undefined ? name : formatKey({ namespace, name }),
     name,
     namespace,
@@ -80,18 +72,13 @@ export function createEntry({ metadata }: EntryObject, { revision, bytes, values
     bytes,
     values,
     owners: ownerReferences.length === 0 ? noOwners : ownerReferences.map(linkOf),
-    code: deletions.indexOf(deletion),
+    deletion: deletionTimestamp === undefined ? undefined : policyOf(finalizers),
   });
-  return new StoredEntry(block, at);
 }
 
 /** An entry in the memory of a kind: the same one, if it is in memory already. */
 export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
-  if (entry instanceof StoredEntry) return entry;
-  const { key, name, namespace, uid, revision, bytes, values, owners = noOwners, deletion } = entry;
-  const code = deletions.indexOf(deletion);
-  const { block, at } = writeRecord(slabs, { key, name, namespace, uid, revision, bytes, values, owners, code });
-  return new StoredEntry(block, at);
+  return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
 }
 
 /** The same, in memory of its own. */
@@ -111,6 +98,6 @@ export function footprintOf(entry: Entry): number {
   return entry instanceof StoredEntry ? entry.footprint : entry.size;
 }
 
-function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>): OwnerLink {
+function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>): KnownOwner {
   return { uid, blocks: blockOwnerDeletion };
 }

@@ -12,7 +12,7 @@ export function valueList(value: IndexValue = noValues): readonly string[] {
 }
 
 /** One owner of an object, with what is known without reading the object. */
-export interface OwnerLink {
+export interface KnownOwner {
   readonly uid: string;
   /** True when the owner, deleted in the foreground, waits for this object. */
   readonly blocks: boolean;

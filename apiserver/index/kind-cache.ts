@@ -8,7 +8,8 @@ import type { BrokenEntry } from './broken-entry.ts';
 import { inNameOrder } from './build-index.ts';
 import { EntryTable } from './entry-table.ts';
 import type { EntryPlaces } from './entry-places.ts';
-import type { Entry, StoredEntry } from './entry.ts';
+import type { Entry } from './entry.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import type { IndexValues } from './index-values.ts';
 import { entryIn } from './entry.ts';
 import { valueList } from './index-values.ts';
@@ -81,7 +82,7 @@ export class KindCache {
   }
 
   /** All entries, in no particular order. */
-  entries(): IterableIterator<Entry> {
+  entries(): IterableIterator<StoredEntry> {
     return this.#table.entries();
   }
 

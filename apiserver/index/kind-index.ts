@@ -2,7 +2,7 @@ import type { ApiObject, IndexSpec } from '@homeostat/controller-runtime/api';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
 import type { NamedEntries } from './build-index.ts';
-import { StoredEntry } from './entry.ts';
+import { StoredEntry } from './stored-entry.ts';
 import { valueList } from './index-values.ts';
 import type { Entry } from './entry.ts';
 import type { IndexValue } from './index-values.ts';
@@ -67,7 +67,8 @@ export class KindIndex {
 
   /** True when a part is built, or is being built. */
   get follows(): boolean {
-    return this.#parts.some(({ follows }) => follows);
+    for (const part of this.#parts) if (part.follows) return true;
+    return false;
   }
 
   /**

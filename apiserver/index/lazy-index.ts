@@ -34,6 +34,8 @@ export interface ValueChange {
 export class LazyIndex {
   readonly #table: () => EntryTable;
   readonly #shape: IndexShape;
+  /** True when it is built, or is being built. A field, because each write reads it. */
+  follows = false;
   #made: SortedIndex | undefined;
   #build: Build | undefined;
 
@@ -45,11 +47,6 @@ export class LazyIndex {
 
   get isMade(): boolean {
     return this.#made !== undefined;
-  }
-
-  /** True when it is built, or is being built. */
-  get follows(): boolean {
-    return this.#made !== undefined || this.#build !== undefined;
   }
 
   /** Builds the index in this turn unless it is built already. */
@@ -69,6 +66,7 @@ export class LazyIndex {
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
     this.#build ??= this.#begin();
+    this.follows = true;
     return this.#build.isOver;
   }
 
@@ -76,6 +74,7 @@ export class LazyIndex {
   set(made: SortedIndex | undefined): void {
     this.#made = made;
     this.#build = undefined;
+    this.follows = made !== undefined;
   }
 
   /** The same index for the objects of another table. */

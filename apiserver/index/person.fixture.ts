@@ -1,6 +1,6 @@
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { defaultIndexes, IndexSpec } from '@homeostat/controller-runtime/api';
-import type { Entry } from './entry.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import { createEntry } from './entry.ts';
 import { KindCache } from './kind-cache.ts';
 
@@ -80,7 +80,7 @@ export function createPerson(
   };
 }
 
-export function entryOf(cache: KindCache, person: Person, revision = 1): Entry {
+export function entryOf(cache: KindCache, person: Person, revision = 1): StoredEntry {
   const bytes = Buffer.from(JSON.stringify(person));
   return createEntry(person, { revision, bytes, values: cache.draft(person), slabs: cache.slabs });
 }

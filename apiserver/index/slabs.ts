@@ -71,9 +71,9 @@ export class Slabs {
   /** A place for a record of the bytes, right behind them. Bytes that were not allocated last are copied. */
   placeBehind(bytes: Buffer, length: number): RecordPlace {
     const end = bytes.byteOffset + bytes.length;
-    const filling = [this.#shared, this.#large].find((each) => each?.block.bytes.buffer === bytes.buffer);
-    if (filling?.filled === end) {
-      const at = roundUp(end);
+    const filling = this.#shared?.block.bytes.buffer === bytes.buffer ? this.#shared : this.#large;
+    if (filling?.filled === end && filling.block.bytes.buffer === bytes.buffer) {
+      const at = (end + 3) & ~3;
       if (at + length <= filling.block.size) {
         filling.filled = at + length;
         this.#used += filling.filled - end;

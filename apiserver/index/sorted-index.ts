@@ -5,7 +5,7 @@ import type { EntryTable } from './entry-table.ts';
 import type { Entry } from './entry.ts';
 import { bucketSize, RowBuckets } from './row-buckets.ts';
 import { Block } from './slabs.ts';
-import { StoredRecord } from './stored-record.ts';
+import { StoredEntry } from './stored-entry.ts';
 
 /** Called for each item with its row; false ends the iteration. */
 export type Visit = (entry: Entry, row: number) => boolean;
@@ -57,8 +57,8 @@ export class SortedIndex {
    * order. Applying creations that no reader interrupts took 40 µs each instead of 54.
    */
   #waiting: Item[] = [];
-  readonly #record = new StoredRecord(noBlock, 0);
-  readonly #other = new StoredRecord(noBlock, 0);
+  readonly #record = new StoredEntry(noBlock, 0);
+  readonly #other = new StoredEntry(noBlock, 0);
 
   constructor(table: EntryTable, itemValues: ItemValues) {
     this.#table = table;

@@ -96,9 +96,9 @@ describe('MemoryLimit', () => {
     use.heap += 30 * 1024 * 1024;
     expect(memory.load(50_000, 50_000)).to.equal(true);
     use.heap += 45 * 1024 * 1024;
-    expect(memory.load(50_000, 100_000), '75 MiB, and 400 bytes each for the indexes').to.equal(false);
+    expect(memory.load(150_000, 200_000), '75 MiB, and 200 bytes each for the indexes').to.equal(false);
     expect(memory.needOf(1_000_000)).to.equal(
-      'the 1000000 stored objects need about 1664 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=1664',
+      'the 1000000 stored objects need about 832 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=832',
     );
   });
 });

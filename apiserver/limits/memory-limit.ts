@@ -26,8 +26,8 @@ const farMs = 1000;
 const collectShare = 0.05;
 const collectMs = 5000;
 
-/** The memory of the heap that indexes need for each object that a start has read. */
-const indexBytesPerObject = 400;
+/** The memory of the heap that building the indexes needs for each object that a start has read. */
+const indexBytesPerObject = 200;
 
 const retryAfterSeconds = 10;
 

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -8,7 +9,7 @@ export interface MemoryUse {
   /** V8 ends the process when `heap` exceeds this. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** The memory that the system grants, such as that of the container; Infinity for no limit. */
+  /** The memory that the system grants: that of the container, or of the machine. */
   readonly residentLimit: number;
 }
 
@@ -32,9 +33,10 @@ const largestSemiSpace = 64;
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);
   const heapLimit = getHeapStatistics().heap_size_limit - young;
-  const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  // Without a limit, the system reports a number beyond all memory.
-  const residentLimit = constrained > 2 ** 60 ? Number.POSITIVE_INFINITY : constrained / processes;
+  // Without a limit, the system reports 0 or a number beyond all memory. Objects are outside of the heap, so that only the memory
+  // of the machine bounds them then.
+  const granted = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+  const residentLimit = granted / processes;
   return {
     read: () => ({ heap: oldBytes(), heapLimit, resident: process.memoryUsage.rss(), residentLimit }),
     collect: () => collector()(),

@@ -246,7 +246,7 @@ describe('index values that are kept for the next start', () => {
     },
     'it has the wrong length': (data) => data.subarray(0, data.length / 2),
     'it has another form': (data) => {
-      data.writeUInt32LE(0x6b657002);
+      data.writeUInt32LE(0x6b657001);
       return data;
     },
     'it is too short': () => Buffer.alloc(3),

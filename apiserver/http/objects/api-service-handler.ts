@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { apiServiceKind } from '../../builtin/service-kind.ts';
 import { compareVersions } from '../../registry/kinds/version-priority.ts';
 import { notFound } from '../../registry/object/resource-errors.ts';
-import { formatTime } from '../../registry/object/time.ts';
+import { formatTime } from '../../registry/object/object-codec.ts';
 import { negotiate } from '../request/accept.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
 import type { ResourcePath } from '../request/resource-path.ts';

@@ -9,7 +9,7 @@ import { defaultSeconds, maxRequestedSeconds, minSeconds } from '../../identity/
 import { messageOf } from '../../protobuf/object-messages.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { badRequest, clip, conflict, invalid, notFound } from '../../registry/object/resource-errors.ts';
-import { formatTime } from '../../registry/object/time.ts';
+import { formatTime } from '../../registry/object/object-codec.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import type { ResponseFormat } from '../request/accept.ts';

@@ -1,26 +1,24 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { valueList } from '../../index/index-values.ts';
-import type { Entry, EntryObject } from '../../index/entry.ts';
-import type { IndexValue, IndexValues } from '../../index/index-values.ts';
 import { inBounds } from '../../base/in-bounds.ts';
+import type { StoredEntry } from '../../index/stored-entry.ts';
+import { copyRecord } from '../../index/write-record.ts';
+import type { Slabs } from '../../index/slabs.ts';
 
 /** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */
 export const maxPartEntries = 2048;
 
-/** A part ends at this many different texts or values, for objects with thousands of values. */
-const maxPartWords = 128 * 1024;
+/** A part ends at this many bytes of records, for objects with thousands of values. */
+const maxPartBytes = 2 * 1024 * 1024;
 
 /** The first word of a part; another number for another form, and another one on a machine with the other order of bytes. */
-const form = 0x6b657001;
+const form = 0x6b657002;
 
-/** Form, entries, words, bytes of text. */
+/** Form, entries, bytes of records, bytes of the fingerprint. */
 const headerBytes = 16;
 const digestBytes = 32;
 const columnsAt = headerBytes + digestBytes;
-
-/** The word of a text that is absent: the text with this number is no part of an entry. */
-const absent = 0;
+const columnBytes = 16;
 
 /** Kept bytes that are damaged, or of another form. */
 export class UnreadablePart extends Error {
@@ -28,23 +26,23 @@ export class UnreadablePart extends Error {
 }
 
 /**
- * Packs the data of entries that a start would otherwise get by parsing their objects: names, owners, and the values of
- * all indexes. Entries are in the order of the calls of {@link add}. Equal texts are stored once.
+ * Packs the records of entries, which a start would otherwise get by parsing their objects: names, owners, and the values of
+ * all indexes. Entries are in the order of the calls of {@link add}.
  *
- * The form: a header, a SHA-256 of the rest, the revisions, the position of each entry's words, the words, and the texts as a list
- * in JSON, of which the first is the fingerprint. An entry has a word for the CRC-32 of its bytes, its name, namespace and uid, the number of its owners and
- * two words for each, and for each index the number of values and their texts. All numbers have the machine's order of bytes.
+ * The form: a header, a SHA-256 of the rest, the revisions, for each entry the CRC-32 of its object's bytes and the end of its record, the records, and
+ * the fingerprint. All numbers have the machine's order of bytes.
  */
 export class PartPacker {
-  readonly #texts: string[];
-  readonly #numbers = new Map<string, number>();
+  readonly #fingerprint: string;
   readonly #revisions: number[] = [];
-  readonly #starts: number[] = [];
-  readonly #words: number[] = [];
+  readonly #checks: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #records: Buffer[] = [];
   readonly #maxEntries: number;
+  #bytes = 0;
 
   constructor(fingerprint: string, maxEntries: number = maxPartEntries) {
-    this.#texts = [fingerprint];
+    this.#fingerprint = fingerprint;
     this.#maxEntries = maxEntries;
   }
 
@@ -53,48 +51,35 @@ export class PartPacker {
   }
 
   get isFull(): boolean {
-    return this.size >= this.#maxEntries || this.#words.length >= maxPartWords;
+    return this.size >= this.#maxEntries || this.#bytes >= maxPartBytes;
   }
 
   /** Revisions must ascend. */
-  add({ revision, bytes, name, namespace, uid, owners = [], values }: Entry): void {
+  add({ revision, bytes, record }: Pick<StoredEntry, 'revision' | 'bytes' | 'record'>): void {
     this.#revisions.push(revision);
-    this.#starts.push(this.#words.length);
-    const words = this.#words;
-    words.push(crc32(bytes), this.#numberOf(name), this.#numberOf(namespace), this.#numberOf(uid), owners.length);
-    for (const owner of owners) words.push(this.#numberOf(owner.uid), owner.blocks ? 1 : 0);
-    for (const value of values) {
-      const list = valueList(value);
-      words.push(list.length);
-      for (const each of list) words.push(this.#numberOf(each));
-    }
+    this.#checks.push(crc32(bytes));
+    this.#bytes += record.length;
+    this.#ends.push(this.#bytes);
+    this.#records.push(record);
   }
 
   pack(): { readonly last: number; readonly data: Uint8Array } {
-    const text = Buffer.from(JSON.stringify(this.#texts));
-    const header = Uint32Array.of(form, this.size, this.#words.length, text.length);
-    const columns = [Float64Array.from(this.#revisions), Uint32Array.from(this.#starts), Uint32Array.from(this.#words)];
-    const rest = Buffer.concat([...columns.map(bytesOf), text]);
+    const text = Buffer.from(this.#fingerprint);
+    const header = Uint32Array.of(form, this.size, this.#bytes, text.length);
+    const columns = [Float64Array.from(this.#revisions), Uint32Array.from(this.#checks), Uint32Array.from(this.#ends)];
+    const rest = Buffer.concat([...columns.map(bytesOf), ...this.#records, text]);
     const head = bytesOf(header);
     return { last: inBounds(this.#revisions.at(-1)), data: Buffer.concat([head, digestOf(head, rest), rest]) };
-  }
-
-  #numberOf(text: string | undefined): number {
-    if (text === undefined) return absent;
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
-    const number = this.#texts.push(text) - 1;
-    this.#numbers.set(text, number);
-    return number;
   }
 }
 
 /** A part that was packed, and its entries by revision. */
 export class KeptPart {
   readonly #revisions: Float64Array;
-  readonly #starts: Uint32Array;
-  readonly #words: Uint32Array;
-  readonly #texts: string[];
+  readonly #checks: Uint32Array;
+  readonly #ends: Uint32Array;
+  readonly #records: Uint8Array;
+  readonly fingerprint: string;
   /** The position of the entry that was found last. */
   #at = 0;
 
@@ -103,24 +88,21 @@ export class KeptPart {
     // A copy, because the bytes of a row may begin anywhere in a buffer.
     const bytes = new Uint8Array(data);
     if (bytes.length < columnsAt) throw new UnreadablePart('it is too short');
-    const [found, size = 0, words = 0, textBytes = 0] = new Uint32Array(bytes.buffer, 0, headerBytes / 4);
+    const [found, size = 0, recordBytes = 0, textBytes = 0] = new Uint32Array(bytes.buffer, 0, headerBytes / 4);
     if (found !== form) throw new UnreadablePart('it has another form');
-    if (bytes.length !== columnsAt + size * 12 + words * 4 + textBytes)
-      throw new UnreadablePart('it has the wrong length');
+    const recordsAt = columnsAt + size * columnBytes;
+    if (bytes.length !== recordsAt + recordBytes + textBytes) throw new UnreadablePart('it has the wrong length');
     const digest = digestOf(bytes.subarray(0, headerBytes), bytes.subarray(columnsAt));
     if (digest.compare(bytes, headerBytes, columnsAt) !== 0) throw new UnreadablePart('its checksum is wrong');
     this.#revisions = new Float64Array(bytes.buffer, columnsAt, size);
-    this.#starts = new Uint32Array(bytes.buffer, columnsAt + size * 8, size);
-    this.#words = new Uint32Array(bytes.buffer, columnsAt + size * 12, words);
-    this.#texts = textsOf(Buffer.from(bytes.buffer, bytes.length - textBytes));
+    this.#checks = new Uint32Array(bytes.buffer, columnsAt + size * 8, size);
+    this.#ends = new Uint32Array(bytes.buffer, columnsAt + size * 12, size);
+    this.#records = bytes.subarray(recordsAt, recordsAt + recordBytes);
+    this.fingerprint = Buffer.from(bytes.buffer, recordsAt + recordBytes).toString();
   }
 
   get size(): number {
     return this.#revisions.length;
-  }
-
-  get fingerprint(): string {
-    return inBounds(this.#texts[0]);
   }
 
   /**
@@ -137,57 +119,15 @@ export class KeptPart {
    * nothing about it.
    */
   hasBytes(at: number, bytes: Buffer): boolean {
-    return this.#words[inBounds(this.#starts[at])] === crc32(bytes);
+    return this.#checks[at] === crc32(bytes);
   }
 
-  /** The fields that an entry is made of, beside its values. */
-  objectAt(at: number): EntryObject {
-    const start = inBounds(this.#starts[at]) + 1;
-    const [name, namespace, uid] = [this.#textAt(start), this.#textAt(start + 1), this.#textAt(start + 2)];
-    const owners = inBounds(this.#words[start + 3]);
-    const ownerReferences = owners === 0 ? undefined : this.#ownersAt(start + 4, owners);
-    // The same fields for all, so that V8 gives them one hidden class.
-    return { metadata: { name: inBounds(name), namespace, uid, ownerReferences } };
-  }
-
-  /** The index values of an entry, in the form of {@link KindIndex.compute}. */
-  valuesAt(at: number, indexes: number): IndexValues {
-    const start = inBounds(this.#starts[at]) + 1;
-    let next = start + 4 + 2 * inBounds(this.#words[start + 3]);
-    return Array.from({ length: indexes }, (): IndexValue => {
-      const from = next + 1;
-      const count = inBounds(this.#words[next]);
-      next = from + count;
-      if (count === 0) return noValues;
-      if (count === 1) return this.#valueAt(from);
-      return Array.from({ length: count }, (_, place) => this.#valueAt(from + place));
-    });
-  }
-
-  #ownersAt(from: number, count: number): EntryObject['metadata']['ownerReferences'] {
-    return Array.from({ length: count }, (_, owner) => {
-      const at = from + 2 * owner;
-      return { uid: inBounds(this.#textAt(at)), blockOwnerDeletion: this.#words[at + 1] === 1 };
-    });
-  }
-
-  #valueAt(at: number): string {
-    return inBounds(this.#texts[inBounds(this.#words[at])]);
-  }
-
-  #textAt(at: number): string | undefined {
-    const number = inBounds(this.#words[at]);
-    return number === absent ? undefined : inBounds(this.#texts[number]);
+  /** The entry at a position, with bytes for which {@link hasBytes} is true. */
+  entryAt(at: number, bytes: Buffer, slabs: Pick<Slabs, 'placeBehind'>): StoredEntry {
+    const start = at === 0 ? 0 : inBounds(this.#ends[at - 1]);
+    return copyRecord(slabs, bytes, this.#records.subarray(start, inBounds(this.#ends[at])));
   }
 }
-
-function textsOf(json: Buffer): string[] {
-  const texts: unknown = JSON.parse(json.toString());
-  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts;
-  throw new UnreadablePart('it has no texts');
-}
-
-const noValues: readonly string[] = Object.freeze([]);
 
 function bytesOf(array: Float64Array | Uint32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);

@@ -1,5 +1,4 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
-import { createEntry } from '../../index/entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
@@ -80,11 +79,11 @@ export class KeptReader {
     // The values are those of the object in the present version.
     if (part === undefined || at === undefined || problem !== undefined || !isInVersion(data, this.#apiVersion))
       return undefined;
-    const { indexes, slabs } = this.#parts.cache;
+    const { slabs } = this.#parts.cache;
     const bytes = withRevision(data, revision, slabs.allocate);
     if (!part.hasBytes(at, bytes)) return undefined;
-    const entry = createEntry(part.objectAt(at), { bytes, revision, values: part.valuesAt(at, indexes.length), slabs });
-    if (this.#keyPrefix + entry.key !== key) return undefined;
+    const entry = part.entryAt(at, bytes, slabs);
+    if (!key.startsWith(this.#keyPrefix) || !entry.hasKey(key.slice(this.#keyPrefix.length))) return undefined;
     this.#used += 1;
     return entry;
   }

@@ -1,7 +1,6 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../../base/periodic-task.ts';
-import { valueList } from '../../index/index-values.ts';
-import type { Entry } from '../../index/entry.ts';
+import type { StoredEntry } from '../../index/stored-entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import type { KeptStore, NumberedKind } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
@@ -168,7 +167,7 @@ export class ValueKeeper {
     await this.#write(store, state, entries);
   }
 
-  async #write(store: KeptStore, state: State, entries: readonly Entry[]): Promise<void> {
+  async #write(store: KeptStore, state: State, entries: readonly StoredEntry[]): Promise<void> {
     let packer = new PartPacker(state.fingerprint, this.#partEntries);
     for (const [at, entry] of entries.entries()) {
       packer.add(entry);
@@ -183,8 +182,8 @@ export class ValueKeeper {
 }
 
 /** The entries whose values are worth keeping, of revisions after `from` and up to `upTo`, in the order of revisions. */
-function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<readonly Entry[]> {
-  const found: Entry[] = [];
+function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<readonly StoredEntry[]> {
+  const found: StoredEntry[] = [];
   let seen = 0;
   for (const entry of cache.entries()) {
     if (entry.revision > from && entry.revision <= upTo && isKept(entry)) found.push(entry);
@@ -198,6 +197,6 @@ function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<re
  * Objects that are being deleted are few. An object without any value, even of its name, is one that an index could not
  * read.
  */
-function isKept({ deletion, values }: Entry): boolean {
-  return deletion === undefined && values.some((value) => valueList(value).length > 0);
+function isKept({ deletion, hasValues }: StoredEntry): boolean {
+  return deletion === undefined && hasValues;
 }

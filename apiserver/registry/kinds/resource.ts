@@ -271,9 +271,9 @@ export class Resource {
    * The claims that a write adds and removes in the store; undefined when no unique value changes, which costs the
    * commit nothing.
    */
-  claimChanges(before: IndexValues | undefined, after: IndexValues | undefined): Operation['unique'] {
+  claimChanges(before: Pick<Entry, 'values'> | undefined, after: IndexValues | undefined): Operation['unique'] {
     if (this.#indexNumbers.size === 0) return undefined;
-    const { add, remove } = this.cache.claimChanges(before, after);
+    const { add, remove } = this.cache.claimChanges(before?.values, after);
     if (add.length + remove.length === 0) return undefined;
     return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
   }

@@ -102,3 +102,19 @@ export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;
 }
+
+let lastSecond = Number.NaN;
+let lastText = '';
+
+/**
+ * RFC 3339, UTC, whole seconds: the form of every timestamp in metadata. The last second is cached, since every write
+ * needs it.
+ */
+export function formatTime(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== lastSecond) {
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastText;
+}

@@ -8,7 +8,7 @@ import { oneStep } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { invalid } from '../object/resource-errors.ts';
 import type { States } from '../object/states.ts';
-import { formatTime } from '../object/time.ts';
+import { formatTime } from '../object/object-codec.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** The effect of a write on an object's managed fields. */

@@ -120,7 +120,7 @@ function operationOf(
   { op, key, data, stored, values, requires, leader }: PreparedWrite,
   { leaders }: RegistryOptions,
 ): Operation {
-  const unique = storage.claimChanges(stored?.values, op === 'delete' ? undefined : values);
+  const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
   const required = leader === undefined ? requires : [...requires, leaders.claimOf(leader)];
   const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
   // Assigned one by one: spreading conditional parts takes twice as long.

@@ -12,7 +12,7 @@ import type { Resource } from '../kinds/resource.ts';
 import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
-import { formatTime } from '../object/time.ts';
+import { formatTime } from '../object/object-codec.ts';
 import type { GuardedWrite, RegistryOptions, Reservation, WriteGuard, WriteReview } from './registry-options.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';

@@ -2,20 +2,53 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
 import { compareUnits } from './compare-strings.ts';
 import { valueList } from './index-values.ts';
-import type { IndexValue, OwnerLink } from './index-values.ts';
+import type { IndexValue, KnownOwner } from './index-values.ts';
+import type { Entry } from './entry.ts';
+import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
-import {
-  head,
-  headWords,
-  listBit,
-  maxShort,
-  maxStart,
-  positionMask,
-  startBits,
-  twoTo32,
-  wideBit,
-  wordsOfOwner,
-} from './write-record.ts';
+
+/**
+ * A record has everything that memory knows about an object beside its bytes, which come right before it. It is written once, in
+ * words of four bytes, so that no number of objects adds to the heap of JavaScript:
+ *
+ * - the head: the distance to the bytes and their number, the revision in two words, the length of the record, references to key
+ *   and uid, the length of the namespace + 1, the position of the owners, the number of values and a code;
+ * - for each index, a reference to its value; 0 when it has none;
+ * - texts, in Latin-1 if they can be, otherwise in UTF-16, and among them lists of values and of owners, each with its number of items
+ *   first.
+ *
+ * A reference is the position of a text (20 bits), its length (10 bits), and whether it is wide; with the highest bit set, it is the
+ * position of two words for longer ones, or, with the second highest set as well, of a list.
+ */
+export const head: Readonly<
+  Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>
+> = {
+  back: 0,
+  size: 1,
+  low: 2,
+  high: 3,
+  length: 4,
+  key: 5,
+  uid: 6,
+  namespace: 7,
+  owners: 8,
+  counts: 9,
+};
+export const headWords: number = 10;
+
+export const startBits: number = 20;
+export const maxStart: number = 1 << startBits;
+export const maxShort: number = 1 << 10;
+export const wideBit: number = 1 << 30;
+export const longBit: number = 1 << 31;
+export const listBit: number = 1 << 30;
+export const positionMask: number = listBit - 1;
+
+export const wordsOfOwner: number = 3;
+export const twoTo32: number = 2 ** 32;
+
+/** By their codes in records. */
+export const deletions: readonly (PropagationPolicy | undefined)[] = [undefined, 'Background', 'Foreground', 'Orphan'];
 
 const noValues: readonly string[] = Object.freeze([]);
 
@@ -25,8 +58,11 @@ let from = 0;
 let units = 0;
 let isWideText = false;
 
-/** Reads one record of a block. Comparing reads bytes, and makes no strings unless a text is wide. */
-export class StoredRecord {
+/**
+ * An object in memory: the place of its record, and no more, since there may be a million of them. Comparing reads bytes, and makes no
+ * strings unless a text is wide.
+ */
+export class StoredEntry implements Entry {
   block: Block;
   at: number;
 
@@ -62,6 +98,11 @@ export class StoredRecord {
     return this.#word(head.back) + this.#word(head.length);
   }
 
+  /** The record itself. */
+  get record(): Buffer {
+    return this.block.bytes.subarray(this.at, this.at + this.#word(head.length));
+  }
+
   get revision(): number {
     return this.#word(head.high) * twoTo32 + (this.#word(head.low) >>> 0);
   }
@@ -89,7 +130,7 @@ export class StoredRecord {
     return locatedText();
   }
 
-  get owners(): readonly OwnerLink[] | undefined {
+  get owners(): readonly KnownOwner[] | undefined {
     const position = this.#word(head.owners);
     if (position === 0) return undefined;
     return Array.from({ length: this.#word(position) }, (_, owner) => {
@@ -99,13 +140,19 @@ export class StoredRecord {
     });
   }
 
-  /** The number that the writer gave. */
-  get code(): number {
-    return this.#word(head.counts) & 3;
+  get deletion(): PropagationPolicy | undefined {
+    return deletions[this.#word(head.counts) & 3];
   }
 
   get values(): readonly IndexValue[] {
     return Array.from({ length: this.#word(head.counts) >>> 2 }, (_, position) => this.valueAt(position));
+  }
+
+  /** True when the object has a value in an index. */
+  get hasValues(): boolean {
+    const end = headWords + (this.#word(head.counts) >>> 2);
+    for (let position = headWords; position < end; position += 1) if (this.#word(position) !== 0) return true;
+    return false;
   }
 
   valueAt(position: number): IndexValue {
@@ -143,7 +190,7 @@ export class StoredRecord {
   }
 
   /** True when the values of an index are the same in both. */
-  hasSameValues(position: number, other: StoredRecord): boolean {
+  hasSameValues(position: number, other: StoredEntry): boolean {
     const [ref, otherRef] = [this.#word(headWords + position), other.#word(headWords + position)];
     if (ref === 0 || otherRef === 0) return ref === otherRef;
     if (isList(ref) !== isList(otherRef)) return false;
@@ -152,8 +199,19 @@ export class StoredRecord {
     return values.length === others.length && values.every((value, at) => value === others[at]);
   }
 
+  get nameLength(): number {
+    this.#locateName();
+    return units;
+  }
+
+  /** A character of the name; 256 if the name is wide, whatever its characters are. */
+  nameUnit(at: number): number {
+    this.#locateName();
+    return isWideText ? 256 : inBounds(inBytes[from + at]);
+  }
+
   /** By name, then by namespace, as `compareNames` does. */
-  compareNames(other: StoredRecord): number {
+  compareNames(other: StoredEntry): number {
     this.#locateName();
     return this.#compareLocated(other, true) || this.#compareNamespaces(other);
   }
@@ -166,7 +224,7 @@ export class StoredRecord {
     return true;
   }
 
-  #compareNamespaces(other: StoredRecord): number {
+  #compareNamespaces(other: StoredEntry): number {
     const [length, otherLength] = [this.#word(head.namespace), other.#word(head.namespace)];
     if (length < 2 || otherLength < 2) return length - otherLength;
     this.#locateNamespace();
@@ -174,7 +232,7 @@ export class StoredRecord {
   }
 
   /** Compares the text that was located last with the name or the namespace of another record. */
-  #compareLocated(other: StoredRecord, isName: boolean): number {
+  #compareLocated(other: StoredEntry, isName: boolean): number {
     const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
     if (isName) other.#locateName();
     else other.#locateNamespace();
@@ -191,7 +249,7 @@ export class StoredRecord {
     return length - units;
   }
 
-  #isSameText(ref: number, other: StoredRecord, otherRef: number): boolean {
+  #isSameText(ref: number, other: StoredEntry, otherRef: number): boolean {
     this.#locate(ref);
     const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
     other.#locate(otherRef);

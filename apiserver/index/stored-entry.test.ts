@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { compareNames } from './compare-strings.ts';
 import { createEntry, entryWith } from './entry.ts';
-import type { EntryObject, StoredEntry } from './entry.ts';
+import type { EntryObject } from './entry.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import type { IndexValue } from './index-values.ts';
 import { Slabs } from './slabs.ts';
 

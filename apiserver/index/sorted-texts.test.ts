@@ -1,0 +1,33 @@
+import { compareCodePoints } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { allSteps } from '../turns/steps.ts';
+import { sortedTexts } from './sorted-texts.ts';
+
+function sorted(texts: readonly string[]): readonly (string | undefined)[] {
+  const positions = allSteps(
+    sortedTexts({
+      length: texts.length,
+      lengthOf: (position) => (texts[position] ?? '').length,
+      unitOf: (position, at) => (texts[position] ?? '').charCodeAt(at),
+      compare: (a, b) => compareCodePoints(texts[a] ?? '', texts[b] ?? ''),
+    }),
+  );
+  return positions.map((position) => texts[position]);
+}
+
+describe('sortedTexts', () => {
+  it('sorts by code points, whatever the texts have in common', () => {
+    const tail = fc.oneof(fc.string({ maxLength: 9 }), fc.string({ unit: 'binary', maxLength: 3 }));
+    const common = fc.constantFrom('', 'person-', 'aaaaaaaaaaaaa', '\u{1F600}', '\u00ff');
+    const check = (start: string, tails: readonly string[]): void => {
+      const texts = tails.map((each) => start + each);
+      expect(sorted(texts)).to.deep.equal([...texts].sort(compareCodePoints));
+    };
+    fc.assert(fc.property(common, fc.array(tail, { maxLength: 40 }), check), { numRuns: 200 });
+  });
+
+  it('keeps equal texts in their order, and puts a start before what begins with it', () => {
+    expect(sorted(['b', 'a\u0000', 'a', 'ab', 'a'])).to.deep.equal(['a', 'a', 'a\u0000', 'ab', 'b']);
+  });
+});
