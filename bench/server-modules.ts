@@ -6,7 +6,7 @@ import type * as administratorToken from '../apiserver/identity/administrator-to
 import type * as authenticator from '../apiserver/identity/authenticator.ts';
 import type * as jwtAuthenticator from '../apiserver/identity/jwt/jwt-authenticator.ts';
 import type * as listedTokens from '../apiserver/identity/tokens/listed-tokens.ts';
-import type * as entry from '../apiserver/index/entry.ts';
+import type * as createEntry from '../apiserver/index/create-entry.ts';
 import type * as kindCache from '../apiserver/index/kind-cache.ts';
 import type * as objectCodec from '../apiserver/registry/object/object-codec.ts';
 import type * as databaseUrl from '../apiserver/store/open/database-url.ts';
@@ -34,7 +34,7 @@ interface ServerModules {
   readonly 'identity/authenticator': typeof authenticator;
   readonly 'identity/jwt/jwt-authenticator': typeof jwtAuthenticator;
   readonly 'identity/tokens/listed-tokens': typeof listedTokens;
-  readonly 'index/entry': typeof entry;
+  readonly 'index/create-entry': typeof createEntry;
   readonly 'index/kind-cache': typeof kindCache;
   readonly 'registry/object/object-codec': typeof objectCodec;
   readonly 'store/open/database-url': typeof databaseUrl;

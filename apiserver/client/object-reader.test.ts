@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createEntry } from '../index/entry.ts';
+import { createEntry } from '../index/create-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { ObjectReader } from './object-reader.ts';
 

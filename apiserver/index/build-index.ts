@@ -3,7 +3,7 @@ import { inBounds } from '../base/in-bounds.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import type { EntryTable } from './entry-table.ts';
-import { valueList } from './index-values.ts';
+import { valueList } from './entry.ts';
 import { Block } from './slabs.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';

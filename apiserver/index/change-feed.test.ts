@@ -2,7 +2,7 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import type { FeedChange } from './change-feed.ts';
 import { ChangeFeed } from './change-feed.ts';
-import { footprintOf } from './entry.ts';
+import { footprintOf } from './create-entry.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
 import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';

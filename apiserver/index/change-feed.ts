@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { nextTurn } from '../turns/next-turn.ts';
-import { footprintOf } from './entry.ts';
+import { footprintOf } from './create-entry.ts';
 import type { Entry } from './entry.ts';
 import { inBounds } from '../base/in-bounds.ts';
 

@@ -2,7 +2,7 @@ import { seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EntryTable, keyHash, KeyPlaces } from './entry-table.ts';
-import { createEntry } from './entry.ts';
+import { createEntry } from './create-entry.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import { Slabs } from './slabs.ts';
 
@@ -58,16 +58,17 @@ describe('KeyPlaces', () => {
     const check = (steps: readonly { readonly key: number; readonly isAdded: boolean }[]): void => {
       // Four hashes for all keys, of which three are neighbours at the end of a table.
       const hash = (row: number): number => [0x7, 0x3ffffff, 0x7, 0x3fffffe][row % 4] ?? 0;
-      const places = new KeyPlaces(hash);
+      const places = new KeyPlaces();
+      const hashes = Int32Array.from({ length: 61 }, (_, row) => hash(row));
       const present = new Set<number>();
       for (const { key, isAdded } of steps) {
         if (isAdded === present.has(key)) continue;
-        if (isAdded) places.add(hash(key), key);
-        else places.remove(hash(key), key);
+        if (isAdded) places.add(key, hashes);
+        else places.remove(key, hashes);
         if (isAdded) present.add(key);
         else present.delete(key);
         for (let each = 0; each <= 60; each += 1)
-          expect(places.find(hash(each), (row) => row === each)).to.equal(present.has(each) ? each : -1);
+          expect(places.find(hash(each), hashes, (row) => row === each)).to.equal(present.has(each) ? each : -1);
       }
     };
     fc.assert(fc.property(fc.array(step, { maxLength: 80 }), check), { numRuns: 60 });

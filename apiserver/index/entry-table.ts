@@ -15,15 +15,16 @@ export function keyHash(key: string): number {
   let v1 = k1;
   let v2 = k0 ^ 0x6c796765;
   let v3 = k1 ^ 0x74656462;
-  const rounds = (key.length >>> 1) + 4;
-  for (let round = 0; round < rounds; round += 1) {
+  const { length } = key;
+  const inputs = (length >>> 1) + 1;
+  for (let round = 0; round < inputs + 3; round += 1) {
     const at = round * 2;
-    const isInput = round < rounds - 3;
     let word = 0;
-    if (isInput) {
-      word = at + 1 < key.length ? key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16) : lastWord(key, at);
-      v3 ^= word;
-    } else if (round === rounds - 3) v2 ^= 0xff;
+    // The last input has the length, and the last unit of an odd number of them.
+    if (at + 1 < length) word = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
+    else if (round < inputs) word = (at < length ? key.charCodeAt(at) : 0) | (length << 16);
+    if (round === inputs) v2 ^= 0xff;
+    v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
     v0 = (v0 << 16) | (v0 >>> 16);
@@ -39,59 +40,56 @@ export function keyHash(key: string): number {
   return v1 ^ v3;
 }
 
-/** The length, and the last code unit of a text with an odd number of them. */
-function lastWord(key: string, at: number): number {
-  return (at < key.length ? key.charCodeAt(at) : 0) | (key.length << 16);
-}
-
 /** There are 64 shards, by the first bits of the hash. So a shard of a million keys has 16,000, and grows in a millisecond. */
 const shardShift = 26;
 const smallestShard = 8;
 
-/** Row numbers by hash: open addressing in small tables, which grow one at a time. A place holds a row + 1, or 0. */
+/**
+ * Row numbers by hash: open addressing in small tables, which grow one at a time. A place holds a row + 1, or 0. `hashes` has the hash
+ * of each row.
+ */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
   readonly #sizes: number[] = [];
-  readonly #hashOf: (row: number) => number;
-
-  /** `hashOf` returns the hash of a row that is in the table. */
-  constructor(hashOf: (row: number) => number) {
-    this.#hashOf = hashOf;
-  }
 
   /** The row with this hash for which `isRight` returns true; -1 when there is none. */
-  find(hash: number, isRight: (row: number) => boolean): number {
-    const places = this.#shards[shardOf(hash)];
+  find(hash: number, hashes: Int32Array, isRight: (row: number) => boolean): number {
+    const places = this.#shards[hash >>> shardShift];
     if (places === undefined) return -1;
     const mask = places.length - 1;
-    for (let at = placeOf(hash) & mask; ; at = (at + 1) & mask) {
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
       const row = inBounds(places[at]) - 1;
-      if (row < 0 || (this.#hashOf(row) === hash && isRight(row))) return row;
+      if (row < 0 || (hashes[row] === hash && isRight(row))) return row;
     }
   }
 
-  /** The row must not be there. */
-  add(hash: number, row: number): void {
-    const shard = shardOf(hash);
+  /** The row must not be there; its hash is among the hashes. */
+  add(row: number, hashes: Int32Array): void {
+    const hash = inBounds(hashes[row]);
+    const shard = hash >>> shardShift;
     const size = (this.#sizes[shard] ?? 0) + 1;
     this.#sizes[shard] = size;
     let places = this.#shards[shard] ?? new Int32Array(smallestShard);
     // At three quarters, a search looks at two and a half places.
-    if (size * 4 > places.length * 3) places = this.#grown(places);
+    if (size * 4 > places.length * 3) places = doubled(places, hashes);
     this.#shards[shard] = places;
-    insert(places, hash, row);
+    const mask = places.length - 1;
+    let at = hash & mask;
+    while (places[at] !== 0) at = (at + 1) & mask;
+    places[at] = row + 1;
   }
 
   /** The row must be there. */
-  remove(hash: number, row: number): void {
-    const shard = shardOf(hash);
+  remove(row: number, hashes: Int32Array): void {
+    const hash = inBounds(hashes[row]);
+    const shard = hash >>> shardShift;
     const places = inBounds(this.#shards[shard]);
     const mask = places.length - 1;
-    let hole = placeOf(hash) & mask;
+    let hole = hash & mask;
     while (places[hole] !== row + 1) hole = (hole + 1) & mask;
     // The rows behind it move back, as far as that brings them nearer to their own place.
     for (let at = (hole + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
-      const own = placeOf(this.#hashOf(inBounds(places[at]) - 1)) & mask;
+      const own = inBounds(hashes[inBounds(places[at]) - 1]) & mask;
       if (((at - own) & mask) < ((at - hole) & mask)) continue;
       places[hole] = inBounds(places[at]);
       hole = at;
@@ -99,27 +97,18 @@ export class KeyPlaces {
     places[hole] = 0;
     this.#sizes[shard] = inBounds(this.#sizes[shard]) - 1;
   }
+}
 
-  #grown(places: Int32Array): Int32Array {
-    const larger = new Int32Array(places.length * 2);
-    for (const place of places) if (place !== 0) insert(larger, this.#hashOf(place - 1), place - 1);
-    return larger;
+function doubled(places: Int32Array, hashes: Int32Array): Int32Array {
+  const twice = new Int32Array(places.length * 2);
+  const mask = twice.length - 1;
+  for (const place of places) {
+    if (place === 0) continue;
+    let at = inBounds(hashes[place - 1]) & mask;
+    while (twice[at] !== 0) at = (at + 1) & mask;
+    twice[at] = place;
   }
-}
-
-function insert(places: Int32Array, hash: number, row: number): void {
-  const mask = places.length - 1;
-  let at = placeOf(hash) & mask;
-  while (places[at] !== 0) at = (at + 1) & mask;
-  places[at] = row + 1;
-}
-
-function shardOf(hash: number): number {
-  return hash >>> shardShift;
-}
-
-function placeOf(hash: number): number {
-  return hash & 0x3ffffff;
+  return twice;
 }
 
 const smallestTable = 16;
@@ -151,7 +140,7 @@ export class EntryTable {
   readonly #numbers = new Map<Block, number>();
   readonly #freeNumbers: number[] = [];
   readonly #kept: (StoredEntry | undefined)[] = [];
-  readonly #keys = new KeyPlaces((row) => inBounds(this.#hash[row]));
+  readonly #keys = new KeyPlaces();
   readonly #record = new StoredEntry(noBlock, 0);
   #wanted = '';
 
@@ -162,7 +151,7 @@ export class EntryTable {
   /** The row of a key; -1 when there is none. */
   find(key: string): number {
     this.#wanted = key;
-    return this.#keys.find(keyHash(key), this.#hasWantedKey);
+    return this.#keys.find(keyHash(key), this.#hash, this.#hasWantedKey);
   }
 
   /** The entry of a row. */
@@ -194,11 +183,17 @@ export class EntryTable {
 
   /** Takes an entry whose key is not there, and returns its row. */
   add(entry: StoredEntry): number {
-    const row = this.#newRow();
-    const hash = keyHash(entry.key);
-    this.#hash[row] = hash;
-    this.#set(row, entry);
-    this.#keys.add(hash, row);
+    let row = this.#free;
+    if (row !== free) this.#free = inBounds(this.#at[row]);
+    else {
+      row = this.#end;
+      if (row === this.#block.length) this.#grow();
+      this.#end += 1;
+    }
+    this.#hash[row] = keyHash(entry.key);
+    this.#place(row, entry);
+    this.#kept[row & (keptEntries - 1)] = entry;
+    this.#keys.add(row, this.#hash);
     this.#size += 1;
     return row;
   }
@@ -206,11 +201,12 @@ export class EntryTable {
   /** Replaces the entry of a row by one with the same key. */
   replace(row: number, entry: StoredEntry): void {
     this.#leave(row);
-    this.#set(row, entry);
+    this.#place(row, entry);
+    this.#kept[row & (keptEntries - 1)] = entry;
   }
 
   remove(row: number): void {
-    this.#keys.remove(inBounds(this.#hash[row]), row);
+    this.#keys.remove(row, this.#hash);
     this.#leave(row);
     this.#block[row] = free;
     this.#at[row] = this.#free;
@@ -254,26 +250,10 @@ export class EntryTable {
 
   readonly #hasWantedKey = (row: number): boolean => this.read(row, this.#record).hasKey(this.#wanted);
 
-  #newRow(): number {
-    const row = this.#free;
-    if (row !== free) {
-      this.#free = inBounds(this.#at[row]);
-      return row;
-    }
-    if (this.#end === this.#block.length) this.#grow();
-    this.#end += 1;
-    return this.#end - 1;
-  }
-
   /** Copies 12 MB for a million rows: some milliseconds. */
   #grow(): void {
     const size = Math.ceil(this.#end * 1.5);
     [this.#block, this.#at, this.#hash] = [larger(this.#block, size), larger(this.#at, size), larger(this.#hash, size)];
-  }
-
-  #set(row: number, entry: StoredEntry): void {
-    this.#place(row, entry);
-    this.#kept[row & (keptEntries - 1)] = entry;
   }
 
   #place(row: number, { block, at }: StoredEntry): void {

@@ -2,7 +2,7 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ChangeFeed } from './change-feed.ts';
-import { entryWith } from './entry.ts';
+import { entryWith } from './create-entry.ts';
 import type { Entry } from './entry.ts';
 import { History } from './history.ts';
 import type { HistoryOptions } from './history.ts';

@@ -8,11 +8,10 @@ import type { BrokenEntry } from './broken-entry.ts';
 import { inNameOrder } from './build-index.ts';
 import { EntryTable } from './entry-table.ts';
 import type { EntryPlaces } from './entry-places.ts';
-import type { Entry } from './entry.ts';
-import type { StoredEntry } from './stored-entry.ts';
-import type { IndexValues } from './index-values.ts';
-import { entryIn } from './entry.ts';
-import { valueList } from './index-values.ts';
+import { entryIn } from './create-entry.ts';
+import { valueList } from './entry.ts';
+import type { Entry, IndexValues } from './entry.ts';
+import { StoredEntry } from './stored-entry.ts';
 import { KindIndex } from './kind-index.ts';
 import type { MadeParts } from './kind-index.ts';
 import { Slabs } from './slabs.ts';
@@ -191,8 +190,8 @@ export class KindCache {
 
   /** Stores an entry and returns the one that it replaces. */
   put(entry: Entry): Entry | undefined {
-    const stored = entryIn(this.slabs, entry);
-    const { key } = stored;
+    const stored = entry instanceof StoredEntry ? entry : entryIn(this.slabs, entry);
+    const { key } = entry;
     if (this.#broken.size > 0) this.#broken.delete(key);
     const row = this.#table.find(key);
     if (row >= 0) return this.#replace(row, stored);

@@ -3,9 +3,8 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Steps } from '../turns/steps.ts';
 import type { NamedEntries } from './build-index.ts';
 import { StoredEntry } from './stored-entry.ts';
-import { valueList } from './index-values.ts';
-import type { Entry } from './entry.ts';
-import type { IndexValue } from './index-values.ts';
+import { valueList } from './entry.ts';
+import type { Entry, IndexValue } from './entry.ts';
 import type { EntryTable } from './entry-table.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { LazyIndex } from './lazy-index.ts';
@@ -177,7 +176,9 @@ function isDistinctSorted(values: readonly string[]): boolean {
 }
 
 function isStringList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+  if (!Array.isArray(value)) return false;
+  for (const item of value) if (typeof item !== 'string') return false;
+  return true;
 }
 
 function messageOf(error: unknown): string {

@@ -4,8 +4,8 @@ import type { Steps } from '../turns/steps.ts';
 import { buildIndex, inNameOrder } from './build-index.ts';
 import type { IndexShape, NamedEntries } from './build-index.ts';
 import type { EntryTable } from './entry-table.ts';
-import type { IndexValue } from './index-values.ts';
-import { valueList } from './index-values.ts';
+import { valueList } from './entry.ts';
+import type { IndexValue } from './entry.ts';
 import type { SortedIndex } from './sorted-index.ts';
 import { valuesWithout } from './values-without.ts';
 

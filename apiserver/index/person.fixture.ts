@@ -1,7 +1,7 @@
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { defaultIndexes, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { StoredEntry } from './stored-entry.ts';
-import { createEntry } from './entry.ts';
+import { createEntry } from './create-entry.ts';
 import { KindCache } from './kind-cache.ts';
 
 export interface Person extends ApiObject {

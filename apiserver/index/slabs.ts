@@ -74,7 +74,7 @@ export class Slabs {
     const filling = this.#shared?.block.bytes.buffer === bytes.buffer ? this.#shared : this.#large;
     if (filling?.filled === end && filling.block.bytes.buffer === bytes.buffer) {
       const at = (end + 3) & ~3;
-      if (at + length <= filling.block.size) {
+      if (at + length <= filling.block.bytes.length) {
         filling.filled = at + length;
         this.#used += filling.filled - end;
         return { block: filling.block, at, bytesAt: bytes.byteOffset };
@@ -140,7 +140,8 @@ export class Slabs {
   /** Memory that has room for so many bytes. */
   #fillingFor(size: number): Filling {
     if (size > largestShared) return (this.#large = this.#begin(size + largeRoom));
-    if (this.#shared !== undefined && this.#shared.filled + size <= this.#shared.block.size) return this.#shared;
+    if (this.#shared !== undefined && this.#shared.filled + size <= this.#shared.block.bytes.length)
+      return this.#shared;
     const wanted = Math.max(smallestBlock, this.#used / 4, size);
     return (this.#shared = this.#begin(Math.min(largestBlock, wanted)));
   }

@@ -2,7 +2,7 @@ import { seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EntryTable } from './entry-table.ts';
-import { createEntry } from './entry.ts';
+import { createEntry } from './create-entry.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';
 

@@ -2,10 +2,10 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { compareNames } from './compare-strings.ts';
-import { createEntry, entryWith } from './entry.ts';
-import type { EntryObject } from './entry.ts';
+import { createEntry, entryWith } from './create-entry.ts';
+import type { EntryObject } from './create-entry.ts';
+import type { IndexValue } from './entry.ts';
 import type { StoredEntry } from './stored-entry.ts';
-import type { IndexValue } from './index-values.ts';
 import { Slabs } from './slabs.ts';
 
 const text = fc.oneof(

@@ -1,9 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
 import { compareUnits } from './compare-strings.ts';
-import { valueList } from './index-values.ts';
-import type { IndexValue, KnownOwner } from './index-values.ts';
-import type { Entry } from './entry.ts';
+import { valueList } from './entry.ts';
+import type { IndexValue, KnownOwner, Entry } from './entry.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
 
@@ -63,8 +62,8 @@ let isWideText = false;
  * strings unless a text is wide.
  */
 export class StoredEntry implements Entry {
-  block: Block;
-  at: number;
+  declare block: Block;
+  declare at: number;
 
   constructor(block: Block, at: number) {
     this.block = block;

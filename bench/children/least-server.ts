@@ -18,7 +18,7 @@ import type { GroupCommit } from '../server-modules.ts';
 const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');
 const { KindCache } = await loadModule('index/kind-cache');
-const { createEntry } = await loadModule('index/entry');
+const { createEntry } = await loadModule('index/create-entry');
 const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
 /** Writes at the same time. */

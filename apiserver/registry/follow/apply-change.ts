@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
-import { entryWith } from '../../index/entry.ts';
+import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Change } from '../../store/store.ts';
 import type { Revisions } from '../history/revisions.ts';

@@ -1,6 +1,6 @@
 import { isBroken } from '../../index/broken-entry.ts';
 import type { FeedChange } from '../../index/change-feed.ts';
-import { entryWith } from '../../index/entry.ts';
+import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { feedChange } from '../kinds/resource.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, integer, option, property, record, string, tuple, uniqueArray } from 'fast-check';
 import { createPerson, createPersonCache, entryOf } from '../../index/person.fixture.ts';
-import { entryWith } from '../../index/entry.ts';
+import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { StoredEntry } from '../../index/stored-entry.ts';
 import { Slabs } from '../../index/slabs.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { inBounds } from '../../base/in-bounds.ts';
 import type { StoredEntry } from '../../index/stored-entry.ts';
-import { copyRecord } from '../../index/write-record.ts';
+import { copyRecord } from '../../index/create-entry.ts';
 import type { Slabs } from '../../index/slabs.ts';
 
 /** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */

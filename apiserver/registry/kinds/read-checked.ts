@@ -1,9 +1,8 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../../base/in-bounds.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
-import type { Entry } from '../../index/entry.ts';
-import type { IndexValue } from '../../index/index-values.ts';
-import { valueList } from '../../index/index-values.ts';
+import { valueList } from '../../index/entry.ts';
+import type { Entry, IndexValue } from '../../index/entry.ts';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { nextTurn } from '../../turns/next-turn.ts';

@@ -30,6 +30,10 @@ export interface ReadParts {
 const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
+/** Memory is measured after so many bytes or objects: a measurement of a large process takes up to 0.3 ms. */
+const measuredBytes = 4 * 1024 * 1024;
+const measuredObjects = 2_000;
+
 /**
  * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object is as it was at
  * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
@@ -40,6 +44,7 @@ export async function readKind(
   { store, kindNumber, onProgress, memory, kept }: ReadParts,
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
+  let unmeasured = { objects: 0, bytes: 0 };
   for await (const rows of store.scan(kindNumber)) {
     const place = { rows, at: 0 };
     let bytes = 0;
@@ -57,7 +62,13 @@ export async function readKind(
       await nextTurn('background');
     }
     onProgress(entries.length);
-    if (!memory.load(rows.length, entries.length)) throw new IndexBuildError(memory.needOf(await countObjects(store)));
+    unmeasured.objects += rows.length;
+    unmeasured.bytes += rows.reduce((sum, { data }) => sum + data.length, 0);
+    if (unmeasured.bytes >= measuredBytes || unmeasured.objects >= measuredObjects) {
+      if (!memory.load(unmeasured.objects, entries.length))
+        throw new IndexBuildError(memory.needOf(await countObjects(store)));
+      unmeasured = { objects: 0, bytes: 0 };
+    }
     // Lets others see the progress: the next page may already be here.
     await nextTurn('background');
   }

@@ -1,6 +1,6 @@
 import { apiVersionOf, isApiError } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
-import { createEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
 import type { KindCache } from '../../index/kind-cache.ts';

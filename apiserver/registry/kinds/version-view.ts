@@ -2,7 +2,7 @@ import { apiVersionOf, LruCache } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelVersion } from '@homeostat/controller-runtime/api';
 import { noteOrigin, originOf } from '@homeostat/controller-runtime/telemetry';
 import { isBroken } from '../../index/broken-entry.ts';
-import { entryWith } from '../../index/entry.ts';
+import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import { convertObject } from './convert-object.ts';
 import { decodeObject, encodeObject, inVersion, withRevision } from '../object/object-codec.ts';

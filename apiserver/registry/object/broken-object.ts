@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
-import { createEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/create-entry.ts';
 import type { KindCache } from '../../index/kind-cache.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Row } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import { currentTraceparent, noteOrigin } from '@homeostat/controller-runtime/telemetry';
 import { isBroken } from '../../index/broken-entry.ts';
-import { createEntry } from '../../index/entry.ts';
+import { createEntry } from '../../index/create-entry.ts';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
 import type { Submission } from '../../store/group-commit.ts';
 import type { Operation, Outcome } from '../../store/store.ts';

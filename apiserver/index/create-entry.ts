@@ -1,7 +1,9 @@
+import type { OwnerReference } from '@homeostat/controller-runtime/api';
+import { formatKey } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
-import type { Entry } from './entry.ts';
-import type { KnownOwner } from './index-values.ts';
-import { Block } from './slabs.ts';
+import type { Entry, IndexValues, KnownOwner } from './entry.ts';
+import { policyOf } from './propagation.ts';
+import { Block, placeAlone } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
 import {
   deletions,
@@ -17,6 +19,78 @@ import {
   wideBit,
   wordsOfOwner,
 } from './stored-entry.ts';
+
+/** The parts of an entry that its object does not hold. */
+export interface EntryParts {
+  readonly revision: number;
+  /** Best allocated last in `slabs`: then they are not copied. */
+  readonly bytes: Buffer;
+  /** From `KindCache.draft`. */
+  readonly values: IndexValues;
+  /** The memory of the kind. Default: memory of its own. */
+  readonly slabs?: Pick<Slabs, 'placeBehind'>;
+}
+
+/** The part of an object that an entry is made of. */
+export interface EntryObject {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid?: string | undefined;
+    readonly ownerReferences?: readonly Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>[] | undefined;
+    readonly deletionTimestamp?: string | undefined;
+    readonly finalizers?: readonly string[] | undefined;
+  };
+}
+
+const noOwners: readonly KnownOwner[] = [];
+
+const alone = { placeBehind: placeAlone };
+
+/** Writes the record of an object, and returns its entry. */
+export function createEntry(
+  { metadata }: EntryObject,
+  { revision, bytes, values, slabs = alone }: EntryParts,
+): StoredEntry {
+  const { name, namespace, uid, ownerReferences = [], deletionTimestamp, finalizers } = metadata;
+  return writeRecord(slabs, {
+    key: namespace === undefined ? name : formatKey({ namespace, name }),
+    name,
+    namespace,
+    uid,
+    revision,
+    bytes,
+    values,
+    owners: ownerReferences.length === 0 ? noOwners : ownerReferences.map(linkOf),
+    deletion: deletionTimestamp === undefined ? undefined : policyOf(finalizers),
+  });
+}
+
+/** An entry in the memory of a kind: the same one, if it is in memory already. */
+export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
+  return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
+}
+
+/** The same, in memory of its own. */
+export function entryAlone(entry: Entry): StoredEntry {
+  return entryIn(alone, entry);
+}
+
+/** Returns the same entry with other bytes or another revision. */
+export function entryWith(entry: Entry, changes: Partial<Pick<Entry, 'bytes' | 'revision'>>): Entry {
+  const { key, name, namespace, uid, values, owners, deletion } = entry;
+  const { bytes = entry.bytes, revision = entry.revision } = changes;
+  return { key, name, namespace, uid, revision, bytes, size: bytes.length, values, owners, deletion };
+}
+
+/** Memory that an entry takes, in bytes. */
+export function footprintOf(entry: Entry): number {
+  return entry instanceof StoredEntry ? entry.footprint : entry.size;
+}
+
+function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' | 'blockOwnerDeletion'>): KnownOwner {
+  return { uid, blocks: blockOwnerDeletion };
+}
 
 /** Records are written here, and then copied: their length is known at the end. A large one gets more for itself. */
 const usualSize = 64 * 1024;
@@ -35,7 +109,7 @@ export function writeRecord(slabs: Pick<Slabs, 'placeBehind'>, entry: Omit<Entry
   for (let at = 0; at < values.length; at += 1) {
     const value = inBounds(values[at]);
     let ref = nameRef;
-    if (typeof value !== 'string') ref = addList(value);
+    if (typeof value !== 'string') ref = value.length === 0 ? 0 : addList(value);
     else if (value !== name || nameRef === 0) ref = addText(value);
     draft.words[headWords + at] = ref;
   }
@@ -92,7 +166,6 @@ function addUnits(text: string): boolean {
 }
 
 function addList(values: readonly string[]): number {
-  if (values.length === 0) return 0;
   const list = reserve(1 + 2 * values.length);
   draft.words[list] = values.length;
   for (const [at, value] of values.entries()) addItem(list + 1 + 2 * at, value);
