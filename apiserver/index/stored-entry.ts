@@ -1,7 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
 import { compareUnits } from './compare-strings.ts';
-import { valueList } from './entry.ts';
 import type { IndexValue, KnownOwner, Entry } from './entry.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
@@ -194,8 +193,12 @@ export class StoredEntry implements Entry {
     if (ref === 0 || otherRef === 0) return ref === otherRef;
     if (isList(ref) !== isList(otherRef)) return false;
     if (!isList(ref)) return this.#isSameText(ref, other, otherRef);
-    const [values, others] = [valueList(this.valueAt(position)), valueList(other.valueAt(position))];
-    return values.length === others.length && values.every((value, at) => value === others[at]);
+    const [list, otherList] = [ref & positionMask, otherRef & positionMask];
+    const length = this.#word(list);
+    if (other.#word(otherList) !== length) return false;
+    for (let item = 1; item < 2 * length; item += 2)
+      if (!this.#isSameText((list + item) | longBit, other, (otherList + item) | longBit)) return false;
+    return true;
   }
 
   get nameLength(): number {
