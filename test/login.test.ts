@@ -213,7 +213,7 @@ describe('People who log in', () => {
     for (const failures of [5, 1]) {
       for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
         expect((await logIn(user, 'wrong')).status).to.equal(401);
-      // Failures are stored a second later; those that come meanwhile wait for another second.
+      // The server stores failures a second later; failures in between wait for the next second.
       await clock.advance(1000);
       await eventually(() => server.isIdle());
     }

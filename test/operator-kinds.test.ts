@@ -65,7 +65,7 @@ describe('the kinds that operators use', () => {
       );
       expect(described.map(({ kind }) => kind)).to.include.members([...kinds]);
       for (const { name, kind, verbs } of resources) {
-        // APIServices are JSON alone; kubectl prints their names by itself.
+        // The server sends APIServices only as JSON, so kubectl makes the table itself.
         if (kind === 'APIService' || !kinds.includes(kind) || !verbs.includes('list') || name.includes('/')) continue;
         const { body } = await server.get(`${path}/${name}`, { accept: table });
         const columns = body.columnDefinitions as readonly { name: string }[];

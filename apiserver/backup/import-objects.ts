@@ -111,7 +111,8 @@ class BatchWriter {
     const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
     if (lost)
       throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
-    // No client can resume from the history of an import: its log would only be a second copy.
+    // No client can resume a watch from the history of an import, so its log would only be a second copy of the
+    // objects.
     await this.#store.compact(await this.#store.currentRevision(), this.#limits.maxOperations);
   }
 

@@ -28,7 +28,7 @@ export function attributesOf(
   { group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>,
   call: GuardedCall,
 ): ResourceAttributes {
-  // As in Kubernetes, a Namespace is in itself.
+  // As in Kubernetes, a request for a Namespace counts as a request in that namespace.
   const namespace = call.namespace ?? (group === '' && plural === 'namespaces' ? call.name : undefined);
   return { isResource: true, group, version, resource: plural, ...call, namespace };
 }

@@ -130,8 +130,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // In this turn, so that the cache shows no later change, and handlers receive no change that the cache does
-        // not show.
+        // This happens in the same turn, so that handlers and cache show the same changes.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);
@@ -211,7 +210,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(followed: Followed, sink: BackingSink<T>): void {
-    // In the first life no handler knows an object yet: open() delivers them all.
+    // In the first run no handler has received an object yet: open() delivers them all.
     if (this.#before === undefined) return;
     const { resource } = followed;
     const { resource: last, entries: before, kept } = this.#before;

@@ -184,7 +184,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     for (const change of place.resource.feed.since(place.revision)) {
       const seen = translate(change, place.selection.selects);
       const entry = seen === undefined ? undefined : place.resource.show(seen.entry);
-      // Only now, because showing the change may have to be tried again.
+      // Advances the position only now, because a conversion of the object may have to be tried again.
       place.revision = change.revision;
       if (seen === undefined || entry === undefined) continue;
       this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(entry) });

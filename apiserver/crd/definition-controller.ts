@@ -84,7 +84,7 @@ export class DefinitionController {
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
-    // A name may be free now.
+    // The names of a deleted definition may be free now.
     this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     table.on('unconverted', this.#onUnconverted);
     this.#unsubscribe.push(() => table.off('unconverted', this.#onUnconverted));
@@ -149,7 +149,7 @@ export class DefinitionController {
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
-    // Its change comes back here.
+    // The watch then reports this change here.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     if (this.#rereading.delete(name)) this.#served.withdraw(name);

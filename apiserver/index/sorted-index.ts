@@ -173,7 +173,8 @@ export class SortedIndex {
       for (const { slots } of this.#buckets) for (const { entry } of slots) found.push(entry);
       return found;
     }
-    // The entries of the present value, which may reach into the buckets before; they are added in their own order.
+    // The entries of one value, which the walk collects backwards and adds in their own order. They may begin in an
+    // earlier bucket.
     const group: Entry[] = [];
     let value: string | undefined;
     for (let number = this.#buckets.length - 1; number >= 0; number--) {

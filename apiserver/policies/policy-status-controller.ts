@@ -67,7 +67,7 @@ export class PolicyStatusController {
     try {
       await registry.patch(policies, { name }, { type: 'merge', patch }, { ...asService, subresource: 'status' });
     } catch (error) {
-      // The change comes back here.
+      // The watch then reports this change here.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -240,12 +240,12 @@ export class ApiServer {
     await webhooks.client.close();
     await collected;
     await commits.close();
-    // Controllers of this process write until then.
+    // Controllers of this process may write until this point.
     await this.#parts.audit?.close();
     this.#stopMeasuring();
     await keeper.stop();
     await store.close();
-    // A kind that is being opened may wait until then for changes that nothing reads any more.
+    // Until then, a kind that is being opened may wait for changes that the stopped follower no longer reads.
     await followed;
   }
 }

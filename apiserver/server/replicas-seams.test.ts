@@ -281,7 +281,7 @@ describe('the parts of a replica together', () => {
       });
       b.store.beforeRevision = free;
       asked.open();
-      // The kind may come back, as it does here; NotFound would mean that its objects are gone.
+      // The kind may be served again, as in this test; NotFound would mean that its objects are gone.
       expect(await outcome).to.equal('ServiceUnavailable');
       b.server.schemeManager.register(Note);
       await b.server.whenReady(Note);

@@ -64,7 +64,8 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` by the binding that eva takes from him; eva does not have what bob adds to its role.
+      // Bob has `list` by the binding that eva deletes; eva lacks the permission that bob adds to the role of the
+      // binding.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([

@@ -111,7 +111,7 @@ function join(args: readonly CelValue[], separator: string, meter: CostMeter): s
 function replace(args: readonly CelValue[], limit: bigint, meter: CostMeter): string {
   const [text, old, by] = [textAt(args, 0), textAt(args, 1), textAt(args, 2)];
   if (limit === 0n) return text;
-  // Go puts the replacement around every character when there is nothing to be replaced.
+  // As in Go: if the text to replace is empty, the replacement is inserted around every character.
   const parts = old === '' ? ['', ...Array.from(text), ''] : text.split(old);
   meter.add(parts.length);
   const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1);

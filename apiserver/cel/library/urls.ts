@@ -65,7 +65,7 @@ function parseUrl(text: string): UrlParts | undefined {
 }
 
 function partsOf(text: string): UrlParts | undefined {
-  // Characters that no request line may have.
+  // Characters that a request line may not contain.
   // oxlint-disable-next-line no-control-regex
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] =

@@ -234,7 +234,7 @@ class LeanContext implements Shown {
     const { app, req } = this;
     const res = this.#res;
     const { request, response } = app.createContext(req, res);
-    // They find each other by their context.
+    // Koa's request and response find each other through the context.
     Object.assign(request, { ctx: this });
     Object.assign(response, { ctx: this });
     this.#koa = { request, response };
@@ -247,5 +247,5 @@ class LeanContext implements Shown {
   }
 }
 
-// Everything that is not above is koa's.
+// All other members are koa's own.
 Object.setPrototypeOf(LeanContext.prototype, Reflect.getPrototypeOf(new Koa().context));

@@ -57,7 +57,7 @@ export async function reread(parts: RereadParts): Promise<void> {
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
-    // Otherwise a kind that was opened meanwhile would be left behind.
+    // Otherwise a kind that was opened meanwhile would stay at an old revision.
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);

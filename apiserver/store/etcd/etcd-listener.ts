@@ -36,7 +36,7 @@ export function listenForCommits(
         subscription.notice(head.revision);
       },
     });
-    // For commits from before the watch.
+    // Reports commits from the time before the watch.
     subscription.look();
   };
   const link = new EtcdLink({ database, clock, logger, prepare });

@@ -161,7 +161,7 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // Reads of this store may learn more while the transaction is under way.
+    // Reads of this store may learn a later revision while the transaction is under way.
     const known = history.known.last;
     const startMs = clock.monotonicMs();
     try {

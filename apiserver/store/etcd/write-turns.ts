@@ -86,7 +86,7 @@ export class WriteTurns {
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();
-    // Those ahead of it did not use their turns.
+    // The stores ahead of this one did not use their turns.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
     return [...new Set(others), id].slice(-maxStores);
   }

@@ -90,7 +90,7 @@ function takeRights(file: string, mode: number): void {
 }
 
 function prepared(database: SqlDatabase, path: string): SqlDatabase {
-  // The locking mode comes first: WAL then keeps its index in memory and the lock for good.
+  // The locking mode must be set first: then WAL keeps its index in memory, and the lock until the file is closed.
   database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${walAutocheckpointPages};
     PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`);

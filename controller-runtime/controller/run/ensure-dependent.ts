@@ -107,7 +107,7 @@ async function mergeInto<O extends ApiObject>(
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const preconditions = { uid, resourceVersion };
-  // These win over the author's metadata.
+  // These fields replace those of the author's metadata.
   const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
   const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
   return client.patch(model, name, { type: 'merge', patch }, options);

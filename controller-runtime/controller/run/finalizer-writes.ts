@@ -40,7 +40,7 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
-    // It was declared deleted meanwhile: it can get no more finalizers, and its deletion causes another run.
+    // The object was marked for deletion meanwhile: it can get no more finalizers, and its deletion causes another run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     if (parts.mayWrite?.(fresh) === false) throw lost;
     present = fresh;

@@ -37,7 +37,7 @@ export async function newestEntries(file: string, search: NewestSearch, signal: 
       const entry = parsed(line);
       if (entry === undefined) continue;
       const atMs = Date.parse(entry.stageTimestamp ?? '');
-      // Entries are written in batches, so some are slightly out of order.
+      // Entries are written in batches, so their times may be slightly out of order.
       if (atMs < sinceMs - 60_000) return { entries, isComplete: true };
       if (!(atMs <= untilMs) || !isFound(entry, search)) continue;
       if (entries.length === limit) return { entries, isComplete: false };

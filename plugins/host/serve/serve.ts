@@ -211,7 +211,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     environment: process.env,
   });
   logger.info({ url: server.url }, 'listening');
-  // The banner says it as well.
+  // The banner contains the same message.
   if (config.auth === 'open' && pretty === undefined)
     logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {

@@ -17,7 +17,7 @@ export function startCure(error: unknown): string | undefined {
 
 /** Reports why the server could not start: in the log, unless a person reads it at a terminal, and on stderr with the cure. */
 export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
-  // At a terminal, people would read it twice.
+  // At a terminal, the message would appear twice.
   if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
   const cure = startCure(err);
   stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);

@@ -53,7 +53,7 @@ export function withValueAt(root: Json | undefined, path: Path, value: Json | un
   const { [step]: old, ...others } = isObject(root) ? root : {};
   const next = withValueAt(old, rest, value);
   if (next === undefined) return others;
-  // The order of fields stays.
+  // Keeps the order of fields.
   return isObject(root) && Object.hasOwn(root, step) ? { ...root, [step]: next } : { ...others, [step]: next };
 }
 

@@ -51,7 +51,7 @@ export function AuditPage() {
       const last = before?.items.at(-1);
       const next = await search(query, last === undefined ? undefined : textOf(last.stageTimestamp));
       const known = new Set(before?.items.map(idOf));
-      // Entries of one moment are in both pages.
+      // Entries with the same time as the last one are in both pages.
       const added = next.items.filter((entry) => !known.has(idOf(entry)));
       setFound({ items: [...(before?.items ?? []), ...added], isComplete: next.isComplete });
       setFailure(undefined);

@@ -97,7 +97,7 @@ function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
   );
-  // A report has not all keys of a controller of which many fail.
+  // The report of a controller has at most 200 keys, so some failing ones may be missing.
   const count = list.reduce((sum, each) => sum + failingOf(each), 0);
   const broken = list.filter(({ status }) => textOf(status.problem) !== '');
   if (failing.length + broken.length === 0) return null;

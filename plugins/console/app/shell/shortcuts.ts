@@ -37,7 +37,7 @@ const places: Readonly<Record<string, string>> = {
 /** True for elements in which a key is text. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  // The editor is in a shadow root, whose host is the target.
+  // The editor is in a shadow root: the target of its events is the root's host.
   return target.isContentEditable || target.shadowRoot !== null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 

@@ -179,7 +179,7 @@ export class RowTable {
 
   /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
   #placeNew(): void {
-    // Some of them are noted again.
+    // Rows that change again during the pass are noted again.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
     for (const row of added) {
       this.#unloaded.delete(row.key);
@@ -231,7 +231,7 @@ export class RowTable {
   }
 
   #insert(row: Row): void {
-    // Its place is searched for in rows that are in order.
+    // A binary search for a row's place needs sorted rows.
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);

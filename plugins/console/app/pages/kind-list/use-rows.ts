@@ -72,7 +72,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
   const listKey = [path, view.labels, view.fields, sort, attempt, paths].join(' ');
   const part = chosen?.list === listKey ? chosen : { token: '', offset: 0 };
-  // Another list begins at its first part, and so does this one when it comes back.
+  // Every list begins at its first part, also one that is shown again.
   useEffect(() => setPart(undefined), [listKey]);
   const key = `${listKey} ${part.token}`;
   const chunks = useMemo(

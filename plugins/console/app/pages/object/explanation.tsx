@@ -22,7 +22,7 @@ export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
   const key = namespace === '' ? name : `${namespace}/${name}`;
-  // A run that fails changes what is to be said, but not the object.
+  // A failing run changes the explanation, but not the object.
   const entries = controllers.flatMap(({ kind, keys }) =>
     kind === resource.kind ? keys.filter((each) => each.key === key) : [],
   );
