@@ -163,7 +163,7 @@ async function metricsPage() {
   return { text, problems };
 }
 
-/** Starts what counts, and records each metric that is defined meanwhile, by its name. */
+/** Creates the parts that define metrics, and returns each defined metric by its name. */
 async function definedMetrics() {
   const defined = new Map();
   const originals = ['counter', 'gauge', 'histogram', 'sample'].map((method) => [method, Metrics.prototype[method]]);
@@ -200,7 +200,7 @@ async function runController(logFile) {
   await server.stop();
 }
 
-/** The metrics that the source names as they are; other names are composed. */
+/** The metric names that are literals in the source; other names are composed. */
 function namesInSource() {
   const files = ['apiserver', 'controller-runtime', 'plugins/host'].flatMap((home) =>
     readdirSync(`${root}/${home}`, { recursive: true, encoding: 'utf8' }).map((path) => `${home}/${path}`),

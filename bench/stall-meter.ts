@@ -2,7 +2,7 @@ import type { HostileProcess } from '@homeostat/test';
 import { median } from './figures.ts';
 import type { Row } from './result-table.ts';
 
-/** Nothing holds up the others for longer. */
+/** The longest allowed pause of the event loop. */
 const maxStallMs = 50;
 
 const idleMs = 2_000;

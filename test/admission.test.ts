@@ -96,7 +96,7 @@ describe('admission by plugins', () => {
     expect((await server.delete(orders)).status).to.equal(200);
   });
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
   describe('of what a hook makes of an object', () => {
@@ -323,7 +323,7 @@ describe('admission by plugins', () => {
         throw 'secret';
       },
       'by what it asked for itself': async ({ client }) => void (await client.get(order, 'secret')),
-      'by an answer that is no object': () => 7 as never,
+      'by a result that is not an object': () => 7 as never,
       'by another name': ({ object }) => void Object.assign(object.metadata, { name: 'secret' }),
       'by another kind': ({ object }) => void Object.assign(object, { kind: 'Secret' }),
       'by metadata of another shape': ({ object }) => void Object.assign(object, { metadata: 'secret' }),

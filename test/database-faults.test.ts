@@ -14,7 +14,7 @@ function person(name: string, annotations: object = {}): object {
   return { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata, spec: { name, slug: name } };
 }
 
-/** 503: nothing is stored, and the client is told when to come again. */
+/** Expects 503 with the header `Retry-After`. */
 function expectUnavailable(answer: Answer): void {
   expect(answer.status, answer.text).to.equal(503);
   expect(answer.headers['retry-after']).to.equal('1');

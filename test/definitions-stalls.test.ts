@@ -104,7 +104,7 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
   ['a violation everywhere', definitionOf(withProperties(4900, () => ({ uniqueItems: true })))],
 ];
 
-describe('the event loop is not held [slow]', () => {
+describe('the event loop is not blocked [slow]', () => {
   let limitMs: number;
 
   before(() => {

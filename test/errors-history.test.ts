@@ -124,7 +124,7 @@ describe('errors: history', () => {
       });
     }
 
-    it('is not the response when the revision comes in time', async () => {
+    it('is not the response when the revision arrives in time', async () => {
       const timers = clock.pendingTimers;
       const asked = server.get(`${persons}?resourceVersion=${server.startRevision + 2}`);
       await eventually(() => clock.pendingTimers > timers, { describe: 'the server to wait' });

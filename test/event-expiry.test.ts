@@ -96,7 +96,7 @@ describe('events [compat events]', () => {
 });
 
 describe('the time that events live', () => {
-  it('goes on while the server is away', async () => {
+  it('continues while the server is away', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-events-'));
     const database = `sqlite:${join(folder, 'objects.db')}`;
     const clock = new FakeClock();

@@ -11,7 +11,7 @@ const envelope = { apiVersion: 'contacts.example.com/v1', kind: 'Contact' };
 interface Answer {
   readonly status: number;
   readonly warning: string | null;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the wire's, and tests look at every part of it
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
   readonly body: any;
 }
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
-/** What operators expect, by the address of the kind. */
+/** The kinds that operators expect, by the path of their group. */
 const served: readonly (readonly [path: string, kinds: readonly string[]])[] = [
   ['/api/v1', ['Namespace', 'Event', 'ConfigMap', 'Secret', 'ServiceAccount', 'ResourceQuota']],
   ['/apis/rbac.authorization.k8s.io/v1', ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']],

@@ -225,7 +225,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
   });
 
-  it('counts watches that have yet to begin, and no longer those that have failed', async () => {
+  it('counts watches that have not begun yet, and does not count failed ones', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])

@@ -113,7 +113,7 @@ describe('docs/testing.md', () => {
 
     doors.inject({ kind: 'loseAnswer' }, ({ operation }) => operation === 'open');
     const lost: unknown = await doors.operations.open('ada').catch((error: unknown) => error);
-    expect((lost as Error).message).to.equal('doors: open has lost its answer (injected)');
+    expect((lost as Error).message).to.equal('doors: open has lost its response (injected)');
     expect(doors.state().cards.get('ada')).to.equal('open');
 
     expect(await doors.calledBy({ reconcileID: 'run-1' }).open('ada')).to.equal('card of ada');

@@ -121,7 +121,7 @@ describe('traces', () => {
     expect(runs[0]?.reasons[0]).to.include({ type: 'event', detail: 'ADDED', traceparent });
   });
 
-  it('go on over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {
+  it('continue over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {
     server = await startTestServer({ models: [Person, machine] });
     const manager = createManager({ client: server.httpClient, controllers: [persons] });
     const stop = new AbortController();

@@ -116,7 +116,7 @@ describe('watch: its life', () => {
     await Promise.all(readers.map((reader) => reader.end()));
   });
 
-  it('ends with 410 when its kind is unregistered; those of other kinds go on', async () => {
+  it('ends with 410 when its kind is unregistered; those of other kinds continue', async () => {
     const other = await server.watch(`${machines}?watch=true`);
     const reader = await watch('allowWatchBookmarks=true');
     await reader.count(1);
@@ -141,7 +141,7 @@ describe('watch: its life', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('finds the objects of a kind that comes back, and tells former watchers to list again', async () => {
+  it('finds the objects of a kind that is served again, and makes former watchers list again', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');

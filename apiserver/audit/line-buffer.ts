@@ -4,9 +4,8 @@ const usualBytes = 384 * 1024;
 /** Bytes of one UTF-16 unit, at most. */
 const maxUnitBytes = 3;
 
-/**
- * Gathers lines as bytes. Each is encoded when it comes: as strings that wait for 50 ms, lines cost the garbage collector and
- * the encoding half of all that an audit entry costs.
+/* * Gathers lines as bytes, and encodes each line at once. When lines wait as strings for 50 ms, their garbage collection and
+ * encoding are half of the cost of an audit entry.
  */
 export class LineBuffer {
   #memory: Buffer | undefined;

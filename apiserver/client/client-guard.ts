@@ -23,7 +23,7 @@ export interface GuardedCall {
   readonly subresource?: string | undefined;
 }
 
-/** Returns what a call asks for. */
+/** Returns the attributes of a call, which authorization decides on. */
 export function attributesOf(
   { group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>,
   call: GuardedCall,

@@ -28,7 +28,7 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The next of them, once it was taken. */
+  /** The iterator over these objects, once it has begun. */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
@@ -133,7 +133,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
-  /** Wakes the watch for everything that it has to look at; returns a function that ends this. */
+  /** Wakes the watch for each event that it has to check; returns a function that ends this. */
   #follow(resource: Resource): () => void {
     const { signal } = this.#options;
     // The kind may have closed while the watch waited for memory.

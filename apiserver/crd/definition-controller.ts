@@ -46,7 +46,7 @@ export class DefinitionController {
   readonly #conflicting = new Set<string>();
   /** Names of the definitions whose kinds must be read again. */
   readonly #rereading = new Set<string>();
-  /** Why kinds wait for the conversion of their objects, by the definition's name. */
+  /** The reasons why kinds wait for the conversion of their objects, by the definition's name. */
   readonly #unconverted = new Map<string, string>();
   /** Unsubscribes from kinds whose last objects are being deleted, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();

@@ -37,7 +37,7 @@ function refuse(text: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', describeJsonProblem(text), { cause });
 }
 
-/** Counts the colons outside of strings. Checks the depth, too, since a deep text costs memory as soon as it is parsed. */
+/** Counts the colons outside of strings. Also checks the depth, because parsing a deep text takes much memory. */
 function countColons(text: string, maxDepth: number): number {
   let colons = 0;
   let depth = 0;

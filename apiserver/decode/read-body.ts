@@ -6,10 +6,13 @@ import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
 import { toError } from '../base/to-error.ts';
 
-/** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
+/** The maximum number of bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
-/** Most bytes that are read and dropped after a refusal, so that the client gets the response instead of a reset. */
+/**
+ * The maximum number of bytes that are read and dropped after a refusal, so that the client gets the response instead
+ * of a reset.
+ */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
 /** The most bytes that inflating one byte can give. */

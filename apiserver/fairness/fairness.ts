@@ -26,7 +26,7 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
 /** The maximum seats of one request: an identity that shares the server must be able to get them. */
 export const maxCost = 4;
 
-/** Objects that a list may read without being bulk. */
+/** The maximum number of objects that a list may read without being `bulk`. */
 const smallList = 500;
 
 /** The number of objects for each seat of a longer list. */

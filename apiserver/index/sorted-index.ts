@@ -44,7 +44,7 @@ const minBucket = 32;
 /** Buckets filled in one step: about a millisecond. */
 const bucketsPerStep = 256;
 
-/** Items that wait to be placed. Placing so many takes 1 to 2 ms. */
+/** The maximum number of items that wait to be placed. Placing so many takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**
@@ -368,7 +368,7 @@ export class SortedIndex {
   }
 }
 
-/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of what it removes. */
+/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of the removed items. */
 function insertAt<T>(list: T[], at: number, item: T): void {
   list.push(item);
   for (let to = list.length - 1; to > at; to--) list[to] = inBounds(list[to - 1]);

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Counts the memory that all clients share. It has one bound, of which the holders of one client take at most half. */
+/** Counts the memory that all clients share. It has one bound; the holders of one client may take half of it. */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;

@@ -55,7 +55,7 @@ function listSchema(model: ModelDescriptor, names: ComponentNames): OpenApiSchem
       metadata: schemaReference(meta.listMeta),
       page: { type: 'integer', minimum: 1, description: 'From 1.' },
       size: { ...count, description: '0: not paged.' },
-      total: { ...count, description: 'All matches, whatever the page.' },
+      total: { ...count, description: 'The number of matches on all pages.' },
       totalPages: count,
       first: flag,
       last: flag,

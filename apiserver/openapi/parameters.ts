@@ -127,7 +127,7 @@ function query(name: string, schema: OpenApiSchema, description: string): Parame
   return { name, in: 'query', description, schema };
 }
 
-/** What may be selected and sorted by. */
+/** Describes the fields by which lists may select and sort. */
 function fieldsOf({ indexes }: ModelDescriptor): string {
   return [...defaultIndexes(), ...indexes].map(({ name }) => name).join(', ');
 }

@@ -78,7 +78,7 @@ export class LoginThrottle {
     else this.#failures.address.set(address, { ...known, count: known.count - 1 });
   }
 
-  /** Notes an address from which an account has logged in before, as sessions tell after a restart. */
+  /** Notes an address from which an account has logged in before; after a restart, sessions have these addresses. */
   remember(account: string, address: string): void {
     const home = homeOf(account, address);
     this.#homes.delete(home);

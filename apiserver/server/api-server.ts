@@ -124,8 +124,8 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, who may do what `permits` allows and
-   * what roles grant, or everything without `permits`.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, with the permissions that `permits`
+   * allows and that roles grant; without `permits`, with all permissions.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);

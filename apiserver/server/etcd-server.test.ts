@@ -41,7 +41,7 @@ describe('etcd', () => {
       return join(folder, file);
     };
 
-    it('goes from SQLite to etcd and back, with equal digests, and is refused while a server has the database [slow]', async () => {
+    it('copies SQLite to etcd and back, with equal digests, and is refused while a server uses the database [slow]', async () => {
       const store = createSqliteStore({ path: `${folder}/source.db` });
       await store.open();
       await written(store, ...exampleObjects());

@@ -105,7 +105,7 @@ describe('the parts of a replica together', () => {
       expect(unheard).to.deep.equal([]);
     });
 
-    it('does not return memory to its state before the writes of this replica', async () => {
+    it('does not undo the writes of this replica in memory', async () => {
       const [a, b] = [await start(), await start()];
       const told: string[] = [];
       const informer = b.server.client.informer(Note);

@@ -14,7 +14,7 @@ const group = 'rules.example.com';
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const pathOf = (kind: string): string => `/apis/${group}/v1/${kind.toLowerCase()}s`;
 
-/** Most that a typical rule may take. */
+/** The maximum time of a typical rule. */
 const maxRuleUs = 10;
 
 /** Rules of the kind whose creations are compared with those of a kind without rules, to find what one takes. */

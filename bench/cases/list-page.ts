@@ -15,7 +15,7 @@ const connections = 8;
 
 const path = `${personsPath}?fieldSelector=spec.city=home&sort=spec.name,asc&page=3&size=20`;
 
-/** What does a page of a sorted, selected list cost, and does it grow with the objects that do not match? */
+/** Measures a page of a sorted, selected list, also with more objects that do not match. */
 export async function listPage({ settings }: CaseContext): Promise<readonly Row[]> {
   await using small = new Child('api-server');
   await using large = new Child('api-server');

@@ -42,7 +42,9 @@ async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
 }
 
-/** The same in turn with other processes: each write names the next process in the head, which has a watch of it. */
+/**
+ * Writes in turn with other processes: each write names the next process in the head key, which every process watches.
+ */
 async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figures> {
   const turns = await Turns.start(at);
   const figures = await runTransactions({ count, size, width: 1 }, async () => {

@@ -5,8 +5,7 @@ import { open } from 'node:fs/promises';
 const enoughBytes = 256 * 1024;
 const gatherMs = 50;
 
-/**
- * Writes the same line to a file for each request that this process answers: the least that a log of requests can cost. The line is
+/* * Writes the same line to a file for each response of this process: the least that a log of requests can cost. The line is
  * copied into one buffer, from which a batch is written.
  */
 export async function writeLines({ path, line }: { readonly path: string; readonly line: string }): Promise<void> {

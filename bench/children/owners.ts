@@ -35,7 +35,7 @@ const Page = defineModel({
 let client: Client;
 
 interface Running {
-  /** Nothing is left to do. */
+  /** True when no work is left. */
   isIdle(): boolean;
   /** Settles when all of it has stopped. */
   stop(): Promise<void>;

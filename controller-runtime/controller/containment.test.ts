@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws a value without a text is retried as after any error', async () => {
+  it('throws a value without a text is retried, as after any other error', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),

@@ -29,7 +29,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(seen).to.deep.equal([[finalizer], [finalizer]]);
   });
 
-  it('holds the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
+  it('keeps the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
     const calls: string[] = [];
     const at = harnessFor({
       reconcile: () => void calls.push('reconcile'),

@@ -82,7 +82,7 @@ describe('a sharded controller', () => {
     expect(overlaps).to.deep.equal([]);
   });
 
-  /** Requests of a silent process get lost; its caches go on. */
+  /** Requests of a silent process get lost; its caches continue. */
   const clientOf = (name: string): Client =>
     new Proxy(client, {
       get: (target, property) => {

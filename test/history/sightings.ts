@@ -33,9 +33,9 @@ export function eventsOf({
   return frames.filter((frame): frame is Event => frame.type !== 'BOOKMARK');
 }
 
-/**
- * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value a
- * client saw has taken effect by then, so it is known. Operations without information (a read without a response) are
+/* * Returns the operations; each list becomes a read of every requested object. A write of unknown outcome whose value a
+ * client saw has taken effect by that time, so its outcome is known. Operations without information (a read without a
+ * response) are
  * left out.
  */
 export function knownOperations(history: History): Operation[] {

@@ -76,7 +76,7 @@ export function keyedLists(items: number, v: string): Spec {
 /** The maximum number of items within the limits of an object, and the maximum that can be stored with their owners. */
 export const [mostItems, storedItems] = [9_990, 2_300];
 
-/** So many managers, each of which owns a field. */
+/** Makes entries of this number of managers, each of which owns a field. */
 export function managers(operation: 'Apply' | 'Update'): Spec {
   const managedFields = repeat(8_000, (index) => ({
     manager: `m${index}`,

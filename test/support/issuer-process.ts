@@ -14,7 +14,7 @@ interface Key {
   readonly publicJwk: JWK;
 }
 
-/** What a code stands for. */
+/** The login that an authorization code identifies. */
 interface Grant {
   readonly claims: object;
   readonly nonce: string;

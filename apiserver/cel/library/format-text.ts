@@ -15,7 +15,7 @@ import { formatDuration, formatTimestamp } from './time-values.ts';
 
 const clause = /%(?:%|(?:\.(\d{1,4}))?([sdfeboxX]))/g;
 
-/** Most digits after the point, as JavaScript prints them. */
+/** The maximum number of digits after the point, as JavaScript prints them. */
 const maxPrecision = 100;
 
 /** `"%s is %d".format([name, age])`. @throws CelError */

@@ -8,7 +8,7 @@ import { intAt, itemsOf, listAt, textAt } from './arguments.ts';
 import { pairedCharacters } from './characters.ts';
 import { formatText } from './format-text.ts';
 
-/** Largest number of parts of `split`, and of replacements; a negative number means all. */
+/** The largest number of parts of `split`, and of replacements; a negative number means all. */
 const all = -1n;
 
 /** The functions of texts. Positions count characters, not UTF-16 units. */

@@ -30,7 +30,10 @@ class CelUrl extends CelObject implements Comparable {
 /** Cost of reading a URL, beyond that of its characters. */
 const parseCost = 10;
 
-/** URLs as Kubernetes reads them: absolute, or an absolute path. What is behind the scheme of `mailto:a@b` has no parts. */
+/**
+ * URLs as Kubernetes reads them: absolute, or an absolute path. The rest of a URL such as `mailto:a@b`, after the
+ * scheme, has no parts.
+ */
 export function urlOverloads(): readonly Overload[] {
   const partsAt = (args: readonly CelValue[]): UrlParts => objectAt(CelUrl, args, 0).parts;
   return [

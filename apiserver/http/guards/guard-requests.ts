@@ -79,8 +79,8 @@ export function guardRequests(
 }
 
 /**
- * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; nothing of it is
- * kept. A browser gets the login page.
+ * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; no data
+ * about it is kept. A browser gets the login page.
  */
 async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);

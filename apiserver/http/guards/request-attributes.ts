@@ -14,7 +14,8 @@ export interface AttributesParts {
 }
 
 /**
- * Returns what a request asks for, as Kubernetes' RequestInfo has it; it needs permission for each. Paths under /api
+ * Returns the attributes of a request, like Kubernetes' RequestInfo; the request needs permission for each of them.
+ * Paths under /api
  * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
  */
 export function requestAttributes(context: Context, { endpoints, isKind }: AttributesParts): readonly Attributes[] {
@@ -47,7 +48,7 @@ function withName(context: Context, asked: ResourceAttributes): ResourceAttribut
   return selected === undefined ? asked : { ...asked, name: selected };
 }
 
-/** True for a subresource that only tells about the object: a user who may get the object may read it. */
+/** True for a subresource that only describes the object: a user who may get the object may read it. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
   return subresource === 'history' || subresource === 'explanation';
 }

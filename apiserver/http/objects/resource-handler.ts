@@ -262,7 +262,7 @@ export class ResourceHandler {
     await this.#sendList(call, list, () => undefined);
   }
 
-  /** A user who may only delete must not read by a dry run. */
+  /** A user who may only delete an object must not read it by a dry run. */
   #mayList({ context, path }: Call): boolean {
     const { group, version, plural: resource, namespace } = path;
     const attributes = { isResource: true, verb: 'list', group, version, resource, namespace } as const;

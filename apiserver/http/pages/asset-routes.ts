@@ -18,7 +18,7 @@ interface AssetRequest {
   /** Decoded, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
-  /** Nothing of it is inline, neither script nor style. */
+  /** Scripts and styles are separate files: nothing is inline. */
   readonly isConsole: boolean;
 }
 

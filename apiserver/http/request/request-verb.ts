@@ -46,7 +46,7 @@ const objectVerbs: Readonly<Record<string, string>> = {
 /** The verbs on a collection, where they differ. */
 const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: 'list', DELETE: 'deletecollection' };
 
-/** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
+/** Returns the attributes of a request, from its method and path alone; they are computed once for each request. */
 export function askedOf(context: Context): Attributes {
   const state = context.state;
   if (state.asked !== undefined) return state.asked;

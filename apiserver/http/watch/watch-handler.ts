@@ -76,7 +76,7 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // The stream starts empty and waits for a revision that memory has yet to reach.
+    // The stream starts empty and waits for a revision that memory does not have yet.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));

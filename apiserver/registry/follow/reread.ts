@@ -136,7 +136,7 @@ async function* changesBetween(store: Store, after: number, upTo: number): Async
   }
 }
 
-/** Applies a change to a row that was read before or after it; the row's revision tells which. */
+/** Applies a change to a row that was read before or after the change, which the row's revision shows. */
 function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
   const key = change.key.slice(resource.keyPrefix.length);
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;

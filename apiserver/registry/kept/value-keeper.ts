@@ -46,7 +46,7 @@ const fewestAtStop = 1_000;
 /** Entries looked at in one step: a fraction of a millisecond. */
 const seenPerStep = 2_000;
 
-/** What the store has of a kind. */
+/** The kept values of a kind in the store. */
 interface State {
   readonly cache: KindCache;
   readonly kind: NumberedKind;

@@ -129,8 +129,9 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
 }
 
 /**
- * Applies defaults and prunes what hooks returned, without warnings to the client, which has not sent these fields. The
- * server's metadata, and the fields that this path does not write, stay as they were.
+ * Fills in defaults, and prunes the object that hooks returned, without warnings to the client, which has not sent
+ * these fields. The
+ * server's metadata, and the fields that this path does not write, stay unchanged.
  */
 function acceptAdmitted(
   rules: Rules,

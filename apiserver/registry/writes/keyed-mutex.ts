@@ -21,7 +21,7 @@ export class KeyedMutex {
     return this.#tails.has(key);
   }
 
-  /** The number of keys that are held. */
+  /** The number of keys that have a holder. */
   get size(): number {
     return this.#tails.size;
   }

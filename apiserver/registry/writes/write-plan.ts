@@ -297,7 +297,7 @@ interface Place {
   readonly namespace?: string | undefined;
 }
 
-/** A proposal that goes through hooks. */
+/** A proposal to which hooks are applied. */
 interface Asked {
   readonly resource: Resource;
   /** Default {@link resource}. */

@@ -169,7 +169,7 @@ export class EtcdConnection {
     return error;
   }
 
-  /** Reports the end to those who listen; called for each call that is lost. */
+  /** Reports the end to the listeners; called for each call that is lost. */
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;

@@ -9,7 +9,7 @@ import { type Head, parseHead } from './head.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The time in which a member has to start a watch. */
+/** The time within which a member has to start a watch. */
 const startTimeoutMs = 3_000;
 
 export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {

@@ -33,7 +33,7 @@ const maxRepeatedReads = 300;
 /** The stores that get a place with one write. */
 const maxAsking = 8;
 
-/** What was read in one transaction. */
+/** The state that was read in one transaction. */
 export interface Found {
   readonly head: Head;
   /** By key. */
@@ -62,7 +62,7 @@ export interface Write {
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True to read from the connected member alone at first, without asking the others. */
+  /** True to read first from the connected member alone, which does not ask the other members. */
   readonly mayLag?: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface HeadFields {
   readonly cluster: string;
   /**
    * The least difference between the index of the cluster's last entry and its revision when the epoch began. The
-   * difference only grows. In a restored snapshot it is smaller, since its revision goes on, but its indexes start
+   * difference only grows. In a restored snapshot it is smaller, because its revision continues while its indexes start
    * from the beginning.
    */
   readonly ahead: number;

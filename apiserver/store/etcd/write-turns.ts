@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
-/** The time for which a store goes on taking turns after it last lost against another store, or waited for one. */
+/** The time for which a store still takes turns after it last lost against another store, or waited for one. */
 const contendedMs = 1_000;
 
 /** The least time that a store has for its turn; longer where writes take longer. */
@@ -23,8 +23,8 @@ export interface WriteTurnsParts {
 }
 
 /**
- * The order in which stores write that compete for the head: the head has the ids of the stores in the order of their
- * next turns, and a store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
+ * The order in which competing stores write: the head has the ids of the stores in the order of their next turns, and a
+ * store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
  * store that does not use its turn loses its place.
  */
 export class WriteTurns {

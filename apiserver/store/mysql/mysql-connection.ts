@@ -8,7 +8,7 @@ import { packRows } from './statement-packing.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** Longer than any wait for a lock: a server that is silent for longer is gone. */
+/** Longer than any wait for a lock: a server that is silent for longer counts as lost. */
 const answerTimeoutMs = 40_000;
 
 /** The prepared statements of one connection: for a full chunk, and for the rest of a batch. */

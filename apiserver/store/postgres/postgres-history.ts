@@ -9,7 +9,7 @@ export interface SentCommit {
   readonly after: number;
 }
 
-/** What a store knows of its database's history. */
+/** The known part of a database's history. */
 export interface KnownHistory {
   readonly epoch: string;
   /** The highest revision known to be committed, by any store. */

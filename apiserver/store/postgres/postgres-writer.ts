@@ -124,7 +124,7 @@ export class PostgresWriter {
 
   /**
    * Sends the rest as one transaction. When its response is lost, resolves with the reason, after the look-up has
-   * recorded what was written.
+   * recorded which operations were written.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();

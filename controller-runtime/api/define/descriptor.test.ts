@@ -100,7 +100,7 @@ describe('descriptorOf', () => {
 
   it('does not take the GVK of a base class [spec 1-step-gvk]', () => {
     class Employee extends Person {}
-    expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must bear @GVK');
+    expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must have the decorator @GVK');
   });
 
   it('resolves classes in items, additionalProperties and inline properties', () => {

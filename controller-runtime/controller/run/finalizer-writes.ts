@@ -12,7 +12,10 @@ export interface FinalizerParts {
   readonly client: Client;
   readonly model: ModelDescriptor;
   readonly finalizerWrites: OwnRevisions;
-  /** False for a state of the object with which the finalizers may not be written: a lost race against it rejects. Default always true. */
+  /**
+   * Returns false for a state of the object in which the finalizers may not be written: after a lost race against such
+   * a state, the write rejects. Default always true.
+   */
   readonly mayWrite?: (fresh: ApiObject) => boolean;
 }
 

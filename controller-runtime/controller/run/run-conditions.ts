@@ -30,7 +30,7 @@ export class RunConditions {
     this.#parts = parts;
   }
 
-  /** A condition was stated that is not written yet. */
+  /** True while a stated condition is not written yet. */
   get isPending(): boolean {
     return !this.#isWritten;
   }

@@ -19,7 +19,7 @@ export interface NewestEntries {
 /** Reading in pieces gives other requests their turn: parsing one takes a few milliseconds. */
 const pieceBytes = 128 * 1024;
 
-/** Most bytes that one search reads. */
+/** The maximum number of bytes that one search reads. */
 const maxBytes = 128 * 1024 * 1024;
 
 /**

@@ -18,7 +18,10 @@ export interface CompletedLine {
   readonly environment: ClientSources['environment'];
 }
 
-/** Returns the kinds, or the names of objects of a kind, that may stand at the end of the line; none when the server does not respond. */
+/**
+ * Returns the kinds, or the names of objects of a kind, that can complete the end of the line; none when the server
+ * does not respond.
+ */
 export async function objectCandidates({ command, words, environment }: CompletedLine): Promise<readonly string[]> {
   const names = command.options.map(({ long }) => long);
   if (!names.includes('--namespace')) return [];

@@ -35,7 +35,7 @@ const passedOn: ReadonlySet<string> = new Set(
 );
 
 export interface NpmRun {
-  /** The folder that npm works in, without `.npmrc`; npm looks at none above it. */
+  /** The folder in which npm runs. It has no `.npmrc`; npm reads no `.npmrc` of a parent folder either. */
   readonly project: string;
   /** Lets npm find the registries; default true. Scripts of packages could read the credentials for them. */
   readonly registries?: boolean;
@@ -113,7 +113,7 @@ async function writeSettings(folder: string, name: string, text: string): Promis
   return file;
 }
 
-/** Reads npm's configuration files on this machine, where they exist. npm itself tells their paths. */
+/** Reads npm's configuration files on this machine, where they exist. npm itself returns their paths. */
 async function settingsFiles(folder: string, env: Environment): Promise<readonly string[]> {
   // The folder is a package, so that npm looks for a project's settings in none above it.
   await writeFile(join(folder, 'package.json'), '{}');

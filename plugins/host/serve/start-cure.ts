@@ -2,7 +2,7 @@ import { errorText, hasCode } from '../text/error-text.ts';
 import { stderr } from '../text/line-output.ts';
 import type { ServeLog } from './create-logger.ts';
 
-/** Returns what an operator can do about an error of a start; undefined if its message says it. */
+/** Returns the cure for an error of a start; undefined if the message contains it. */
 export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'EADDRINUSE')) return 'stop the other program, or choose another --port';
   if (hasCode(error, 'EACCES')) return 'run as a user who may do this, or choose another place';

@@ -41,7 +41,7 @@ async function search(query: URLSearchParams, until: string | undefined): Promis
 
 const idOf = (entry: JsonObject): string => `${textOf(entry.auditID)} ${textOf(entry.stage)}`;
 
-/** Searches the audit log: who did what, when, from where, and was it allowed. */
+/** The search of the audit log: user, action, time, address and result of each request. */
 export function AuditPage() {
   const { query } = route.value;
   const [found, setFound] = useState<Found>();
@@ -77,7 +77,7 @@ export function AuditPage() {
   );
 }
 
-/** Says why the audit log could not be read; a server without one returns 404. */
+/** Returns the reason why the audit log could not be read; a server without one returns 404. */
 export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   if (props.failure.status !== 404) return <Failure {...props} />;
   return (
@@ -183,7 +183,7 @@ export function From({ address }: { readonly address: string }) {
   return address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />;
 }
 
-/** The object, with a link to it; of other requests the path. */
+/** The object, with a link to it; for other requests the path. */
 function What({ entry }: { readonly entry: JsonObject }) {
   const ref = isObject(entry.objectRef) ? entry.objectRef : undefined;
   if (ref === undefined) return <Text value={textOf(entry.requestURI)} length={120} />;

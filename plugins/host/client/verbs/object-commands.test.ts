@@ -71,7 +71,7 @@ spec: { title: Ulysses, pages: 730 }
 
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
-  /** What it has printed. */
+  /** The text that the command has printed. */
   text: string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
@@ -115,7 +115,7 @@ describe('Commands for objects', () => {
     return started;
   }
 
-  /** Resolves with what the command printed on stdout. */
+  /** Resolves with the command's output on stdout. */
   async function succeed(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await run(...args);
     expect(`${code} ${stderr}`, args.join(' ')).to.equal('0 ');

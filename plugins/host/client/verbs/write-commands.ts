@@ -88,11 +88,11 @@ export function dryRunQuery(flags: ClientCommand['flags']): Query {
 interface Written {
   readonly resource: ServedResource;
   readonly object: ServerObject;
-  /** What has been done, such as `created`. */
+  /** The result, such as `created`. */
   readonly done: string;
 }
 
-/** Prints what a write has done, or the object as `-o` says. */
+/** Prints the result of a write, or the object in the format of `-o`. */
 export async function tellWritten({ flags }: ClientCommand, { resource, object, done }: Written): Promise<void> {
   const output = textFlag(flags, 'output');
   const printer = output === undefined ? undefined : createObjectPrinter(output, false);

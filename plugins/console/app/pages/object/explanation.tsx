@@ -17,7 +17,7 @@ interface Props {
   readonly controllers: readonly ControllerInfo[];
 }
 
-/** The server's sentences about an object that is not as it should be. */
+/** The server's sentences about an object with a problem. */
 export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
