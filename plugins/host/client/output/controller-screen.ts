@@ -58,8 +58,8 @@ export function keysTable(controllers: readonly ControllerObject[], nowMs: numbe
 }
 
 /**
- * Returns the screen of `top` for a terminal of this size: the controllers, failing and busy ones first, and the
- * failing keys.
+ * Returns the screen of `top` for a terminal of this size, or for a file, with infinite rows: the controllers, failing
+ * and busy ones first, and the failing keys.
  */
 export function topScreen(
   controllers: readonly ControllerObject[],
@@ -75,7 +75,8 @@ export function topScreen(
           .trimEnd()
           .split('\n');
   const time = new Date(nowMs).toISOString().slice(11, 19);
-  const title = `homeostat top, ${time} UTC, ${controllers.length} controllers; q quits`;
+  const hint = Number.isFinite(rows) ? '; q quits' : '';
+  const title = `homeostat top, ${time} UTC, ${controllers.length} ${controllers.length === 1 ? 'controller' : 'controllers'}${hint}`;
   return [title, '', ...lines, '', ...table]
     .slice(0, Math.max(1, rows - 1))
     .map((line) => line.slice(0, columns))
