@@ -15,6 +15,11 @@ const words = [
     'name the one who acts: "no client", "no plugin", "no user"',
   ],
   [/\bAnswers? (?:what|how|whether)\b/, 'write "Returns"'],
+  [/\b(?:hence|thus)\b/i, 'write "so"'],
+  [/\bought to\b/i, 'write "should"'],
+  [/\b(?:goes|go|went) on\b/i, 'write "continues"'],
+  [/\b(?:has|have) yet to\b/i, 'write "not yet"'],
+  [/\b(?:is|are|was|were) told to\b/i, 'name the call or the setting that causes it'],
 ];
 
 /** Openings that leave a docstring without a subject. */

@@ -151,7 +151,10 @@ async function metricsPage() {
   const rows = [...defined.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const problems = namesInSource()
     .filter((name) => !defined.has(name))
-    .map((name) => `docs/reference/metrics.md lacks ${name}: .ci/reference-pages.js does not start what counts it`);
+    .map(
+      (name) =>
+        `docs/reference/metrics.md lacks ${name}: .ci/reference-pages.js does not create the part that counts it`,
+    );
   const text = pageOf(
     'Metrics',
     'What `GET /metrics` returns, and `metrics()` of a manager in another process. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, metrics of controllers have the label `plugin`, too.',

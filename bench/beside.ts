@@ -96,8 +96,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * The microseconds of an operation in each of the last turns. What a server does after its responses counts as well: a turn
-   * costs all until the start of the next one.
+   * The microseconds of an operation in each of the last turns. Work after the responses counts as well: the cost of a turn
+   * includes everything until the start of the next one.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];

@@ -12,7 +12,7 @@ const attempts = 3;
 
 type Work = (attempt: number) => Promise<unknown>;
 
-/** Measures for how long work holds the event loop of a server, beyond what an idle one does. */
+/** Measures for how long work blocks the event loop of a server, beyond what an idle one does. */
 export class StallMeter {
   readonly rows: Row[] = [];
   readonly #server: HostileProcess;

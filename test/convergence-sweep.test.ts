@@ -163,7 +163,7 @@ describe('checkConvergence, with permanent failures without faults', () => {
     expect(error.message).to.match(/\n {2}runnable "doorbell": no doorbell$/);
   });
 
-  it('accepts what asks to be run again [slow]', async () => {
+  it('accepts runs that request another run [slow]', async () => {
     const patient = controller(Guest, {
       async reconcile({ object, status }) {
         await status({ greeting: object.spec.name });
@@ -263,7 +263,7 @@ describe('checkConvergence, of requests that no run makes', () => {
   });
 });
 
-describe('checkConvergence, of what runs share', () => {
+describe('checkConvergence, of state that runs share', () => {
   /** A register outside of the API: it numbers guests in the order of their first arrival. */
   const numbers = new Map<string, number>();
   const registering = controller(Guest, {
@@ -302,7 +302,7 @@ describe('checkConvergence, of what runs share', () => {
   });
 });
 
-describe('checkConvergence, in what it reports', () => {
+describe('the report of checkConvergence', () => {
   it('compares no managed fields [slow]', async () => {
     let processes = 0;
     const controllers = () => {

@@ -10,7 +10,7 @@ import type { DefinitionReport } from './support/definition-folder.ts';
 import { largeDefinition } from './support/large-definition.ts';
 import { readDocuments } from './support/read-documents.ts';
 
-/** The maximum time for which a definition may hold the event loop. */
+/** The maximum time for which a definition may block the event loop. */
 const maxStallMs = 50;
 
 /** Definitions that are not part of the repository, such as those of known projects. */

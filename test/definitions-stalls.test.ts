@@ -19,7 +19,7 @@ import {
 import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
 import type { Schema } from './support/widget-schemas.ts';
 
-/** The maximum time for which a client's request may hold the event loop. */
+/** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;
 
 const text = { type: 'string' };

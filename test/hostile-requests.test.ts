@@ -10,7 +10,7 @@ import { randomRequests } from './hostile/random-requests.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
 import { person, persons } from './support/models.ts';
 
-/** The maximum time for which a client's request may hold the event loop. */
+/** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;
 
 const count = 5_000;

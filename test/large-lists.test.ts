@@ -74,7 +74,7 @@ describe('large lists', () => {
     expect(body.items.map(nameOf)).to.deep.equal(names);
   });
 
-  it('select by many requirements what the requirements say, page by page too', async () => {
+  it('select the objects that match many requirements, also page by page', async () => {
     const wanted = items.filter(({ spec }) => spec.weight >= 7).map(nameOf);
     const { body } = await server.get(`${letters}?${query}`);
     expect(body.items.map(nameOf)).to.deep.equal(wanted);
@@ -98,7 +98,7 @@ describe('large lists', () => {
     expect(found).to.deep.equal(wanted);
   });
 
-  it('begin a watch by many requirements, which then has what changes', async () => {
+  it('begin a watch by many requirements, which then has the changes', async () => {
     const selected = (await server.get(`${letters}?${query}`)).body.items as readonly Item[];
     const watch = await server.watch(`${letters}?watch=true&${query.replace('&sort=name', '')}`);
     await eventually(() => expect(watch.events).to.have.length(selected.length));

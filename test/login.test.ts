@@ -111,7 +111,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('are out after 8 hours without a request, and after 7 days [slow]', async () => {
+  it('are logged out after 8 hours without a request, and after 7 days [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -347,7 +347,7 @@ describe('People who log in', () => {
       expect(await statusOf(cookie)).to.equal(401);
     });
 
-    it('are out once the token is void', async () => {
+    it('are logged out once the token is not valid any more', async () => {
       await start();
       const response = await logInWith(await tokenOfRobot());
       const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

@@ -144,7 +144,8 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/* * A kubeconfig for a server without TLS. Some clients accept it only with a setting, others never.
+/**
+ * A kubeconfig for a server without TLS. Some clients accept it only with a setting, others never.
  */
 function kubeconfigOf(server: string): object {
   const name = 'local';

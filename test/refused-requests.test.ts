@@ -157,7 +157,7 @@ describe('failed credentials', () => {
 
   afterEach(() => server.stop());
 
-  it('are logged, shortly, without their values, and ten a minute at most', async () => {
+  it('are logged in short lines without their values, ten a minute at most', async () => {
     const wrong = 'wrong-horse-battery-staple';
     for (let count = 0; count < 30; count += 1)
       await server.get(`${persons}/${'x'.repeat(9000)}?access_token=${wrong}`, { authorization: `Bearer ${wrong}` });

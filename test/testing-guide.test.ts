@@ -97,7 +97,7 @@ describe('docs/testing.md', () => {
     await server.stop();
   });
 
-  it('shows how to stand in for an external system', async () => {
+  it('shows how to simulate an external system', async () => {
     const clock = new FakeClock();
     const doors = createExternalSystem({
       name: 'doors',
@@ -209,7 +209,7 @@ describe('docs/testing.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('shows what a failure says [slow]', async () => {
+  it('shows the message of a failure [slow]', async () => {
     const failure: unknown = await checkConvergence({
       models: [Badge],
       controllers: [waitsToBeTold],

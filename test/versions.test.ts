@@ -137,7 +137,7 @@ describe('a kind in several versions', () => {
       expect([spec, metadata.version, metadata.generation]).to.deep.equal([{ size: 8, unit: 'm', replicas: 2 }, 4, 4]);
     });
 
-    it('not at all by what changes nothing, in any version', async () => {
+    it('not at all by a write that changes nothing, in any version', async () => {
       const created = await server.create(gadgetsV2, newGadgetV2('a', {}, { labels: { x: 'y' } }));
       const shown = await read(`${gadgetsV1}/a`);
       for (const answer of [

@@ -130,7 +130,7 @@ describe('watch: its life', () => {
     expect(other.summary).to.deep.equal(['ADDED m']);
   });
 
-  it('tells a browser to start again, by an empty id, when its place is gone', async () => {
+  it('tells a browser to start again, by an empty id, when its revision is no longer kept', async () => {
     const accept = 'text/event-stream';
     const reader = await server.watch(`${persons}?watch=true`, { accept });
     await reader.count(1);
@@ -150,7 +150,7 @@ describe('watch: its life', () => {
     expect((await server.get(persons)).body.total).to.equal(2);
     const reader = await watch(`resourceVersion=${before}`);
     await reader.until((events) => events.length > 0);
-    // Either no event is lost, or the watch reports it.
+    // Either no event is lost, or the watch reports the loss.
     expect(reader.summary[0]).to.be.oneOf(['ADDED bob', 'ERROR']);
   });
 
@@ -243,7 +243,7 @@ describe('watch: a watcher that does not read', () => {
     await server.stop();
   });
 
-  it('continues to get everything when it reads on in time [slow]', async () => {
+  it('continues to get everything when it reads again in time [slow]', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
     const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);

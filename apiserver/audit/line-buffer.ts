@@ -4,7 +4,8 @@ const usualBytes = 384 * 1024;
 /** Bytes of one UTF-16 unit, at most. */
 const maxUnitBytes = 3;
 
-/* * Gathers lines as bytes, and encodes each line at once. When lines wait as strings for 50 ms, their garbage collection and
+/**
+ * Gathers lines as bytes, and encodes each line at once. When lines wait as strings for 50 ms, their garbage collection and
  * encoding are half of the cost of an audit entry.
  */
 export class LineBuffer {

@@ -41,9 +41,8 @@ interface Lease extends ApiObject {
 }
 
 /**
- * A lease with a holder claims its term, by uid and transitions. The commit that hands the lease over, releases or
- * deletes it
- * removes the claim. From then on, commits of the former leader, which require the claim, are refused.
+ * A lease with a holder claims its term, by uid and transitions. The commit that hands the lease over, releases or deletes
+ * it removes the claim. From then on, commits of the former leader, which require the claim, are refused.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,

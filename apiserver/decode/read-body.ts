@@ -15,7 +15,7 @@ export const maxBodyBytes: number = 3 * 1024 * 1024;
  */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
-/** The most bytes that inflating one byte can give. */
+/** The maximum number of bytes that one compressed byte can become. */
 const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };

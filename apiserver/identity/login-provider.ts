@@ -38,7 +38,8 @@ export interface LoginProvider {
   finish(returned: ReturnedLogin): Promise<UserInfo>;
 }
 
-/* * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims give no user; or the issuer
+/**
+ * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims give no user; or the issuer
  * cannot be reached, or used.
  */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';

@@ -50,8 +50,7 @@ interface Work {
 }
 
 /**
- * The registry executes every write of every kind: it is planned on the stored object ({@link WritePlanner}), one
- * commit
+ * The registry executes every write of every kind: it is planned on the stored object ({@link WritePlanner}), one commit
  * makes it durable, and index and feed follow before the response ({@link Committer}). Rejects with ApiError only; any
  * other error is a bug.
  */

@@ -22,8 +22,7 @@ export interface AbsentKindsParts {
 
 /**
  * Distinguishes a kind that is not served at the moment (503) from one that does not exist (404). The database has the
- * kinds
- * that were ever served; the plugins and definitions know whether they will serve one of them again.
+ * kinds that were ever served; the plugins and definitions know whether they will serve one of them again.
  */
 export class AbsentKinds {
   readonly #parts: AbsentKindsParts;

@@ -17,7 +17,9 @@ const pathOf = (kind: string): string => `/apis/${group}/v1/${kind.toLowerCase()
 /** The maximum time of a typical rule. */
 const maxRuleUs = 10;
 
-/** Rules of the kind whose creations are compared with those of a kind without rules, to find what one takes. */
+/**
+ * The number of rules of a kind that is compared with a kind without rules; the difference gives the time of one rule.
+ */
 const manyRules = 100;
 
 /** A definition is served within this time, or the run fails. */

@@ -8,7 +8,7 @@ import { p99AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** The number of objects that match, whatever the total; half of a small total. */
+/** The number of matching objects, the same in the small and the large kind; half of the small kind. */
 const mostMatching = 500;
 
 const connections = 8;

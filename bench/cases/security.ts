@@ -9,7 +9,8 @@ import type { Row } from '../result-table.ts';
 import { besideFlood } from './beside-flood.ts';
 import { besideOpen } from './beside-open.ts';
 
-/* * How much do an audit log, and the checks of credentials and permissions, slow down a request? How much does one user slow down
+/**
+ * How much do an audit log, and the checks of credentials and permissions, slow down a request? How much does one user slow down
  * another user by flooding the server?
  */
 export async function security(context: CaseContext): Promise<readonly Row[]> {

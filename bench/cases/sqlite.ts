@@ -30,8 +30,9 @@ interface Cost {
   readonly perCommit: number;
 }
 
-/* * Measures a create of 1 KB in SQLite: the processor time of its thread, its write-ahead log, and the bytes written
- * to disk, with those that move from the log into the database? And how long does a start take?
+/**
+ * Measures a create of 1 KB in SQLite: the processor time of its thread, its write-ahead log, and the bytes written
+ * to disk, with those that move from the log into the database; and the time of a start.
  */
 export async function sqlite({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const rows = await writes({ settings, folder });

@@ -66,7 +66,7 @@ async function beginTurns(): Promise<void> {
   await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
 }
 
-/** Several writes in a transaction which depends on nothing but its own objects, and reads nothing before. */
+/** Several writes in a transaction that depends only on its own objects, and needs no read before. */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {
     const keys = newKeys(size);

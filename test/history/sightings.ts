@@ -33,10 +33,10 @@ export function eventsOf({
   return frames.filter((frame): frame is Event => frame.type !== 'BOOKMARK');
 }
 
-/* * Returns the operations; each list becomes a read of every requested object. A write of unknown outcome whose value a
+/**
+ * Returns the operations; each list becomes a read of every requested object. A write of unknown outcome whose value a
  * client saw has taken effect by that time, so its outcome is known. Operations without information (a read without a
- * response) are
- * left out.
+ * response) are left out.
  */
 export function knownOperations(history: History): Operation[] {
   const seen = new Map<string, Sighting>();

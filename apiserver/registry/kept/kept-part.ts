@@ -5,7 +5,7 @@ import type { Entry, EntryObject, IndexValue, IndexValues } from '../../index/en
 import type { KindIndex } from '../../index/kind-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */
+/** The maximum number of entries of a part: packing them takes 5 ms, and reading them 1 ms. */
 export const maxPartEntries = 2048;
 
 /** A part ends at this many different texts or values, for objects with thousands of values. */

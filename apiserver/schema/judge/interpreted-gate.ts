@@ -55,7 +55,7 @@ export class InterpretedGate {
     if (minLength !== undefined && isShorterThan(text, minLength)) return false;
     if (maxLength !== undefined && isLongerThan(text, maxLength)) return false;
     if (format === undefined && pattern === undefined) return true;
-    // A character costs a fifth of a schema.
+    // Matching one character takes a fifth of the time of judging one schema.
     if (!this.#budget.spend(text.length / 4)) return false;
     if (format !== undefined && !format(text)) return false;
     return pattern === undefined || this.#patterns.matches(pattern, text);

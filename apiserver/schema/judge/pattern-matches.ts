@@ -5,8 +5,7 @@ import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
 /**
  * The maximum work that re2js may do at once, in characters times states: 10 ms in the worst case. Usual objects need a
- * tenth
- * of it.
+ * tenth of it.
  */
 const maxAtOnce = 50_000;
 

@@ -10,7 +10,7 @@ import type { RequestOp, ResponseOp } from './etcd-messages.ts';
 import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
 import { commitOf } from './stored-value.ts';
 import { drop, foundIn, get, isEqual, nested, put, reading } from './transactions.ts';
-import type { WriteTurns } from './write-turns.ts';
+import type { EtcdTurns } from './etcd-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
@@ -73,7 +73,7 @@ export interface EtcdWriterParts {
   /** The id of the store. */
   readonly id: string;
   readonly lock: EtcdLock;
-  readonly turns: WriteTurns;
+  readonly turns: EtcdTurns;
   readonly clock: Clock;
   readonly uuid: () => string;
 }

@@ -24,7 +24,7 @@ export interface HeadFields {
   readonly compactRevision: number;
   /** The id of the last transaction: never the same twice, so that equal heads mean equal histories. */
   readonly commit: string;
-  /** The ids of stores that write at the same time, in the order of their next turns: see {@link WriteTurns}. */
+  /** The ids of stores that write at the same time, in the order of their next turns: see {@link EtcdTurns}. */
   readonly turns: readonly string[];
 }
 

@@ -52,9 +52,8 @@ export async function postgresSchema(url: string): Promise<SchemaVersions> {
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
 /**
- * Commits the work of `body`, as a whole or not at all. Rejects with the server's error. After any other error the
- * outcome is
- * unknown.
+ * Commits the work of `body`, as a whole or not at all. Rejects with the server's error. After any other error the outcome
+ * is unknown.
  */
 export async function transaction<Result>(
   connection: PostgresConnection,

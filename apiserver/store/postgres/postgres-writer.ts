@@ -7,7 +7,7 @@ import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import {
   findCommit,
   findHistory,
-  type KnownHistory,
+  type KnownCommits,
   type SentCommit,
   startHistory,
   type WrittenKeys,
@@ -41,7 +41,7 @@ export class PostgresWriter {
   readonly #id: string;
   readonly #queue = new SerialQueue();
   readonly #link: ConnectionLink<PostgresConnection>;
-  #known: KnownHistory | undefined;
+  #known: KnownCommits | undefined;
   #compactRevision = 0;
 
   constructor(options: WriterOptions) {

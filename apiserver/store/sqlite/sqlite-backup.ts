@@ -104,8 +104,7 @@ async function markBackup(path: string): Promise<void> {
 
 /**
  * Gives a restored backup a history of its own; does not change other databases. Clients have seen revisions that the
- * backup does
- * not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
+ * backup does not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
  */
 export function continueBackup(database: SqlDatabase): void {
   const getMeta = database.prepare<{ readonly value: number }>(sql.getMeta);

@@ -225,7 +225,7 @@ describe('descriptorOf', () => {
         @Schema({ type: 'string' }) static field?: string;
       }
       return WithStatic;
-    }).to.throw(TypeError, 'not on static field field');
+    }).to.throw(TypeError, 'not the static field field');
     expect(() => Schema({ type: 'string' })({}, 'field' as never)).to.throw(TypeError, 'experimentalDecorators');
     expect(() => GVK(names)(Thing, undefined as never)).to.throw(TypeError, 'experimentalDecorators');
   });

@@ -25,7 +25,7 @@ export interface KeySource {
  * is logged and the source starts again after 800 ms, doubled by each failure up to 30 s; two minutes after the last
  * failure, the delay is 800 ms again. An invalid key is logged and skipped.
  *
- * With `on` of node:events an EventEmitter is one:
+ * With `on` of node:events, an EventEmitter becomes a source:
  * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
  */
 export function source(name: string, keys: KeySource['keys']): KeySource {

@@ -124,11 +124,10 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
 }
 
 /**
- * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and
- * never twice
- * at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
- * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as
- * the cache has passed the conflicting revision.
+ * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and never
+ * twice at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
+ * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as the
+ * cache has passed the conflicting revision.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

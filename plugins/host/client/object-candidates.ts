@@ -19,7 +19,8 @@ export interface CompletedLine {
   readonly environment: ClientSources['environment'];
 }
 
-/* * Returns the kinds, names of objects, or values of an option that can complete the end of the line; none where a file
+/**
+ * Returns the kinds, names of objects, or values of an option that can complete the end of the line; none where a file
  * is expected, and none when the server does not respond.
  */
 export async function objectCandidates(line: CompletedLine): Promise<readonly string[]> {

@@ -169,8 +169,7 @@ export class PluginHost {
    * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches are not
    * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or its object disables it.
    * Rejects, and the previous plugin continues, when the new one requires another host, its module cannot be loaded or
-   * exports no
-   * plugin, or the schema of its settings is invalid.
+   * exports no plugin, or the schema of its settings is invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);
@@ -227,7 +226,8 @@ export class PluginHost {
     );
   }
 
-  /*   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
+  /**
+   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
    * undefined: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {

@@ -29,7 +29,8 @@ export class AwaitedKinds {
     schemes.on('registered', ({ descriptor, owner }) => this.#owners.set(keyOf(descriptor), owner));
   }
 
-  /*   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
+  /**
+   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
    * uninstalled, or has started without it.
    */
   reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {

@@ -24,7 +24,7 @@ export interface PluginObjectsParts {
   readonly onDeleted: (name: string) => Promise<boolean>;
 }
 
-/** The wishes of an object. */
+/** The desired state in an object of kind Plugin. */
 export interface DesiredPlugin extends PluginWishes {
   readonly name: string;
 }

@@ -16,7 +16,7 @@ const longestWaitMs = 1_000;
 /** When more stores than these write, the others write without turns. */
 const maxStores = 16;
 
-export interface WriteTurnsParts {
+export interface EtcdTurnsParts {
   /** The id of the store. */
   readonly id: string;
   readonly clock: Clock;
@@ -27,15 +27,15 @@ export interface WriteTurnsParts {
  * store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
  * store that does not use its turn loses its place.
  */
-export class WriteTurns {
-  readonly #parts: WriteTurnsParts;
+export class EtcdTurns {
+  readonly #parts: EtcdTurnsParts;
   readonly #seen: BoundedWait;
   #head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'> = { epoch: '', revision: 0, commit: '', turns: [] };
   #seenMs = Number.NEGATIVE_INFINITY;
   #contendedUntilMs = Number.NEGATIVE_INFINITY;
   #patienceMs: number = leastPatienceMs;
 
-  constructor(parts: WriteTurnsParts) {
+  constructor(parts: EtcdTurnsParts) {
     this.#parts = parts;
     this.#seen = new BoundedWait(parts.clock);
   }

@@ -47,7 +47,7 @@ interface Conversion {
  * of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a `$ref` would be
  * ignored.
  */
-export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
+export function openApiSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
   return convert(schema, { nameOf, nodes: 0 });
 }
 
