@@ -65,7 +65,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     try {
       await endSessions();
-      // A write that was on its way when its session ended takes a while to be a 504.
+      // A write whose session ended gets its 504 only after a while.
       await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expect(await ready()).to.include('[-]database failed: cannot write');

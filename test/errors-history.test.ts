@@ -203,7 +203,7 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // Two later requests: by their responses, the first lines above have been read.
+      // When two later requests have responses, the server has read the first lines above.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

@@ -12,7 +12,7 @@ interface Case {
   readonly order?: readonly string[];
 }
 
-// Written as `OwnerScenario` has it. The behaviour is that of Kubernetes' garbage collector and of its deletions.
+// Each case is an `OwnerScenario`. The behaviour is that of Kubernetes' garbage collector and of its deletions.
 const background: readonly Case[] = [
   {
     claim: 'without a policy the owner goes at once, and its dependents after it',

@@ -9,7 +9,7 @@ const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const inDefault = letters.replace('/letters', '/namespaces/default/letters');
 
-/** Selects those of a weight from 7 on: with so many requirements the objects are looked at in several turns. */
+/** Selects the objects with a weight from 7 on, by so many requirements that the server needs several turns. */
 const manyRequirements = Array.from({ length: 100 }, (_, index) => `spec.weight!=${index < 7 ? index : index + 1000}`);
 const query = `fieldSelector=${manyRequirements.join(',')}&sort=name`;
 

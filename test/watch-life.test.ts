@@ -183,7 +183,7 @@ describe('watch: its life', () => {
     socket.write(`GET ${persons}?watch=true&${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await eventually(async () => (await valueOf(underWay)) === 2);
     socket.destroy();
-    // Two later requests: by their responses, its end is known.
+    // When two later requests have responses, the server knows that the connection has ended.
     await server.get('/livez');
     await server.get('/livez');
     await server.create(persons, person('bob'));
@@ -232,7 +232,7 @@ describe('watch: a watcher that does not read', () => {
     expect(reader.events.map(({ object }) => object.spec.age)).to.deep.equal(
       Array.from({ length: writes }, (_, i) => (i + 1) % 100),
     );
-    // Of 38 MiB that were written. More than one collection may be needed until the last buffer is freed.
+    // The limit, when 38 MiB were written. More than one collection may be needed until the last buffer is freed.
     await eventually(() => bytesInUse() - memoryBefore < 16 * MiB, { describe: 'memory to be given back' });
 
     // Its place in history is gone, so the next heartbeat that cannot be written ends it.

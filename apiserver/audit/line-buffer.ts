@@ -40,7 +40,7 @@ export class LineBuffer {
     this.#lines = 0;
   }
 
-  /** Returns the memory, with room for so many more bytes. */
+  /** Returns the memory, with room for this number of further bytes. */
   #roomFor(bytes: number): Buffer {
     const needed = this.#length + bytes;
     let memory = (this.#memory ??= Buffer.allocUnsafeSlow(usualBytes));

@@ -68,7 +68,7 @@ class ConfigReader {
     if (name === 'aesgcm')
       return atLeastOne(provider.mapping(name).withKeys(['keys']), 'keys').map((key) => ({ key: this.#key(key) }));
     const [planted] = provider.mapping(name).names;
-    if (planted !== undefined) throw provider.mistake(`${name}.${planted}`, 'is not a field; there are none');
+    if (planted !== undefined) throw provider.mistake(`${name}.${planted}`, 'is unknown: identity has no fields');
     return [{ key: undefined }];
   }
 

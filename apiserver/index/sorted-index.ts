@@ -44,7 +44,7 @@ const minBucket = 32;
 /** Buckets filled in one step: about a millisecond. */
 const bucketsPerStep = 256;
 
-/** The maximum number of items that wait to be placed. Placing so many takes 1 to 2 ms. */
+/** The maximum number of items that wait to be placed. Placing all of them takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**

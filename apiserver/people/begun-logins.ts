@@ -25,9 +25,8 @@ export interface KeptLogin {
 }
 
 /**
- * Logins of persons who are at the issuer's page. Each is in a cookie of the browser that began it, encrypted by a
- * key that replicas share and that changes every 30 days, so that logins that are never finished cost nothing. The database
- * notes those that are used.
+ * The logins of people who are at the issuer's page. A cookie of the browser has the login, encrypted by a key that all
+ * replicas share; the key changes every 30 days. So unfinished logins need no memory. The database stores the used ones.
  */
 export class BegunLogins {
   readonly #vault: Vault;

@@ -215,8 +215,8 @@ export class GroupCommit {
   }
 
   /**
-   * One batch in flight and at most two unanswered, so that a replica that lags behind other writers is not flooded by
-   * its own.
+   * True when the next batch may be sent: one batch is in flight at a time, and the results of at most two are not delivered
+   * yet. So a replica that lags behind other writers is not flooded by its own writes.
    */
   #maySend(): boolean {
     return this.#inFlight === 0 && this.#unanswered < maxUnanswered;

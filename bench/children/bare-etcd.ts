@@ -127,7 +127,7 @@ class Turns {
       if (created) started();
       this.#see(events.at(-1)?.kv.value);
     });
-    // Its end is an error as well.
+    // The end of the watch is an error as well.
     watch.on('error', () => undefined);
     watch.write({ create_request: { key: headKey } });
     this.#watch = watch;

@@ -21,7 +21,7 @@ export type Fault =
   | { readonly kind: 'loseAnswer' }
   /** The request is sent when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The body breaks off after so many bytes. */
+  /** The body breaks off after this number of bytes. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
 export interface FaultInjectingFetch {

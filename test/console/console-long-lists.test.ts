@@ -46,7 +46,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     });
   }
 
-  /** Scrolls until so many rows are loaded. */
+  /** Scrolls until this number of rows is loaded. */
   async function load(wanted: number): Promise<void> {
     await eventually(
       async () => {

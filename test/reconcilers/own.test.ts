@@ -282,7 +282,7 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so it cannot be changed to come after nothing.
+      // The worker is being deleted, so its annotation with the order cannot be changed any more.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();

@@ -40,7 +40,7 @@ export function guardRequests(
 
   return function guardRequest(context): Promise<void> {
     origins.check(context);
-    // No path that is open to all begins like those of objects, which are most requests.
+    // Most requests are for objects. The paths of objects begin differently from all open paths.
     if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);

@@ -139,7 +139,8 @@ function setType(context: Context, name: string): void {
 }
 
 /**
- * Refuses the request for a file that was just deleted, or with a condition or range that does not hold. Kubernetes
+ * Refuses a request for a file that was just deleted, and a request with a failed precondition or an impossible range.
+ * Kubernetes
  * has no reason for two of these codes.
  */
 function refuse(context: Context, { statusCode, headers }: SendResult): void {

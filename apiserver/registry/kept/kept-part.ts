@@ -11,7 +11,7 @@ export const maxPartEntries = 2048;
 /** A part ends at this many different texts or values, for objects with thousands of values. */
 const maxPartWords = 128 * 1024;
 
-/** The first word of a part; another number for another form, and another one on a machine with the other order of bytes. */
+/** The first word of a part. It differs for each form, and on a machine with the other order of bytes. */
 const form = 0x6b657001;
 
 /** Form, entries, words, bytes of text. */

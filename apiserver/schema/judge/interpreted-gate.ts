@@ -25,7 +25,7 @@ export class InterpretedGate {
     this.#patterns = patterns;
   }
 
-  /** True for a value that keeps all the rules, as far as they can be checked within the work that one check may take. */
+  /** True for a value that violates no rule. Rules that would exceed the allowed work of a check are not checked. */
   accepts(value: unknown): boolean {
     this.#budget.reset();
     // Below `not`, a part that was not checked would count as a success.

@@ -267,7 +267,7 @@ function next(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)]);
 }
 
-/** The number of keys for the next response, so that it has about so many bytes. */
+/** The number of keys for the next response, so that it has about this number of bytes. */
 function keysFor(kvs: readonly KeyValue[], bytes: number): number {
   if (kvs.length === 0) return keysAtOnce.first;
   const size = kvs.reduce((total, { value }) => total + value.byteLength, 0) / kvs.length;

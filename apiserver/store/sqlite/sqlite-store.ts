@@ -114,7 +114,7 @@ class SqliteStore implements PagedStore {
     try {
       yield* this.#readPages(kind === undefined ? await this.#orderedByKey(revisions) : revisions);
     } finally {
-      // With the worker, its scans end.
+      // The worker's scans end with the worker.
       await this.#channel?.call('endScan', { scan }).catch(() => undefined);
     }
   }

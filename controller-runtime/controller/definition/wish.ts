@@ -68,8 +68,8 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   /** Objects that this call deleted, or would delete, because they are no longer wished. */
   readonly pruned: readonly ApiObject[];
   /**
-   * Objects that are no longer wished, and are still there: finalizers hold them, or they wait until those that were created
-   * after them are gone. When they are gone, another run follows.
+   * Objects that are no longer wished but still exist: they have finalizers, or wait for the deletion of objects that were
+   * created after them. When they are gone, another run follows.
    */
   readonly leaving: readonly ApiObject[];
 }

@@ -58,7 +58,7 @@ export class IsolatedNpm {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
-    // A path that is not a program, because a repository that git fetches may contain a configuration of npm.
+    // Not a program, so that npm cannot run git: a repository that git fetches may contain a configuration of npm.
     const git = `--git=${join(folder, 'no-git')}`;
     await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
   }
