@@ -38,7 +38,7 @@ interface Matched {
 const maxConditionCost = 1_000_000;
 
 /** Calls the configured webhooks for writes, by the rules of kube-apiserver. */
-export class WebhookReview implements WriteReview {
+export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   readonly covers: WriteReview['covers'];
   readonly #parts: WebhookReviewParts;
 
