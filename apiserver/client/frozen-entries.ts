@@ -19,7 +19,7 @@ const selectedPerStep = 1_000;
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 
 /**
- * The selected objects of a kind as they are when this list is made, oldest first. Making it copies only their
+ * The selected objects of a kind at the time when this list is made, oldest first. Making it copies only their
  * places; selecting and sorting them takes several turns.
  */
 export class FrozenEntries {

@@ -131,7 +131,7 @@ function expectState(entry: Entry, name: string, content: Buffer): void {
 
 describe('compactSlabs', () => {
   for (const states of [0, 1500])
-    it(`keeps all entries, ${states} former ones, and bytes read before, while writes go on between its steps [slow]`, () => {
+    it(`keeps all entries, ${states} former ones, and bytes read before, while writes continue between its steps [slow]`, () => {
       const pair = new Pair(1, states);
       for (let round = 0; round < 10; round += 1) {
         pair.writeMany(3000);

@@ -28,7 +28,7 @@ export interface SlabUsers {
 
 /**
  * Moves entries out of the blocks that hold the most garbage, so that these can be freed. Bytes that were read before
- * stay valid. Writes may go on between the steps.
+ * stay valid. Writes may happen between the steps.
  */
 export function* compactSlabs(slabs: Slabs, users: SlabUsers): Steps<void> {
   slabs.seal();

@@ -13,7 +13,7 @@ export function valueList(value: IndexValue = noValues): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** One owner of an object, with what is known without reading the object. */
+/** One owner of an object, with the data that needs no parsing of the object. */
 export interface KnownOwner {
   readonly uid: string;
   /** True when the owner, deleted in the foreground, waits for this object. */
@@ -38,6 +38,6 @@ export interface Entry {
   readonly values: IndexValues;
   /** The owners in its ownerReferences; undefined when it has none. */
   readonly owners: readonly KnownOwner[] | undefined;
-  /** What happens to its dependents once it is marked for deletion; undefined before. */
+  /** The policy for its dependents once it is marked for deletion; undefined before. */
   readonly deletion: PropagationPolicy | undefined;
 }

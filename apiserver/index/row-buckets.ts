@@ -127,7 +127,7 @@ export class RowBuckets {
   }
 }
 
-/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of what it removes. */
+/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of the removed items. */
 function insertAt<T>(list: T[], at: number, item: T): void {
   list.push(item);
   for (let to = list.length - 1; to > at; to -= 1) list[to] = inBounds(list[to - 1]);

@@ -36,7 +36,7 @@ interface Probe {
 const loadedBucket = 96;
 const minBucket = 32;
 
-/** Items that wait to be placed. Placing so many takes 1 to 2 ms. */
+/** The maximum number of items that wait to be placed. Placing all of them takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**

@@ -5,13 +5,13 @@ import type { StoredEntry } from '../../index/stored-entry.ts';
 import { copyRecord } from '../../index/create-entry.ts';
 import type { Slabs } from '../../index/slabs.ts';
 
-/** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */
+/** The maximum number of entries of a part: packing them takes 5 ms, and reading them 1 ms. */
 export const maxPartEntries = 2048;
 
 /** A part ends at this many bytes of records, for objects with thousands of values. */
 const maxPartBytes = 2 * 1024 * 1024;
 
-/** The first word of a part; another number for another form, and another one on a machine with the other order of bytes. */
+/** The first word of a part. It differs for each form, and on a machine with the other order of bytes. */
 const form = 0x6b657002;
 
 /** Form, entries, bytes of records, bytes of the fingerprint. */
