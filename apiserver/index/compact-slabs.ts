@@ -17,7 +17,7 @@ const movedShare = 1 / 4;
 /** In a block with more live bytes than this share, moving them frees too little. */
 const fullShare = 0.9;
 
-/** What uses the memory of a kind. */
+/** The users of the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
   /** States that are not in the table, each once. */
