@@ -31,7 +31,7 @@ async function publintProblems(folder) {
 const attw = createRequire(import.meta.resolve('@arethetypeswrong/cli/package.json')).resolve('@arethetypeswrong/core');
 const { checkPackage, createPackageFromTarballData } = await import(pathToFileURL(attw).href);
 
-/** As `attw --profile esm-only`: CommonJS programs import ESM by `import()`, and need Node's own resolution. */
+/** Those of `attw --profile esm-only`: CommonJS programs import ESM by `import()`, and need Node's own resolution. */
 const ignoredResolutions = ['node10', 'node16-cjs'];
 
 async function typeProblems(archive) {
