@@ -35,7 +35,12 @@ function runsPrograms() {
 /** Deletes what runs have left behind that were interrupted. */
 function deleteLeftovers() {
   for (const name of readdirSync(memory).filter((each) => each.startsWith(prefix))) {
-    if (!isAlive(Number.parseInt(name.slice(prefix.length), 10))) rmSync(join(memory, name), { recursive: true });
+    if (isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
+    try {
+      rmSync(join(memory, name), { recursive: true });
+    } catch {
+      // It is another user's.
+    }
   }
 }
 
