@@ -74,12 +74,6 @@ describe('the command line of homeostat', () => {
     [['serve', '--bogus'], "unknown option '--bogus'"],
     [['serve', '--port'], 'argument missing'],
     [['serve', 'extra'], 'too many arguments'],
-    [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
-    [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
-    [
-      ['serve', '--database', 'memory:', '--port', '0', '--plugins-dir', '/nowhere/plugins'],
-      '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
-    ],
     [['fly'], "unknown command 'fly'"],
     [[], 'Usage: homeostat'],
   ] as const) {
@@ -116,6 +110,22 @@ describe('homeostat in a process of its own [slow]', () => {
     }
     await removeFolders();
   });
+
+  for (const [args, text] of [
+    [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
+    [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
+    [
+      ['serve', '--database', 'memory:', '--port', '0', '--plugins-dir', '/nowhere/plugins'],
+      '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
+    ],
+  ] as const) {
+    it(`exits with 2 for: ${args.join(' ')}`, async () => {
+      const command = run(args);
+      expect(await command.exited).to.equal(2);
+      expect(command.stderr).to.include(text);
+      expect(command.stdout).to.equal('');
+    });
+  }
 
   it('exits with 1 when the port is taken', async () => {
     const taken = createServer();
