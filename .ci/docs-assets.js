@@ -20,6 +20,6 @@ function isOlder(file, source) {
 for (const file of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
   const [source, compressed] = [join(from, file), join(to, `${file}.gz`)];
   if (isOlder(compressed, source)) writeFileSync(compressed, gzipSync(readFileSync(source), { level: 9 }));
-  // Builds before this one left the file as it is.
+  // Earlier versions of this script copied the uncompressed file.
   rmSync(join(to, file), { force: true });
 }
