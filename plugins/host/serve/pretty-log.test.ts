@@ -96,7 +96,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 info  listening\n');
   });
 
-  it('opens with version, database without password, addresses and access [spec experience-banner]', () => {
+  it('begins with the version, the database without its password, the addresses and the access [spec experience-banner]', () => {
     const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
     const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
     expect(banner.split('\n')).to.have.length(6);
