@@ -24,6 +24,8 @@ export interface ConnectionAuthenticator {
 /** Finds the user of a request without an Authorization header: by a session's cookie. */
 export interface SessionFinder {
   readonly ofRequest: Lookup<IncomingMessage>;
+  /** True for a request with the cookie of a session, which may have ended. */
+  hasCredential(request: IncomingMessage): boolean;
 }
 
 /** The ways in which a server finds users. */
@@ -85,8 +87,10 @@ export class Authenticator {
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {
-    const { certificates, fallback } = this.#parts;
-    return fallback === undefined || certificates?.hasCredential(request) === true ? undefined : fallback;
+    const { certificates, sessions, fallback } = this.#parts;
+    if (fallback === undefined) return undefined;
+    const isWrong = certificates?.hasCredential(request) === true || sessions?.hasCredential(request) === true;
+    return isWrong ? undefined : fallback;
   }
 
   /** The audience that this server is. */

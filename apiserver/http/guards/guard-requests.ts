@@ -1,7 +1,8 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { discardRest } from '../../decode/read-body.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
+import { anonymous } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { isOpenPath } from '../pages/health.ts';
@@ -43,8 +44,20 @@ export function guardRequests(
     // No path that is open to all begins like those of objects, which are most requests.
     if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
+    if (user === anonymous) return passStranger(context);
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
+
+  /** A person who may not see a page without a credential can log in. */
+  async function passStranger(context: Context): Promise<void> {
+    try {
+      await pass(context, anonymous);
+    } catch (error) {
+      const isForbidden = isApiError(error) && error.reason === 'Forbidden';
+      if (!isForbidden || !isPageRequest(context)) throw error;
+      askToLogIn(context, parts);
+    }
+  }
 
   async function passOpen(context: Context): Promise<void> {
     await auditor?.recordArrival(context);
@@ -87,6 +100,10 @@ async function refuseStranger(context: Context, { refusals, providers }: GuardPa
   const kind = context.get('Authorization') === '' ? 'no' : 'wrong';
   refusals.note(context, `a request with ${kind} credentials was refused`);
   if (!isPageRequest(context)) throw new ApiError('Unauthorized', 'Unauthorized');
+  askToLogIn(context, { providers });
+}
+
+function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers'>): void {
   context.set('WWW-Authenticate', 'Bearer');
   sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
 }
