@@ -10,11 +10,13 @@ import type {
   Run,
 } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
+import type { Entry } from '../../index/entry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
 import { requireRead } from '../response/cacheable-answer.ts';
 import { sendJson } from '../response/responses.ts';
 
@@ -33,6 +35,8 @@ export interface ExplanationCall {
 
 /** The newest runs that are read, and the owners. */
 const maxRuns = 200;
+/** Runs that are read in one turn: some milliseconds. */
+const runsPerTurn = 20;
 const maxOwners = 50;
 
 /**
@@ -53,7 +57,7 @@ export class ExplanationHandler {
     const explanation = explainObject({
       object,
       controllers: this.#controllers(context),
-      runs: this.#runs(context, object),
+      runs: await this.#runs(context, object),
       owners: this.#owners(context, object),
       nowMs: clock.now(),
     });
@@ -66,16 +70,19 @@ export class ExplanationHandler {
     return Array.from(found?.cache.entries() ?? [], ({ bytes }) => decodeObject<ControllerObject>(bytes));
   }
 
-  #runs(context: Context, { metadata }: ApiObject): readonly Run[] | undefined {
+  async #runs(context: Context, { metadata }: ApiObject): Promise<readonly Run[] | undefined> {
     const { namespace = 'default', uid } = metadata;
     if (!this.#mayList(context, runModel, namespace)) return undefined;
     const values = this.#find(runModel)?.cache.index('object.uid')?.values;
     if (values === undefined) return [];
+    const found: Entry[] = [];
+    values.forEach(values.rankOf(uid), values.rankAfter(uid), (entry) => found.push(entry) < maxRuns);
     const runs: Run[] = [];
-    values.forEach(values.rankOf(uid), values.rankAfter(uid), (entry) => {
-      runs.push(decodeObject<Run>(entry.bytes));
-      return runs.length < maxRuns;
-    });
+    for (const { bytes } of found) {
+      runs.push(decodeObject<Run>(bytes));
+      // A record may have 40 KiB.
+      if (runs.length % runsPerTurn === 0) await nextTurn();
+    }
     return runs;
   }
 
