@@ -41,6 +41,17 @@ describe('parseYaml', () => {
     });
   });
 
+  it('reads integers with a leading 0 as octal, as Kubernetes does', () => {
+    expect(parseYaml('a: 0755\nb: -010\nc: "0755"\nd: 089\ne: 0\nf: 0x1F', limits)).to.deep.equal({
+      a: 493,
+      b: -8,
+      c: '0755',
+      d: 89,
+      e: 0,
+      f: 31,
+    });
+  });
+
   it('refuses values that JSON cannot hold, and names the field', () => {
     expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" holds a number that JSON cannot hold');
     expect(refusal('a: .inf')).to.equal('the field "a" holds a number that JSON cannot hold');

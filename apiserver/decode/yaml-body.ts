@@ -1,5 +1,14 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import { constructFromEvents, CORE_SCHEMA, defineMappingTag, EVENT_ID, parseEvents, YAMLException } from 'js-yaml';
+import {
+  constructFromEvents,
+  CORE_SCHEMA,
+  defineMappingTag,
+  defineScalarTag,
+  EVENT_ID,
+  intCoreTag,
+  parseEvents,
+  YAMLException,
+} from 'js-yaml';
 import type { Event } from 'js-yaml';
 import type { BodyLimits } from '../limits/body-limits.ts';
 import { LineIndex } from './line-index.ts';
@@ -30,11 +39,18 @@ const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   identify: () => false,
 });
 
-const schema = CORE_SCHEMA.withTags(strictMapping);
+/** Integers with a leading 0 are octal, as in Kubernetes: `0755` is 493. */
+const octalTag = defineScalarTag(intCoreTag.tagName, {
+  ...intCoreTag,
+  resolve: (source, ...more) =>
+    /^[-+]?0[0-7]+$/.test(source) ? Number.parseInt(source, 8) : intCoreTag.resolve(source, ...more),
+});
+
+const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
 
 /**
- * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string) to a value that JSON
- * can hold. It refuses several documents, duplicate names and names that are not strings, cycles, NaN and infinity,
+ * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string; but `0755` is octal) to a
+ * value that JSON can hold. It refuses several documents, duplicate names and names that are not strings, cycles, NaN and infinity,
  * more than 100 aliases, and documents that aliases make too large.
  * @throws ApiError BadRequest that names line and column, or the field; it repeats nothing of the body but names of tags and aliases.
  */

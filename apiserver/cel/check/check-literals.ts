@@ -1,15 +1,20 @@
+import { argumentProblem, readFormat } from '../library/format-clauses.ts';
+import type { FormatClause } from '../library/format-clauses.ts';
 import { patternProblem } from '../library/regex.ts';
 import { parseDuration, parseTimestamp } from '../library/time-values.ts';
 import type { CelIssue } from '../syntax/cel-issue.ts';
-import type { CallNode, CelNode } from '../syntax/cel-node.ts';
+import type { CallNode, CelNode, ListNode } from '../syntax/cel-node.ts';
+import type { CelType } from '../types/cel-type.ts';
+
+type TypeOf = (node: CelNode) => CelType;
 
 /** Checks literals that a function can never take, such as a pattern with a mistake. */
-export function checkLiterals(root: CelNode): readonly CelIssue[] {
+export function checkLiterals(root: CelNode, typeOf: TypeOf): readonly CelIssue[] {
   const issues: CelIssue[] = [];
   const open: CelNode[] = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (node.kind === 'call') {
-      const issue = issueOf(node);
+      const issue = issueOf(node) ?? formatIssueOf(node, typeOf);
       if (issue !== undefined) issues.push(issue);
     }
     open.push(...childrenOf(node));
@@ -33,6 +38,54 @@ function issueOf({ name, args, target }: CallNode): CelIssue | undefined {
       return target !== undefined || parseTimestamp(value) !== undefined ? undefined : wrong;
     default:
       return undefined;
+  }
+}
+
+/** Judges the arguments of a format that is a literal, when they are a literal list. */
+function formatIssueOf({ name, target, args, at }: CallNode, typeOf: TypeOf): CelIssue | undefined {
+  const [list] = args;
+  if (name !== 'format' || target?.kind !== 'literal' || typeof target.value !== 'string') return undefined;
+  if (list?.kind !== 'list' || args.length !== 1) return undefined;
+  const clauses = readFormat(target.value).filter((piece) => typeof piece !== 'string');
+  const wrong = clauses.map((clause, index) => clauseIssue(clause, { list, index, at, typeOf }));
+  const first = wrong.find((issue) => issue !== undefined);
+  if (first !== undefined || list.items.length <= clauses.length) return first;
+  const counts = `expected ${clauses.length}, got ${list.items.length}`;
+  return { at, message: `too many arguments supplied to string.format (${counts})` };
+}
+
+interface ClausePlace {
+  readonly list: ListNode;
+  readonly index: number;
+  readonly at: number;
+  readonly typeOf: TypeOf;
+}
+
+function clauseIssue(clause: FormatClause, { list, index, at, typeOf }: ClausePlace): CelIssue | undefined {
+  const item = list.items[index];
+  if (item === undefined) return { at, message: `index ${index} out of range` };
+  const type = typeNameOf(typeOf(item));
+  const message = type === 'dyn' ? clause.problem : argumentProblem(clause, type);
+  return message === undefined ? undefined : { at: clause.problem === undefined ? item.at : at, message };
+}
+
+/** Returns the name of the type that a value has at run time; `dyn` when it may be any. */
+function typeNameOf(type: CelType): string {
+  switch (type.kind) {
+    case 'timestamp':
+      return 'google.protobuf.Timestamp';
+    case 'duration':
+      return 'google.protobuf.Duration';
+    case 'null':
+      return 'null_type';
+    case 'object':
+    case 'opaque':
+      return type.name;
+    case 'param':
+    case 'error':
+      return 'dyn';
+    default:
+      return type.kind;
   }
 }
 

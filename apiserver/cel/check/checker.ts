@@ -43,6 +43,8 @@ class Checker {
   readonly #locals = new Map<string, CelType[]>();
   #bindings: Bindings = noBindings;
   #params = 0;
+  /** The calls of `format` around the node that is being checked: literals in them may mix types. */
+  #formats = 0;
 
   constructor(scope: CheckScope) {
     this.#scope = scope;
@@ -165,7 +167,7 @@ class Checker {
     candidates: readonly Overload[],
     { name, args }: { readonly name: string; readonly args: readonly CelNode[] },
   ): CelType {
-    const types = args.map((arg) => this.check(arg));
+    const types = this.#argumentTypes(name, args);
     const before = this.#bindings;
     const found: Overload[] = [];
     let result: CelType | undefined;
@@ -187,6 +189,14 @@ class Checker {
     const isMethod = node.target !== undefined && args.length > node.args.length;
     const signature = isMethod ? `${shown[0]}.(${shown.slice(1).join(', ')})` : `(${shown.join(', ')})`;
     return this.#issue(node.at, `found no matching overload for '${name}' applied to '${signature}'`);
+  }
+
+  #argumentTypes(name: string, args: readonly CelNode[]): readonly CelType[] {
+    const isFormat = name === 'format';
+    if (isFormat) this.#formats += 1;
+    const types = args.map((arg) => this.check(arg));
+    if (isFormat) this.#formats -= 1;
+    return types;
   }
 
   #instantiate({ args, result }: Overload): { readonly args: readonly CelType[]; readonly result: CelType } {
@@ -240,6 +250,7 @@ class Checker {
   #join(previous: CelType | undefined, type: CelType, at: number): CelType {
     if (previous === undefined) return type;
     const bindings = assign(type, previous, this.#bindings);
+    if (bindings === undefined && this.#formats > 0) return celTypes.dyn;
     if (bindings === undefined) {
       const [expected, found] = [previous, type].map((each) => formatType(substitute(each, this.#bindings)));
       this.#issue(at, `expected type '${expected}' but found '${found}'`);

@@ -51,7 +51,7 @@ export function compileCel(source: string, scope: CelScope): CelExpression | Cel
   if ('message' in root) return { problem: formatIssues(source, [root]) };
   const checked = checkCel(root, { ...scope, variables: withTypes(scope.variables) });
   if (!('type' in checked)) return { problem: formatIssues(source, checked) };
-  const issues = checkLiterals(root);
+  const issues = checkLiterals(root, checked.typeOf);
   if (issues.length > 0) return { problem: formatIssues(source, issues) };
   return expressionOf(source, { root, checked, variables: [...scope.variables.keys()] });
 }

@@ -1,4 +1,5 @@
 import { overload } from '../types/declare-function.ts';
+import { formatDouble } from './format-double.ts';
 import type { Overload } from '../types/cel-function.ts';
 import { CelError } from '../values/cel-error.ts';
 import {
@@ -15,14 +16,7 @@ import {
 import type { CelValue } from '../values/cel-value.ts';
 import { doubleAt, int64, intAt, listAt, objectAt, textAt, uint64 } from './arguments.ts';
 import { countCharacters } from './characters.ts';
-import {
-  durationInRange,
-  formatDuration,
-  formatTimestamp,
-  parseDuration,
-  parseTimestamp,
-  timestampInRange,
-} from './time-values.ts';
+import { formatDuration, formatTimestamp, parseDuration, parseTimestamp, timestampInRange } from './time-values.ts';
 
 /** A double from here on does not fit into an integer. */
 const tooLarge = 2 ** 63;
@@ -45,6 +39,7 @@ function toNumbers(): readonly Overload[] {
     overload('int(double) int', (args) => wholeOf(doubleAt(args, 0), tooLarge)),
     overload('int(string) int', (args) => int64(readInteger(textAt(args, 0), 'int'))),
     overload('int(timestamp) int', (args) => secondsOf(objectAt(CelTimestamp, args, 0).nanos)),
+    overload('int(duration) int', (args) => objectAt(CelDuration, args, 0).nanos),
     overload('uint(uint) uint', (args) => objectAt(CelUint, args, 0)),
     overload('uint(int) uint', (args) => new CelUint(uint64(intAt(args, 0)))),
     overload('uint(double) uint', (args) => new CelUint(uint64(wholeOf(doubleAt(args, 0), tooLarge * 2)))),
@@ -84,7 +79,10 @@ function toTimes(): readonly Overload[] {
       return new CelTimestamp(nanos);
     }),
     overload('duration(duration) duration', ([value = null]) => value),
-    overload('duration(int) duration', (args) => durationInRange(intAt(args, 0) * 1_000_000_000n)),
+    // Declared, and without a value, as in cel-go.
+    overload('duration(int) duration', () => {
+      throw new CelError("type conversion error from 'int' to 'google.protobuf.Duration'");
+    }),
     overload('duration(string) duration', (args, meter) => {
       meter.add(parseCost);
       const nanos = parseDuration(textAt(args, 0));
@@ -170,12 +168,6 @@ function readBool(text: string): boolean {
   if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
   if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
   throw conversionError(text, 'bool');
-}
-
-function formatDouble(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
 function textOfBytes(value: Uint8Array): string {

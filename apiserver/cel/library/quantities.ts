@@ -64,7 +64,10 @@ export function quantityOverloads(): readonly Overload[] {
       meter.add(parseCost);
       return parseQuantity(textAt(args, 0)) !== undefined;
     }),
-    overload(`${type}::sign() int`, (args) => (at(args, 0) > 0n ? 1n : at(args, 0) < 0n ? -1n : 0n)),
+    // Kubernetes documents the method, and has the function.
+    ...[`${type}::sign() int`, `sign(${type}) int`].map((signature) =>
+      overload(signature, (args) => (at(args, 0) > 0n ? 1n : at(args, 0) < 0n ? -1n : 0n)),
+    ),
     overload(`${type}::isInteger() bool`, (args) => at(args, 0) % nano === 0n),
     overload(`${type}::asInteger() int`, (args) => {
       if (at(args, 0) % nano !== 0n) throw new CelError('cannot convert value to integer');

@@ -71,9 +71,9 @@ function reader(text: string, meter: CostMeter): { length: number; slice: (from:
 function substring(text: string, range: readonly (CelValue | undefined)[], meter: CostMeter): string {
   const { length, slice } = reader(text, meter);
   const [from = 0, to = length] = range.map(Number);
+  if (from > to && range.length === 2) throw new CelError(`invalid substring range. start: ${from}, end: ${to}`);
   if (from < 0 || from > length) throw new CelError(`index out of range: ${from}`);
   if (to < 0 || to > length) throw new CelError(`index out of range: ${to}`);
-  if (from > to) throw new CelError(`invalid substring range. start: ${from}, end: ${to}`);
   return slice(from, to);
 }
 
@@ -81,8 +81,11 @@ function find(name: 'indexOf' | 'lastIndexOf', args: readonly CelValue[], meter:
   const [text, part] = [textAt(args, 0), textAt(args, 1)];
   const characters = pairedCharacters(text, meter);
   const length = characters?.length ?? text.length;
-  const from = args.length === 3 ? Number(intAt(args, 2)) : name === 'indexOf' ? 0 : length;
-  if (from < 0 || (from > length && args.length === 3)) throw new CelError(`index out of range: ${from}`);
+  const given = args.length === 3 ? intAt(args, 2) : undefined;
+  if (part === '') return given ?? BigInt(name === 'indexOf' ? 0 : length);
+  const from = Number(given ?? (name === 'indexOf' ? 0 : Math.max(0, length - 1)));
+  if (from < 0) throw new CelError(`index out of range: ${from}`);
+  if (from >= length) return -1n;
   const units = characters === undefined ? from : characters.slice(0, from).join('').length;
   const found = text[name](part, units);
   if (characters === undefined || found <= 0) return BigInt(found);

@@ -81,7 +81,7 @@ interface Loop {
   readonly result: CelNode;
 }
 
-/** `cel.bind(name, value, body)`, and `optMap`, which binds the value of an optional. */
+/** A name for a value within a body: that of `optMap` for the value of an optional, and that of `sortBy` for its list. */
 export interface BindNode extends At {
   readonly kind: 'bind';
   readonly variable: string;

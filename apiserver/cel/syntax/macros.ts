@@ -6,8 +6,6 @@ import { CelSyntaxError } from './cel-issue.ts';
 export function expandMacro(macro: CallNode): CelNode {
   const { target, name, args } = macro;
   if (target === undefined) return name === 'has' && args.length === 1 ? expandHas(macro) : macro;
-  if (target.kind === 'ident' && target.name === 'cel' && name === 'bind' && args.length === 3)
-    return expandBind(macro);
   if ((name === 'optMap' || name === 'optFlatMap') && args.length === 2) return expandOptional(macro);
   if (name === 'sortBy' && args.length === 2) return expandSortBy(macro);
   const expand = folds.get(`${name}/${args.length}`);
@@ -18,18 +16,6 @@ function expandHas({ args, at }: CallNode): CelNode {
   const [operand] = args;
   if (operand?.kind === 'select' && !operand.isTest) return { ...operand, isTest: true };
   throw new CelSyntaxError(operand?.at ?? at, 'invalid argument to has() macro');
-}
-
-function expandBind({ args, at }: CallNode): BindNode {
-  const [variable, value, body] = args;
-  if (value === undefined || body === undefined) throw new CelSyntaxError(at, 'cel.bind() takes three arguments');
-  return {
-    kind: 'bind',
-    variable: nameOf(variable, at, 'cel.bind() variable names must be simple identifiers'),
-    value,
-    body,
-    at,
-  };
 }
 
 /** `o.optMap(v, e)`: `o.hasValue() ? optional.of(e with v = o.value()) : optional.none()`. */

@@ -52,6 +52,13 @@ describe('BackupHandler', () => {
     await eventually(async () => (await refusal()) === undefined);
   });
 
+  it('refuses a backup while another worker sends one', async () => {
+    failure = new StoreError('locked', 'a backup is under way');
+    expect(await refusal()).to.include({ reason: 'TooManyRequests', retryAfterSeconds: 10 });
+    failure = undefined;
+    expect(await refusal()).to.equal(undefined);
+  });
+
   it('names the cure when the disk is full, and is ready for the next request', async () => {
     failure = new StoreError('full', 'SQLite: database or disk is full');
     expect(await refusal()).to.include({ reason: 'InsufficientStorage' });

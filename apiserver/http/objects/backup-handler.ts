@@ -18,7 +18,7 @@ export interface BackupHandlerParts {
   readonly permissions: RequestPermissions;
 }
 
-/** `GET /backup`: a copy of the SQLite file, at the speed of the client. One at a time; further requests get 429. */
+/** `GET /backup`: a copy of the SQLite file, at the speed of the client. One at a time, of all workers; further requests get 429. */
 export class BackupHandler {
   readonly #parts: BackupHandlerParts;
   #isBusy = false;
@@ -56,14 +56,15 @@ export class BackupHandler {
         `the server backs up only a database in a SQLite file: for this one, use ${others}`,
       );
     }
-    if (this.#isBusy)
-      throw new ApiError('TooManyRequests', 'a backup is under way, please try again later', { retryAfterSeconds: 10 });
+    if (this.#isBusy) throw underWay();
     this.#isBusy = true;
     try {
       const path = await stored.backUp();
       return { path, size: (await stat(path)).size };
     } catch (error) {
       this.#isBusy = false;
+      // Another worker of the same database sends one.
+      if (error instanceof StoreError && error.code === 'locked') throw underWay(error);
       this.#parts.logger.error({ err: error }, 'a backup could not be made');
       throw refusalOf(error);
     }
@@ -79,6 +80,11 @@ export class BackupHandler {
     });
     return stream;
   }
+}
+
+function underWay(cause?: Error): ApiError {
+  const message = 'a backup is under way, please try again later';
+  return new ApiError('TooManyRequests', message, { cause, retryAfterSeconds: 10 });
 }
 
 function refusalOf(cause: unknown): ApiError {

@@ -98,7 +98,7 @@ describe('a backup of SQLite', () => {
 
   it('replaces no file, and is removed at the next start when its process was killed', async () => {
     writeFileSync(`${path}-backup`, 'half');
-    expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ name: 'StoreError' });
+    expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ code: 'locked' });
     expect(existsSync(`${path}-backup`), 'the file of another backup').to.equal(true);
     await store.close();
     store = createSqliteStore({ path });

@@ -1,5 +1,5 @@
 import { closeSync, openSync, rmSync, truncateSync } from 'node:fs';
-
+import { StoreError } from '../store-error.ts';
 import { openDatabase, rowOf, type SqlDatabase } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 import { setEpoch } from './sqlite-tables.ts';
@@ -33,10 +33,11 @@ export interface BackupOptions {
 
 /**
  * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind.
+ * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. @throws StoreError
+ * `locked` while the file is there
  */
 export async function backUpDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
-  closeSync(openSync(path, 'wx', 0o600));
+  createFile(path);
   try {
     await copyDatabase(database, path, options);
     options.signal.throwIfAborted();
@@ -44,6 +45,15 @@ export async function backUpDatabase(database: SqlDatabase, path: string, option
   } catch (error) {
     rmSync(path, { force: true });
     throw error;
+  }
+}
+
+function createFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (cause) {
+    const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
+    throw isThere ? new StoreError('locked', `${path} belongs to a backup that is under way`, { cause }) : cause;
   }
 }
 

@@ -41,6 +41,24 @@ describe('Completion in a shell', () => {
     expect(await offered('get', ...at, 'nothing', '')).to.deep.equal([]);
   });
 
+  it('offers the values of an option, and leaves files to the shell', async () => {
+    const at = ['--server', server.url];
+    expect(await offered('get', ...at, '-n', 'def')).to.deep.equal(['default']);
+    expect(await offered('get', ...at, 'widgets', '-o', '')).to.deep.equal([
+      'table',
+      'wide',
+      'json',
+      'yaml',
+      'name',
+      'jsonpath=',
+      'custom-columns=',
+    ]);
+    expect(await offered('why', ...at, 'widgets', 'left', '-o', 't')).to.deep.equal(['text']);
+    expect(await offered('apply', ...at, '-f', '')).to.deep.equal([]);
+    expect(await offered('apply', ...at, '')).to.deep.equal([]);
+    expect(await offered('get', ...at, '-l', '')).to.deep.equal([]);
+  });
+
   it('offers nothing without a server', async () => {
     expect(await offered('get', '--server', 'http://127.0.0.1:1', 'wid')).to.deep.equal([]);
   });

@@ -28,6 +28,23 @@ export interface Targets {
  * `-f`. @throws CommandError
  */
 export async function readTargets(command: ClientCommand): Promise<Targets> {
+  const targets = await targetsOf(command);
+  if (targets.objects.length > 0) checkNothingElseSelects(command);
+  return targets;
+}
+
+/** A selection beside names would select nothing, and a user who gives both expects something else. */
+function checkNothingElseSelects({ flags }: ClientCommand): void {
+  for (const [name, text] of [
+    ['selector', '-l'],
+    ['field-selector', '--field-selector'],
+    ['all', '--all'],
+  ] as const)
+    if (flags[name] !== undefined)
+      throw new CommandError(`${text}: the objects are named; leave the names or ${text} out`, 2);
+}
+
+async function targetsOf(command: ClientCommand): Promise<Targets> {
   const files = filesOf(command);
   const { args } = command;
   if (files.length > 0) {

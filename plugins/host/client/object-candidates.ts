@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { readServer } from '../serve/read-server.ts';
 import type { ClientSources } from './client-command.ts';
 import { ObjectServer } from './object-server.ts';
 import { collectionPath, ResourceNames } from './resource-names.ts';
+import type { ServedResource } from './resource-names.ts';
 import { objectsAt, textAt } from './server-object.ts';
 
 /** The longest time that a person waits for a completion. */
@@ -18,33 +19,56 @@ export interface CompletedLine {
   readonly environment: ClientSources['environment'];
 }
 
-/** Returns the kinds, or the names of objects of a kind, that may stand at the end of the line; none when the server does not respond. */
-export async function objectCandidates({ command, words, environment }: CompletedLine): Promise<readonly string[]> {
+/**
+ * Returns what may stand at the end of the line: kinds, names of objects of a kind, or values of an option; none where a file
+ * belongs, and when the server does not respond.
+ */
+export async function objectCandidates(line: CompletedLine): Promise<readonly string[]> {
+  const { command, words, environment } = line;
   const names = command.options.map(({ long }) => long);
   if (!names.includes('--namespace')) return [];
   const { values, flags } = splitWords(command, words);
+  const option = optionBefore(line);
+  if (option !== undefined && option.long !== '--namespace') return valuesOf(option);
   try {
     const server = new ObjectServer(readServer({ flags, environment }), AbortSignal.timeout(timeoutMs), {
       warn: () => undefined,
     });
-    const resources = await ResourceNames.read(server);
-    const last = values.at(-1) ?? '';
     const namespace = flags['namespace'] ?? 'default';
-    const namesOf = async (type: string): Promise<readonly string[]> => {
-      const list = await server.send('GET', collectionPath(resources.find(type), namespace), {
-        query: { limit: maxNames },
-      });
+    const namesOf = async (resource: ServedResource): Promise<readonly string[]> => {
+      const list = await server.send('GET', collectionPath(resource, namespace), { query: { limit: maxNames } });
       return objectsAt(list, 'items').map((item) => textAt(item, 'metadata', 'name'));
     };
+    const resources = await ResourceNames.read(server);
+    if (option !== undefined) return await namesOf(resources.find('namespaces'));
+    if (takesFilesOnly.has(command.name())) return [];
+    const last = values.at(-1) ?? '';
     const [type = ''] = last.split('/');
-    if (last.includes('/')) return (await namesOf(type)).map((name) => `${type}/${name}`);
+    if (last.includes('/')) return (await namesOf(resources.find(type))).map((name) => `${type}/${name}`);
     const [first] = values;
-    if (values.length > 1 && first !== undefined) return await namesOf(first);
+    if (values.length > 1 && first !== undefined) return await namesOf(resources.find(first));
     return resources.all.filter(({ verbs }) => verbs.includes('list')).map(({ plural }) => plural);
   } catch {
     // There is nothing to offer, and no place for an error.
     return [];
   }
+}
+
+/** Commands without arguments: their objects come from the files of -f. */
+const takesFilesOnly: ReadonlySet<string> = new Set(['apply', 'create', 'events']);
+
+/** Returns the option whose value the last word is, if it is one. */
+function optionBefore({ command, words }: CompletedLine): Option | undefined {
+  const before = words.at(-2);
+  return command.options.find(({ long, short, required }) => required && (before === long || before === short));
+}
+
+/** The words with which values of `-o` begin, as the help lists them. */
+function valuesOf({ long, description }: Option): readonly string[] {
+  if (long !== '--output') return [];
+  return ['table', 'wide', 'json', 'yaml', 'name', 'text', 'jsonpath=', 'custom-columns='].filter((value) =>
+    description.includes(value),
+  );
 }
 
 /** Separates flags with their values from arguments. */

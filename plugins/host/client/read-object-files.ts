@@ -1,9 +1,9 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
-import { loadAll, YAMLException } from 'js-yaml';
 import { readFile, stat } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { glob, isDynamicPattern } from 'tinyglobby';
 import { CommandError } from './command-error.ts';
+import { readYaml } from './read-yaml.ts';
 import { isGivenObject } from './server-object.ts';
 import type { GivenObject } from './server-object.ts';
 
@@ -47,25 +47,15 @@ async function contentOf(file: string): Promise<string> {
   return file === '-' ? textOf(process.stdin) : readFile(file, 'utf8');
 }
 
-/** Parses YAML or JSON, which is YAML as well. */
+/** Returns the objects of a text in YAML or JSON. @throws CommandError */
 export function parse(file: string, text: string): readonly FileObject[] {
-  const documents: unknown[] = [];
   const origin = file === '-' ? 'stdin' : file;
-  try {
-    documents.push(...loadAll(text, { filename: origin }));
-  } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    throw new CommandError(`${origin}: ${error.reason}${placeOf(error)}`);
-  }
-  return documents
-    .filter((document) => document !== null && document !== undefined)
-    .flatMap((document, index) =>
-      objectsOf(document, documents.length === 1 ? origin : `${origin}, document ${index + 1}`),
-    );
-}
-
-function placeOf({ mark }: YAMLException): string {
-  return mark === undefined || mark === null ? '' : ` at line ${mark.line + 1}, column ${mark.column + 1}`;
+  const documents = readYaml(text, origin);
+  return documents.flatMap((document, index) =>
+    document === null || document === undefined
+      ? []
+      : objectsOf(document, documents.length === 1 ? origin : `${origin}, document ${index + 1}`),
+  );
 }
 
 function objectsOf(value: unknown, origin: string): readonly FileObject[] {

@@ -57,7 +57,7 @@ export function keysTable(controllers: readonly ControllerObject[], nowMs: numbe
   return formatTable([['KEY', 'STATE', 'ATTEMPTS', 'FAILING FOR', 'NEXT', 'LAST ERROR'], ...rows]);
 }
 
-/** Returns what `top` shows in a terminal of this size: the controllers that fail or are busy first, and what fails. */
+/** Returns what `top` shows in a terminal of this size, or in a file, whose rows are infinite: the controllers that fail or are busy first, and what fails. */
 export function topScreen(
   controllers: readonly ControllerObject[],
   { nowMs, rows, columns }: { readonly nowMs: number; readonly rows: number; readonly columns: number },
@@ -72,7 +72,8 @@ export function topScreen(
           .trimEnd()
           .split('\n');
   const time = new Date(nowMs).toISOString().slice(11, 19);
-  const title = `homeostat top, ${time} UTC, ${controllers.length} controllers; q quits`;
+  const hint = Number.isFinite(rows) ? '; q quits' : '';
+  const title = `homeostat top, ${time} UTC, ${controllers.length} ${controllers.length === 1 ? 'controller' : 'controllers'}${hint}`;
   return [title, '', ...lines, '', ...table]
     .slice(0, Math.max(1, rows - 1))
     .map((line) => line.slice(0, columns))

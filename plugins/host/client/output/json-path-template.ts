@@ -136,8 +136,8 @@ function compile(path: string): ReturnType<typeof jsonpath.compile> {
   }
 }
 
-/** Names that RFC 9535 wants in brackets: those with an escape or a hyphen. */
-const oddNames = /(\.\.?)((?:\w|-|\\.)*(?:\\.|-)(?:\w|-|\\.)*)/g;
+/** Names that RFC 9535 wants in brackets: those with an escape, a hyphen or a slash, such as keys of labels. */
+const oddNames = /(\.\.?)((?:[\w/-]|\\.)*(?:\\.|[/-])(?:[\w/-]|\\.)*)/g;
 
 function bracketed(_: string, dots: string, name: string): string {
   return `${dots === '..' ? '..' : ''}[${JSON.stringify(name.replaceAll(/\\(.)/g, '$1'))}]`;

@@ -17,7 +17,7 @@ export interface ObjectPrinter {
 }
 
 /** The values of `-o` that are not tables. */
-const objectFormats = 'json, yaml, name, jsonpath=<template>, custom-columns=<NAME:path,…>';
+export const objectFormats = 'json, yaml, name, jsonpath=<template>, custom-columns=<NAME:path,…>';
 
 /**
  * Returns the printer for a value of `-o`; undefined for tables. A list prints a List with its objects, also when there is
@@ -28,12 +28,11 @@ export function createObjectPrinter(output: string, isList: boolean): ObjectPrin
   const argument = rest.join('=');
   const hasArgument = output.includes('=');
   if (format === 'json' && !hasArgument) return isList ? new JsonListPrinter() : each((object) => json(object));
-  if (format === 'yaml' && !hasArgument)
-    return isList ? new YamlListPrinter() : each((object) => dump(withSortedKeys(object)));
+  if (format === 'yaml' && !hasArgument) return isList ? new YamlListPrinter() : new YamlDocumentsPrinter();
   if (format === 'name' && !hasArgument)
     return each(({ metadata }, resource) => `${qualifiedName(resource)}/${metadata.name}\n`);
   if (format === 'jsonpath' && argument !== '') return new TemplatePrinter(jsonPathTemplate(argument), isList);
-  if (format === 'custom-columns' && argument !== '') return new ColumnsPrinter(argument);
+  if (format === 'custom-columns' && argument !== '') return new ColumnsPrinter(argument, isList);
   if ((format === 'wide' || format === 'table' || format === '') && !hasArgument) return undefined;
   throw new CommandError(`-o: must be table, wide, ${objectFormats}; not "${output}"`, 2);
 }
@@ -45,6 +44,18 @@ function json(value: unknown): string {
 
 function each(format: (object: ServerObject, resource: ServedResource) => string): ObjectPrinter {
   return { object: async (object, resource) => print(format(object, resource)), end: async () => undefined };
+}
+
+/** A document for each object. */
+class YamlDocumentsPrinter implements ObjectPrinter {
+  #separator = '';
+
+  async object(object: ServerObject): Promise<void> {
+    await print(this.#separator + dump(withSortedKeys(object)));
+    this.#separator = '---\n';
+  }
+
+  async end(): Promise<void> {}
 }
 
 class JsonListPrinter implements ObjectPrinter {
@@ -98,33 +109,45 @@ class TemplatePrinter implements ObjectPrinter {
   }
 }
 
+/** A list is printed at its end, so that its columns fit; other objects as they come, when columns get wider, and never narrower. */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];
-  readonly #lines: string[][] = [];
+  readonly #isList: boolean;
+  readonly #widths: number[] = [];
+  #lines: (readonly string[])[];
 
   /** @throws CommandError unless it is `NAME:path,NAME:path` */
-  constructor(argument: string) {
+  constructor(argument: string, isList: boolean) {
     this.#columns = argument.split(',').map((column) => {
       const [, name, path] = /^([^:]+):(.+)$/.exec(column) ?? [];
       if (name !== undefined && path !== undefined)
         return { name, read: jsonPathValues(path.replace(/^\{(.*)\}$/, '$1')) };
       throw new CommandError(`-o custom-columns: "${column}" must be NAME:path, such as AGE:.spec.age`, 2);
     });
+    this.#isList = isList;
+    this.#lines = [this.#columns.map(({ name }) => name)];
   }
 
   async object(object: ServerObject): Promise<void> {
     const value = toJsonValue(object);
     this.#lines.push(this.#columns.map(({ read }) => printable(read(value).map(formatValue).join(',')) || '<none>'));
+    if (!this.#isList) await this.#print();
   }
 
   async end(): Promise<void> {
-    const lines = [this.#columns.map(({ name }) => name), ...this.#lines];
-    const widths = this.#columns.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-    const format = (line: readonly string[]): string =>
-      `${line
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('   ')
-        .trimEnd()}\n`;
-    await print(lines.map(format).join(''));
+    if (this.#isList) await this.#print();
+  }
+
+  async #print(): Promise<void> {
+    const lines = this.#lines;
+    this.#lines = [];
+    for (const line of lines)
+      for (const [at, { length }] of line.entries()) this.#widths[at] = Math.max(this.#widths[at] ?? 0, length);
+    await print(lines.map((line) => this.#format(line)).join(''));
+  }
+
+  #format(line: readonly string[]): string {
+    const cells = line.map((cell, at) => cell.padEnd(this.#widths[at] ?? 0));
+    return `${cells.join('   ').trimEnd()}\n`;
   }
 }

@@ -4,14 +4,15 @@ import { confirm } from '../confirm.ts';
 import { filesOf } from '../object-arguments.ts';
 import { coloured, objectDiff } from '../output/object-diff.ts';
 import { ServerRefusal } from '../object-server.ts';
-import { note, print } from '../output/print.ts';
+import { print } from '../output/print.ts';
 import { readObjectFiles } from '../read-object-files.ts';
 import type { FileObject } from '../read-object-files.ts';
 import { objectPath, qualifiedName, ResourceNames } from '../resource-names.ts';
 import type { ServedResource } from '../resource-names.ts';
 import { serverObject, textAt } from '../server-object.ts';
 import type { GivenObject, ServerObject } from '../server-object.ts';
-import { tellWritten, writeQuery } from './write-commands.ts';
+import { eachItem } from './each-item.ts';
+import { writePrinter, writeQuery } from './write-commands.ts';
 
 /** An object to apply, and where. */
 interface Application {
@@ -28,6 +29,7 @@ interface Application {
 export async function applyObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);
   if (files.length === 0) throw new CommandError('-f is needed: the files with the objects to apply', 2);
+  const tell = writePrinter(command);
   const objects = await readObjectFiles(files);
   if (command.flags['diff'] === true) {
     const isChanged = await showDiffs(command, objects);
@@ -42,26 +44,13 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
     const isSame = before?.metadata.resourceVersion === object.metadata.resourceVersion;
     const changed = isSame ? 'unchanged' : 'configured';
     const done = before === undefined ? 'created' : changed;
-    await tellWritten(command, { resource: application.resource, object, done });
+    await tell({ resource: application.resource, object, done });
   });
 }
 
-/** Runs the work for each object, prints what fails, and returns the exit code. */
-async function eachObject(
-  objects: readonly FileObject[],
-  work: (object: FileObject) => Promise<void>,
-): Promise<number> {
-  let failed = 0;
-  for (const each of objects) {
-    try {
-      await work(each);
-    } catch (error) {
-      if (!(error instanceof ServerRefusal || error instanceof CommandError) || objects.length === 1) throw error;
-      note(`${each.origin}: ${error.message}`);
-      failed += 1;
-    }
-  }
-  return failed === 0 ? 0 : 1;
+/** Runs the work for each object, and names the file of one that is refused. */
+function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
+  return eachItem(objects, work, ({ origin }) => origin);
 }
 
 /** Prints the differences, and resolves with true if there is one; undefined when an object is refused. */

@@ -7,6 +7,7 @@ import { ServerRefusal } from '../object-server.ts';
 import { note, print } from '../output/print.ts';
 import { qualifiedName } from '../resource-names.ts';
 import { isServerObject, objectsAt } from '../server-object.ts';
+import { eachItem } from './each-item.ts';
 import { waitFor } from './wait-command.ts';
 import { readTimeoutMs } from './wait-timeout.ts';
 import { dryRunQuery } from './write-commands.ts';
@@ -17,7 +18,7 @@ const policies: ReadonlyMap<string, string> = new Map([
   ['orphan', 'Orphan'],
 ]);
 
-/** `homeostat delete`: deletes objects, and waits until they are gone. */
+/** `homeostat delete`: deletes objects, and waits until they are gone. A refusal does not stop the other deletions. */
 export async function deleteObjects(command: ClientCommand): Promise<number> {
   const targets = await readTargets(command);
   checkSelection(command, targets);
@@ -27,11 +28,17 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
       for (const item of objectsAt(items)) objects.push(targetOfItem(command, resource, item));
   }
   if (objects.length === 0) note('No resources found');
-  const deleted = await deleteEach(command, objects);
-  if (command.flags['wait'] === false || dryRunQuery(command.flags)['dryRun'] !== undefined) return deleted.code;
+  // What a selection has found may be gone meanwhile.
+  const mayBeGone = command.flags['ignore-not-found'] === true || targets.collections.length > 0;
+  const leaving: Leaving[] = [];
+  const code = await eachItem(objects, async (target) => {
+    const left = await deleteObject(command, target, mayBeGone);
+    if (left !== undefined) leaving.push(left);
+  });
+  if (command.flags['wait'] === false || dryRunQuery(command.flags)['dryRun'] !== undefined) return code;
   const timeoutMs = readTimeoutMs(command.flags);
-  for (const { target, uid } of deleted.leaving) await waitFor(command, { target, timeoutMs, isGone: uid });
-  return deleted.code;
+  for (const { target, uid } of leaving) await waitFor(command, { target, timeoutMs, isGone: uid });
+  return code;
 }
 
 /** Without this check, a mistake could delete all objects of a kind. */
@@ -49,29 +56,24 @@ interface Leaving {
   readonly uid: string;
 }
 
-async function deleteEach(
-  command: ClientCommand,
-  objects: readonly ObjectTarget[],
-): Promise<{ readonly code: number; readonly leaving: readonly Leaving[] }> {
-  const query = dryRunQuery(command.flags);
+/** Resolves with the object if its finalizers may hold it. */
+async function deleteObject(
+  { flags, server }: ClientCommand,
+  target: ObjectTarget,
+  mayBeGone: boolean,
+): Promise<Leaving | undefined> {
+  const query = dryRunQuery(flags);
   const dryRun = query['dryRun'] === undefined ? '' : ' (server dry run)';
-  const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: policyOf(command.flags) };
-  const leaving: Leaving[] = [];
-  let code = 0;
-  for (const target of objects) {
-    try {
-      const response = await command.server.send('DELETE', target.path, { query, body });
-      await print(`${qualifiedName(target.resource)} "${target.name}" deleted${dryRun}\n`);
-      const uid = isServerObject(response) && response.kind !== 'Status' ? response.metadata.uid : undefined;
-      if (uid !== undefined) leaving.push({ target, uid });
-    } catch (error) {
-      if (!(error instanceof ServerRefusal) || error.code !== 404) throw error;
-      if (command.flags['ignore-not-found'] === true) continue;
-      note(error.message);
-      code = 1;
-    }
+  const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: policyOf(flags) };
+  try {
+    const response = await server.send('DELETE', target.path, { query, body });
+    await print(`${qualifiedName(target.resource)} "${target.name}" deleted${dryRun}\n`);
+    const uid = isServerObject(response) && response.kind !== 'Status' ? response.metadata.uid : undefined;
+    return uid === undefined ? undefined : { target, uid };
+  } catch (error) {
+    if (mayBeGone && error instanceof ServerRefusal && error.code === 404) return undefined;
+    throw error;
   }
-  return { code, leaving };
 }
 
 function policyOf(flags: ClientCommand['flags']): string {

@@ -7,6 +7,7 @@ import { ServerRefusal } from '../object-server.ts';
 import { note, print } from '../output/print.ts';
 import { isServerObject, objectsAt, serverObject, textAt, valueAt } from '../server-object.ts';
 import type { ServerObject } from '../server-object.ts';
+import { eachItem } from './each-item.ts';
 
 /** `homeostat describe`: prints objects with their fields and events, for people to read. */
 export async function describeObjects(command: ClientCommand): Promise<number> {
@@ -18,14 +19,14 @@ export async function describeObjects(command: ClientCommand): Promise<number> {
     count += 1;
     await print(separator + describeObject(object, await eventsOf(command, object), Date.now()));
   };
-  for (const target of objects) await show(target);
+  const code = await eachItem(objects, show);
   for (const { resource, path } of collections) {
     for await (const { items } of command.server.pages(path, { query: selectorsOf(command) })) {
       for (const item of objectsAt(items)) await show(targetOfItem(command, resource, item));
     }
   }
-  if (count === 0) note('No resources found.');
-  return 0;
+  if (count === 0 && code === 0) note('No resources found.');
+  return code;
 }
 
 /** The newest events of an object, the oldest first; none when the user may not read events. */

@@ -10,7 +10,7 @@ import { readTarget } from '../object-arguments.ts';
 import { note } from '../output/print.ts';
 import { parse } from '../read-object-files.ts';
 import { serverObject, withoutManagedFields, withSortedKeys } from '../server-object.ts';
-import { tellWritten, writeQuery } from './write-commands.ts';
+import { writePrinter, writeQuery } from './write-commands.ts';
 
 const heading = `# Edit the object below. Lines that begin with # are ignored. To cancel, leave the file as it is, or empty it.
 #
@@ -21,6 +21,7 @@ const heading = `# Edit the object below. Lines that begin with # are ignored. T
  * the editor saved, unless the object has changed meanwhile. When the write is refused, the text stays in a file.
  */
 export async function editObject(command: ClientCommand): Promise<number> {
+  const tell = writePrinter(command);
   const target = await readTarget(command);
   const live = serverObject(await command.server.send('GET', target.path));
   const before = heading + dump(withSortedKeys(withoutManagedFields(live)));
@@ -42,7 +43,7 @@ export async function editObject(command: ClientCommand): Promise<number> {
       await command.server.send('PUT', target.path, { query: writeQuery(command), body: edited.object }),
     );
     isKept = false;
-    await tellWritten(command, { resource: target.resource, object, done: 'edited' });
+    await tell({ resource: target.resource, object, done: 'edited' });
     return 0;
   } finally {
     if (isKept) note(`Your changes are in ${file}; apply them with: homeostat apply -f ${file}`);

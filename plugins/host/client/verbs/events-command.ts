@@ -10,16 +10,21 @@ export async function listEvents(command: ClientCommand): Promise<number> {
   const { flags, args } = command;
   if (args.length > 0) throw new CommandError('events takes no arguments: name an object by --for TYPE/NAME', 2);
   const object = textFlag(flags, 'for');
-  const selector = object === undefined ? {} : { 'field-selector': await selectorOf(command, object) };
+  const given = textFlag(flags, 'field-selector');
+  const selectors = [
+    ...(given === undefined ? [] : [given]),
+    ...(object === undefined ? [] : [await selectorOf(command, object)]),
+  ];
+  const selection = selectors.length === 0 ? {} : { 'field-selector': selectors.join(',') };
   return getObjects({
     ...command,
     args: ['events'],
-    flags: { ...flags, sort: 'metadata.creationTimestamp,asc', ...selector },
+    flags: { ...flags, sort: textFlag(flags, 'sort') ?? 'metadata.creationTimestamp,asc', ...selection },
   });
 }
 
 async function selectorOf(command: ClientCommand, argument: string): Promise<string> {
-  const { path } = await readTarget({ ...command, args: [argument] });
+  const { path } = await readTarget({ ...command, args: [argument], flags: {} });
   const { metadata } = serverObject(await command.server.send('GET', path));
   return `involvedObject.uid=${metadata.uid ?? ''}`;
 }

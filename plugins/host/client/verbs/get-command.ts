@@ -90,7 +90,8 @@ async function watchTargets(command: ClientCommand, targets: Targets, output: st
   const table = tablePrinter(command, { resource: target.resource, output, hasPrefix: false });
   const headers = printer === undefined ? tableHeaders : {};
   let resourceVersion = '';
-  for await (const page of command.server.pages(path, { query: selectors, headers })) {
+  const query = { ...selectors, sort: textFlag(command.flags, 'sort') };
+  for await (const page of command.server.pages(path, { query, headers })) {
     resourceVersion = textAt(page, 'metadata', 'resourceVersion');
     if (printer === undefined) await table.print(page);
     else for (const object of itemsOf(page)) await printer.object(shown(command, object), target.resource);

@@ -180,7 +180,7 @@ const commands: readonly ObjectCommand[] = [
     description: 'Print events, the oldest first.',
     options: [
       new Option('--for <TYPE/NAME>', 'events about this object'),
-      ...readOptions,
+      ...readOptions.filter((option) => option !== files && option !== ignoreNotFound),
       new Option('-w, --watch', 'print new events as well'),
     ],
     load: async () => (await import('./events-command.ts')).listEvents,

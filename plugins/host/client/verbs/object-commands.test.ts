@@ -225,6 +225,12 @@ describe('Commands for objects', () => {
       await expectFailure(['get', 'book/a/b'], 2, 'write TYPE/NAME');
       await expectFailure(['get', 'book', 'emma', '-A'], 2, 'leave the name or -A out');
       await expectFailure(['get', 'books', '--lables', 'a'], 2, "unknown option '--lables'");
+      await expectFailure(['get', 'book', 'emma', '-l', 'shelf=b'], 2, '-l: the objects are named');
+      await expectFailure(
+        ['get', 'book', 'emma', '--field-selector', 'spec.pages=1'],
+        2,
+        '--field-selector: the objects',
+      );
     });
   });
 
@@ -307,8 +313,40 @@ describe('Commands for objects', () => {
   });
 
   describe('create, patch, edit and delete', () => {
-    it('create refuses what exists', async () => {
-      await expectFailure(['create', '-f', join(folder, 'books.yaml')], 1, 'Error from server (AlreadyExists)');
+    it('create refuses what exists, names its file, and goes on', async () => {
+      await succeed('delete', 'book', 'ulysses');
+      const { code, stdout, stderr } = await run('create', '-f', join(folder, 'books.yaml'));
+      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: 'book.library.example.com/ulysses created\n' });
+      expect(stderr).to.match(/^\S+books\.yaml, document 1: Error from server \(AlreadyExists\): .*emma.*\n$/);
+      await expectFailure(
+        ['create', '-f', await file('one.yaml', books.split('---')[0] ?? '')],
+        1,
+        'Error from server (Al',
+      );
+    });
+
+    it('print several written objects as documents of YAML, or as one table', async () => {
+      const path = join(folder, 'books.yaml');
+      const dry = ['apply', '-f', path, '--dry-run=server', '-o'] as const;
+      const yaml = await succeed(...dry, 'yaml');
+      expect(yaml.split('\n---\n').map((text) => /^kind: Book$/m.test(text))).to.deep.equal([true, true]);
+      expect(await succeed(...dry, 'custom-columns=NAME:.metadata.name,PAGES:.spec.pages')).to.equal(
+        'NAME   PAGES\nemma   474\nulysses   730\n',
+      );
+      await expectFailure([...dry, 'wide'], 2, '-o: must be json, yaml, name, jsonpath=<template>');
+    });
+
+    it('read integers with a leading 0 as octal, and merge keys, as kubectl does', async () => {
+      const metadata = 'metadata: { name: m, labels: &x { a: "1" }, annotations: { <<: *x, b: "2" } }';
+      const merged = await file('merge.yaml', `apiVersion: v1\nkind: ConfigMap\n${metadata}\n`);
+      expect(await succeed('create', '-f', merged, '--dry-run', '-o', 'jsonpath={.metadata.annotations}')).to.equal(
+        '{"a":"1","b":"2"}',
+      );
+      const mode = await file('mode.yaml', books.split('---')[0]?.replace('474', '0755') ?? '');
+      expect(await succeed('apply', '-f', mode, '-o', 'jsonpath={.spec.pages}')).to.equal('493');
+      expect(
+        await succeed('patch', 'book/emma', '-p', 'spec: { pages: 010 }', '-o', 'jsonpath={.spec.pages}'),
+      ).to.equal('8');
     });
 
     it('patch says whether it changed something', async () => {
@@ -321,6 +359,7 @@ describe('Commands for objects', () => {
         await succeed('patch', 'book', 'emma', '--type', 'json', '-p', json, '-o', 'jsonpath={.spec.pages}'),
       ).to.equal('501');
       await expectFailure(['patch', 'book', 'emma', '-p', 'x'], 2, 'the patch must be an object or a list');
+      await expectFailure(['patch', 'book', 'emma', '-p', '{"spec":'], 2, 'error: -p: ');
       await expectFailure(['patch', 'book', 'emma', '-p', 'spec: { pages: 0 }'], 1, 'spec.pages');
     });
 
@@ -338,6 +377,14 @@ describe('Commands for objects', () => {
 
     it('delete needs names, a selection or --all', async () => {
       await expectFailure(['delete', 'books'], 2, '--all');
+      await expectFailure(
+        ['delete', 'book', 'emma', '--all'],
+        2,
+        '--all: the objects are named; leave the names or --all out',
+      );
+      const some = await run('delete', 'book', 'nobody', 'noone', '--dry-run');
+      expect(some.code).to.equal(1);
+      expect(some.stderr.match(/\(NotFound\)/g)).to.have.length(2);
       expect(await succeed('delete', 'books', '-l', 'shelf=a')).to.equal('book.library.example.com "emma" deleted\n');
       await expectFailure(['delete', 'book', 'emma'], 1, 'NotFound');
       expect(await succeed('delete', 'book', 'emma', '--ignore-not-found')).to.equal('');
@@ -414,6 +461,15 @@ describe('Commands for objects', () => {
         .and.include('Spec:\n  Authors:\n    Jane Austen\n');
       expect(text).to.match(/Warning +Late +\d+s +desk +not returned \?\[31m\n$/);
       expect(await succeed('events', '--for', 'book/emma')).to.match(/Warning +Late/);
+      const both = await run('events', '--for', 'book/emma', '--field-selector', 'type=Normal');
+      expect(both).to.deep.equal({ code: 0, stdout: '', stderr: 'No resources found in default namespace.\n' });
+    });
+
+    it('describe goes on after an object that does not exist', async () => {
+      const { code, stdout, stderr } = await run('describe', 'book', 'nobody', 'emma');
+      expect(code).to.equal(1);
+      expect(stdout).to.match(/^Name: +emma\n/);
+      expect(stderr).to.equal('Error from server (NotFound): books.library.example.com "nobody" not found\n');
     });
 
     it('describe shows the sizes of the data of a Secret only', async () => {
@@ -442,6 +498,20 @@ describe('Commands for objects', () => {
         .to.include('namespaces\n')
         .and.not.include('books');
     });
+  });
+
+  it('reads keys of labels and annotations in paths, as kubectl writes them', async () => {
+    await succeed('patch', 'book', 'emma', '-p', 'metadata: { annotations: { example.com/room-1: a } }');
+    const path = String.raw`{.metadata.annotations.example\.com/room-1}`;
+    expect(await succeed('get', 'book', 'emma', '-o', `jsonpath=${path}`)).to.equal('a');
+    expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
+  });
+
+  it('watch prints custom columns as they come, and its first list in the given order', async () => {
+    const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
+    await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
+    watching.child.kill('SIGINT');
+    expect(await watching.ended).to.equal(130);
   });
 
   it('watch prints the objects, then each change, until it is stopped', async () => {

@@ -135,7 +135,7 @@ describe('Commands about controllers', () => {
     expect(one.stdout).to.match(/\nlent +\w+ +\d+ +\d+s .* it is not back\n/);
     const top = await run('top');
     expect(top.code).to.equal(0);
-    expect(top.stdout).to.match(/^homeostat top, \d\d:\d\d:\d\d UTC, 1 controllers; q quits\n/);
+    expect(top.stdout).to.match(/^homeostat top, \d\d:\d\d:\d\d UTC, 1 controller\n/);
     expect(top.stdout).to.contain('it is not back');
   });
 

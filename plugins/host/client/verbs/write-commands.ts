@@ -1,35 +1,38 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { readFile } from 'node:fs/promises';
-import { load } from 'js-yaml';
 import { textFlag } from '../../serve/text-flag.ts';
 import type { ClientCommand } from '../client-command.ts';
 import { CommandError } from '../command-error.ts';
 import { filesOf, readTarget } from '../object-arguments.ts';
 import type { Query } from '../object-server.ts';
-import { createObjectPrinter } from '../output/object-printer.ts';
+import { createObjectPrinter, objectFormats } from '../output/object-printer.ts';
 import { print } from '../output/print.ts';
 import { readObjectFiles } from '../read-object-files.ts';
+import type { FileObject } from '../read-object-files.ts';
+import { readYaml } from '../read-yaml.ts';
 import { collectionPath, qualifiedName } from '../resource-names.ts';
 import type { ServedResource } from '../resource-names.ts';
 import { serverObject, textAt, withoutManagedFields } from '../server-object.ts';
 import type { ServerObject } from '../server-object.ts';
+import { eachItem } from './each-item.ts';
 
 /** The manager of the fields that the command line writes, unless `--field-manager` names another one. */
 const defaultManager = 'homeostat';
 
-/** `homeostat create -f`: creates objects; one that exists already is an error. */
+/** `homeostat create -f`: creates objects; one that exists already is an error, which does not stop the others. */
 export async function createObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);
   if (files.length === 0) throw new CommandError('-f is needed: the files with the objects to create', 2);
+  const tell = writePrinter(command);
   const names = await command.names();
-  for (const { object } of await readObjectFiles(files)) {
-    const resource = names.ofObject(object.apiVersion, object.kind);
-    const namespace = textAt(object.metadata, 'namespace') || command.namespace;
+  const create = async ({ object: body }: FileObject): Promise<void> => {
+    const resource = names.ofObject(body.apiVersion, body.kind);
+    const namespace = textAt(body.metadata, 'namespace') || command.namespace;
     const path = collectionPath(resource, namespace);
-    const created = serverObject(await command.server.send('POST', path, { query: writeQuery(command), body: object }));
-    await tellWritten(command, { resource, object: created, done: 'created' });
-  }
-  return 0;
+    const object = serverObject(await command.server.send('POST', path, { query: writeQuery(command), body }));
+    await tell({ resource, object, done: 'created' });
+  };
+  return eachItem(await readObjectFiles(files), create, ({ origin }) => origin);
 }
 
 /** The media types of `--type`. */
@@ -43,6 +46,7 @@ export async function patchObject(command: ClientCommand): Promise<number> {
   const { flags, server } = command;
   const contentType = patchTypes.get(textFlag(flags, 'type') ?? 'merge');
   if (contentType === undefined) throw new CommandError('--type: must be merge or json', 2);
+  const tell = writePrinter(command);
   const body = await readPatch(flags);
   const target = await readTarget(command);
   const subresource = textFlag(flags, 'subresource');
@@ -50,7 +54,7 @@ export async function patchObject(command: ClientCommand): Promise<number> {
   const path = subresource === undefined ? target.path : `${target.path}/${encodeURIComponent(subresource)}`;
   const object = serverObject(await server.send('PATCH', path, { query: writeQuery(command), body, contentType }));
   const isSame = object.metadata.resourceVersion === before.metadata.resourceVersion;
-  await tellWritten(command, { resource: target.resource, object, done: isSame ? 'patched (no change)' : 'patched' });
+  await tell({ resource: target.resource, object, done: isSame ? 'patched (no change)' : 'patched' });
   return 0;
 }
 
@@ -59,12 +63,8 @@ async function readPatch(flags: ClientCommand['flags']): Promise<unknown> {
   if ((given === undefined) === (file === undefined))
     throw new CommandError('give the patch once: by -p, or by --patch-file', 2);
   const text = given ?? (await readFile(file ?? '', 'utf8'));
-  try {
-    const patch: unknown = load(text);
-    if (isJsonObject(patch) || Array.isArray(patch)) return patch;
-  } catch {
-    // The message below says what is expected.
-  }
+  const [patch, ...more] = readYaml(text, file ?? '-p', 2);
+  if (more.length === 0 && (isJsonObject(patch) || Array.isArray(patch))) return patch;
   throw new CommandError(`${file ?? '-p'}: the patch must be an object or a list, in JSON or YAML`, 2);
 }
 
@@ -92,14 +92,17 @@ interface Written {
   readonly done: string;
 }
 
-/** Prints what a write has done, or the object as `-o` says. */
-export async function tellWritten({ flags }: ClientCommand, { resource, object, done }: Written): Promise<void> {
+/** Returns the function that prints what a write has done, or the object as `-o` says; one for all objects of a command. @throws CommandError */
+export function writePrinter({ flags }: ClientCommand): (written: Written) => Promise<void> {
   const output = textFlag(flags, 'output');
-  const printer = output === undefined ? undefined : createObjectPrinter(output, false);
-  if (printer !== undefined) {
-    await printer.object(withoutManagedFields(object), resource);
-    return printer.end();
-  }
   const dryRun = dryRunQuery(flags)['dryRun'] === undefined ? '' : ' (server dry run)';
-  return print(`${qualifiedName(resource)}/${object.metadata.name} ${done}${dryRun}\n`);
+  if (output === undefined)
+    return async ({ resource, object, done }) =>
+      print(`${qualifiedName(resource)}/${object.metadata.name} ${done}${dryRun}\n`);
+  const printer = createObjectPrinter(output, false);
+  if (printer === undefined) throw new CommandError(`-o: must be ${objectFormats}; not "${output}"`, 2);
+  return async ({ resource, object }) => {
+    await printer.object(withoutManagedFields(object), resource);
+    await printer.end();
+  };
 }

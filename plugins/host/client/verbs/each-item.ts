@@ -1,0 +1,31 @@
+import { CommandError } from '../command-error.ts';
+import { ServerRefusal } from '../object-server.ts';
+import { note } from '../output/print.ts';
+
+/**
+ * Does the work for each item, and prints what is refused, so that one refusal does not stop the others. Resolves with the exit
+ * code. The refusal of a single item, and one that all items would get, are thrown. `nameOf` says what stands before a refusal.
+ */
+export async function eachItem<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+  nameOf: (item: Item) => string = () => '',
+): Promise<number> {
+  let code = 0;
+  for (const item of items) {
+    try {
+      await work(item);
+    } catch (error) {
+      if (items.length === 1 || !isAboutItem(error)) throw error;
+      const name = nameOf(item);
+      note(`${name}${name === '' ? '' : ': '}${error.message}`);
+      code = 1;
+    }
+  }
+  return code;
+}
+
+function isAboutItem(error: unknown): error is Error {
+  if (error instanceof CommandError) return error.exitCode === 1;
+  return error instanceof ServerRefusal && error.code !== 401;
+}
