@@ -10,7 +10,6 @@ import type {
   Run,
 } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { Entry } from '../../index/entry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
@@ -75,10 +74,10 @@ export class ExplanationHandler {
     if (!this.#mayList(context, runModel, namespace)) return undefined;
     const values = this.#find(runModel)?.cache.index('object.uid')?.values;
     if (values === undefined) return [];
-    const found: Entry[] = [];
-    values.forEach(values.rankOf(uid), values.rankAfter(uid), (entry) => found.push(entry) < maxRuns);
+    const found: Buffer[] = [];
+    values.forEach(values.rankOf(uid), values.rankAfter(uid), ({ bytes }) => found.push(bytes) < maxRuns);
     const runs: Run[] = [];
-    for (const { bytes } of found) {
+    for (const bytes of found) {
       runs.push(decodeObject<Run>(bytes));
       // A record may have 40 KiB.
       if (runs.length % runsPerTurn === 0) await nextTurn();
