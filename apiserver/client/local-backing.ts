@@ -61,6 +61,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #followed: Followed | undefined;
   /** The resource as it was last served, and its entries at that time. */
   #before: Before | undefined;
+  /** The resource with whose objects the sink of the present run was opened. */
+  #opened: Resource | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
     this.#parts = parts;
@@ -104,6 +106,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
 
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table, model } = this.#parts;
+    this.#opened = undefined;
     while (!signal.aborted) {
       const resource = await whenServed(table, model, signal);
       await this.#whenAllowed(signal);
@@ -122,10 +125,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     this.#followed = followed;
     // Subscribed in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
-    // The indexes of an informer that has lost and regained its permission know these objects.
-    const isKnown = this.#before?.resource === resource;
     this.#tellDifferences(followed, sink);
-    if (!isKnown) sink.open();
+    // The indexes of an informer that has lost and regained its permission know these objects.
+    if (this.#opened !== resource) sink.open();
+    this.#opened = resource;
     let kept: FrozenEntries | undefined;
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
