@@ -57,6 +57,8 @@ interface Mounted extends MountedHooks {
 
 /** Keeps the hooks of each kind in the order of their calls: dependencies first, then by plugin name, then as added. */
 export class AdmissionTable implements Admissions {
+  /** True while no kind has hooks; changed only here. */
+  isEmpty = true;
   readonly #options: AdmissionTableOptions;
   readonly #owners = new Map<string, Owner>();
   readonly #hooks = new Map<string, readonly Mounted[]>();
@@ -67,7 +69,7 @@ export class AdmissionTable implements Admissions {
 
   /** Returns the hooks of the kind with this key prefix; undefined for the many kinds without hooks. */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined {
-    return this.#hooks.size === 0 ? undefined : this.#hooks.get(keyPrefix);
+    return this.#hooks.get(keyPrefix);
   }
 
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission {
@@ -87,6 +89,7 @@ export class AdmissionTable implements Admissions {
    */
   forgetKind(model: ModelDescriptor): void {
     this.#hooks.delete(keyPrefixOf(model));
+    this.isEmpty = this.#hooks.size === 0;
   }
 
   #add(owner: Owner, admission: Admission): void {
@@ -98,6 +101,7 @@ export class AdmissionTable implements Admissions {
     const mounted: Mounted = { owner, plugin: name, model, hooks, timeoutMs, client, signal: abort.signal };
     const key = keyPrefixOf(model);
     this.#hooks.set(key, [...(this.#hooks.get(key) ?? []), mounted].sort(compareOwners));
+    this.isEmpty = false;
   }
 
   #checkKind({ name, options }: Owner, model: ModelDescriptor): void {
@@ -118,6 +122,7 @@ export class AdmissionTable implements Admissions {
       if (left.length === 0) this.#hooks.delete(key);
       else this.#hooks.set(key, left);
     }
+    this.isEmpty = this.#hooks.size === 0;
     owner.abort.abort(new Error(`the plugin "${owner.name}" has been stopped`));
   }
 }

@@ -12,7 +12,7 @@ import type { Fields } from './field-type.ts';
 import { allFieldsOf, appliedFieldsOf as appliedFieldsSteps } from './fields-of.ts';
 import { capUpdates, entryOf, fieldsOfEntry, newEntry } from './managed-fields.ts';
 import type { ManagedFields, Manager } from './managed-fields.ts';
-import { trackUpdate } from './track-fields.ts';
+import { trackUpdate } from './managed-fields.ts';
 
 const text: JsonSchema = { type: 'string' };
 const item: JsonSchema = { type: 'object', properties: { k: text, x: text, y: text } };

@@ -180,8 +180,10 @@ export class GarbageCollector {
   }
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {
-    const node = { resource, key: entry.key };
     if (this.#behindBroken.size > 0 && type !== 'MODIFIED') this.#retryBehindBroken();
+    // Most new objects have no owner, and are not being deleted.
+    if (type === 'ADDED' && entry.owners === undefined && entry.deletion === undefined) return;
+    const node = { resource, key: entry.key };
     if (previous !== undefined) this.#graph.remove(resource, previous);
     // Most objects have no owner, and are not being deleted.
     if (type !== 'DELETED' && (entry.owners !== undefined || entry.deletion !== undefined))

@@ -23,8 +23,8 @@ function objectOf(bytes: number): Record<string, unknown> {
   return { a: Array.from({ length: bytes / 16 }, (_, index) => `text ${index} é`), b: { c: null, d: 1.5 } };
 }
 
-async function messageOf(result: Promise<unknown>): Promise<string> {
-  const error = await result.catch((thrown: unknown) => thrown);
+async function messageOf(result: unknown): Promise<string> {
+  const error: unknown = await Promise.resolve(result).catch((thrown: unknown) => thrown);
   return isApiError(error) ? `${error.code} ${error.message}` : String(error);
 }
 
@@ -49,7 +49,7 @@ describe('BodyCodec', () => {
   it('drops waiting requests when their client disconnects, and does not start one whose client has disconnected', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
-    const first = decoder.decode(bytes, 'yaml');
+    const first = Promise.resolve(decoder.decode(bytes, 'yaml'));
     let isFirstDone = false;
     void first.then(() => (isFirstDone = true));
     const dropped = messageOf(decoder.decode(bytes, 'yaml', reader));

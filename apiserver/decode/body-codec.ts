@@ -88,11 +88,14 @@ export class BodyCodec {
    * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called. BadRequest when the reader
    * is gone before the worker begins.
    */
-  async decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): Promise<BodySource> {
-    if (bytes.length <= (format === 'json' ? maxJsonHere : maxOtherHere)) {
-      const read = (): unknown => decodeBody(bytes, format);
-      return bytes.length <= largeBody ? read : Object.assign(read, { isLarge: true });
-    }
+  decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
+    if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))
+      return this.#decodeByWorker(bytes, format, reader);
+    const read = (): unknown => decodeBody(bytes, format);
+    return bytes.length <= largeBody ? read : Object.assign(read, { isLarge: true });
+  }
+
+  async #decodeByWorker(bytes: Buffer, format: BodyFormat, reader: ResponseState | undefined): Promise<BodySource> {
     const answer = await this.#askFor(reader, { bytes, format });
     if ('refusal' in answer) {
       const { reason, message, causes } = answer.refusal;

@@ -44,7 +44,7 @@ export class BodyMemory {
    * client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
-    if (this.#memory.of(request) === undefined && (bytes < leastCounted || !mayBeCounted(request))) return;
+    if (!mayBeCounted(request) || (bytes < leastCounted && this.#memory.of(request) === undefined)) return;
     this.#memory.hold(request, bytes);
   }
 

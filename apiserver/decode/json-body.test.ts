@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { uncountedLength } from '../limits/body-limits.ts';
 import type { BodyLimits } from '../limits/body-limits.ts';
-import { parseJson } from './json-body.ts';
+import { parseJson } from './decode-body.ts';
 
 const limits = { maxDepth: 64 };
 

@@ -4,7 +4,8 @@ import { gunzip, inflate } from 'node:zlib';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
-import { toError } from '../base/to-error.ts';
+import { ServedRequest } from './served-request.ts';
+import type { BodyTaker } from './served-request.ts';
 
 /** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
@@ -51,81 +52,91 @@ export function discardRest(request: IncomingMessage): void {
 }
 
 /** Rejects when the response closes first, since no client waits for the body then. */
-async function readBytes({ req, res }: Exchange, memory: BodyMemory): Promise<Buffer> {
-  try {
-    const length = lengthOf(req);
-    if (length !== undefined && length > maxBodyBytes) throw tooLarge();
-    memory.hold(req, length ?? 0);
-    return await new Promise((resolve, reject) => {
-      if (res.closed) return reject(gone());
-      let isOver = false;
-      let whole: Buffer | undefined;
-      let parts: ArrivingBody | undefined;
-      const fail = (error: Error): void => {
-        isOver = true;
-        whole = parts = undefined;
-        reject(error);
-      };
-      // Listeners stay: to remove them costs 1 % of a creation, and they do nothing once the body is over.
-      req.on('data', (chunk: Buffer) => {
-        if (isOver) return;
-        // Most bodies come in one piece.
-        if (chunk.length === length) {
-          whole = chunk;
-          return;
-        }
-        try {
-          parts ??= new ArrivingBody(length, (bytes) => memory.hold(req, bytes));
-          parts.add(chunk);
-        } catch (error) {
-          fail(toError(error));
-        }
-      });
-      req.on('end', () => {
-        isOver = true;
-        resolve(whole ?? parts?.take() ?? noBytes);
-        whole = parts = undefined;
-      });
-      req.on('error', fail);
-      res.on('close', () => {
-        if (!isOver) fail(gone());
-      });
-    });
-  } catch (cause) {
-    discardRest(req);
-    throw isApiError(cause) ? cause : new ApiError('BadRequest', 'the body could not be read', { cause });
-  }
-}
-
-/** Returns the value of Content-Length; node has checked that it is a number. */
-function lengthOf(request: IncomingMessage): number | undefined {
-  const header = request.headers['content-length'];
-  return header === undefined || header === '' ? undefined : Number(header);
+function readBytes(exchange: Exchange, memory: BodyMemory): Promise<Buffer> {
+  return new Promise((resolve, reject) => new ArrivingBody(exchange, { memory, resolve, reject }).begin());
 }
 
 function gone(): Error {
   return new Error('the connection was closed, or the response was sent');
 }
 
-/** The bytes of a body that comes in parts. */
-class ArrivingBody {
+interface BodyParts {
+  readonly memory: BodyMemory;
+  readonly resolve: (bytes: Buffer) => void;
+  readonly reject: (error: ApiError) => void;
+}
+
+/** A body that is being read. Either `resolve` or `reject` is called, once. */
+class ArrivingBody implements BodyTaker {
+  readonly #exchange: Exchange;
+  readonly #parts: BodyParts;
+  /** Content-Length, if there is one. */
   readonly #length: number | undefined;
-  readonly #parts: GrowingBuffer;
+  #whole: Buffer | undefined;
+  #pieces: GrowingBuffer | undefined;
+  #isOver = false;
 
-  /** @param hold counts the memory of the body; it may throw */
-  constructor(length: number | undefined, hold: (bytes: number) => void) {
-    this.#length = length;
-    this.#parts = new GrowingBuffer(maxBodyBytes, hold);
+  constructor(exchange: Exchange, parts: BodyParts) {
+    const { 'content-length': length = '' } = exchange.req.headers;
+    this.#exchange = exchange;
+    this.#parts = parts;
+    // Node has checked that it is a number.
+    this.#length = length === '' ? undefined : Number(length);
   }
 
-  /** @throws ApiError 413 over the limit, and what `hold` throws */
+  begin(): void {
+    const { req, res } = this.#exchange;
+    if (!(req instanceof ServedRequest)) throw new TypeError('a body can be read from a ServedRequest only');
+    try {
+      if ((this.#length ?? 0) > maxBodyBytes) throw tooLarge();
+      this.#parts.memory.hold(req, this.#length ?? 0);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (res.closed) return this.#fail(gone());
+    // It stays: to remove it costs 1 % of a creation, and it does nothing once the body is over.
+    res.on('close', () => {
+      if (!this.#isOver) this.#fail(gone());
+    });
+    req.giveTo(this);
+  }
+
   add(chunk: Buffer): void {
-    if (this.#parts.length + chunk.length > maxBodyBytes) throw tooLarge();
-    this.#parts.add(chunk, this.#length);
+    // Most bodies come in one piece.
+    if (chunk.length === this.#length) this.#whole = chunk;
+    else this.#addPiece(chunk);
   }
 
-  take(): Buffer {
-    return this.#parts.take();
+  end(): void {
+    const bytes = this.#whole ?? this.#pieces?.take() ?? noBytes;
+    this.#forget();
+    this.#parts.resolve(bytes);
+  }
+
+  #addPiece(chunk: Buffer): void {
+    const { req } = this.#exchange;
+    this.#pieces ??= new GrowingBuffer(maxBodyBytes, (bytes) => this.#parts.memory.hold(req, bytes));
+    try {
+      if (this.#pieces.length + chunk.length > maxBodyBytes) throw tooLarge();
+      this.#pieces.add(chunk, this.#length);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(cause: unknown): void {
+    const { req } = this.#exchange;
+    this.#forget();
+    if (req instanceof ServedRequest) req.leave();
+    discardRest(req);
+    const message = 'the body could not be read';
+    this.#parts.reject(isApiError(cause) ? cause : new ApiError('BadRequest', message, { cause }));
+  }
+
+  #forget(): void {
+    this.#isOver = true;
+    this.#whole = undefined;
+    this.#pieces = undefined;
   }
 }
 

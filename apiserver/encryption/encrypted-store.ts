@@ -66,8 +66,11 @@ export class EncryptedStore implements Store {
 
   commit(batch: readonly Operation[]): Promise<Committed> {
     // Most batches have nothing to encrypt, and are passed on as they are.
-    const isPlain = batch.every(({ kind, key }) => this.#ofNumber(kind, key).key === undefined);
-    return this.stored.commit(isPlain ? batch : batch.map((operation) => this.#sealed(operation)));
+    for (const { kind, key } of batch) {
+      if (this.#ofNumber(kind, key).key === undefined) continue;
+      return this.stored.commit(batch.map((operation) => this.#sealed(operation)));
+    }
+    return this.stored.commit(batch);
   }
 
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {

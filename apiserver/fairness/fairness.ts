@@ -53,23 +53,19 @@ export function workOfReading(objects: number, isLimited: boolean): Work {
 /** The levels of a server. */
 export class Fairness {
   readonly contention: Contention;
-  readonly #levels: Readonly<Record<LevelName, PriorityLevel>>;
+  readonly levels: Readonly<Record<LevelName, PriorityLevel>>;
 
   constructor({ clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics }) {
     const contention = new Contention(clock);
     const make = (name: LevelName): PriorityLevel => new PriorityLevel({ name, ...seats[name], contention, clock });
     this.contention = contention;
-    this.#levels = { system: make('system'), people: make('people'), bulk: make('bulk'), endpoints: make('endpoints') };
+    this.levels = { system: make('system'), people: make('people'), bulk: make('bulk'), endpoints: make('endpoints') };
     this.#sample(metrics);
-  }
-
-  level(name: LevelName): PriorityLevel {
-    return this.#levels[name];
   }
 
   #sample(metrics: Metrics): void {
     const labels = ['priority_level'];
-    const levels = Object.values(this.#levels);
+    const levels = Object.values(this.levels);
     const executing = {
       name: 'apiserver_flowcontrol_current_executing_seats',
       help: 'Seats of running requests.',

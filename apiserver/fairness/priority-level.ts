@@ -130,8 +130,10 @@ export class PriorityLevel {
       flow = new Flow(identity);
       this.#flows.set(identity, flow);
     }
-    if (!this.#isReserved && flow.queue.length === 0 && this.#fits(flow, cost)) return this.#take(flow, cost);
-    return this.#enqueue(flow, cost, reader);
+    if (this.#isReserved || flow.queue.length > 0 || !this.#fits(flow, cost)) return this.#enqueue(flow, cost, reader);
+    flow.inUse += cost;
+    this.#inUse += cost;
+    return flow;
   }
 
   /** Returns the seats of a request. */
@@ -139,13 +141,7 @@ export class PriorityLevel {
     flow.inUse -= cost;
     this.#inUse -= cost;
     if (this.#queued > 0) this.#dispatch();
-    this.#forgetIdle(flow);
-  }
-
-  #take(flow: Flow, cost: number): Flow {
-    flow.inUse += cost;
-    this.#inUse += cost;
-    return flow;
+    if (this.#flows.size > maxIdleFlows) this.#forgetIdle(flow);
   }
 
   #fits(flow: Flow, cost: number): boolean {
@@ -176,8 +172,13 @@ export class PriorityLevel {
         return;
       }
       this.#shift(flow);
-      if (!first.reader.closed) first.resolve(this.#take(flow, first.cost));
-      else first.reject(this.#refusal());
+      if (first.reader.closed) {
+        first.reject(this.#refusal());
+        continue;
+      }
+      flow.inUse += first.cost;
+      this.#inUse += first.cost;
+      first.resolve(flow);
     }
   }
 

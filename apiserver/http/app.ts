@@ -32,7 +32,7 @@ import { pageHeaders } from './pages/page-headers.ts';
 import { issuerRoutes } from './pages/issuer-routes.ts';
 import { metricsRoute } from './observe-requests.ts';
 import { openApiRoutes } from './pages/open-api-routes.ts';
-import { resourcePathOf } from './request/request-verb.ts';
+import { resourcePathOf } from './request/resource-path.ts';
 import { allOf } from './request/query.ts';
 import { RefusalLog } from './request/refusal-log.ts';
 import type { Connections, FairShareParts } from './guards/fair-share.ts';

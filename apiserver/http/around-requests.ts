@@ -1,15 +1,20 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
-import type { Metrics } from '@homeostat/controller-runtime/telemetry';
+import { inSpan } from '@homeostat/controller-runtime/telemetry';
+import type { Metrics, Span } from '@homeostat/controller-runtime/telemetry';
+import type { Context } from 'koa';
 import { answerError } from './error-responses.ts';
 import type { RequestAuditor } from './guards/audit-requests.ts';
 import type { EndpointParts } from './pages/endpoint-routes.ts';
-import { handleInSpan, RequestObserver } from './observe-requests.ts';
+import { describeSpan, RequestObserver, spanOf } from './observe-requests.ts';
+import type { Failure } from './observe-requests.ts';
 import { BodyRelease } from './request/release-bodies.ts';
 import type { TrustedProxies } from './request/trusted-proxies.ts';
+import { leastCounted } from './response/answer-memory.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
 import type { Handle } from './response/lean-koa.ts';
 import { makeReadable } from './response/readable-answer.ts';
 import { sendLargeAnswer } from './response/large-answers.ts';
+import { setWarnings } from './response/responses.ts';
 
 export interface AroundParts {
   readonly uuid: () => string;
@@ -39,13 +44,10 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
     context.set('Audit-Id', id);
     const end = context.method === 'GET' ? turnEnd.ofThis() : undefined;
     const observed = observer.begin(context);
-    let failure = await handleInSpan(context, async () => {
-      auditor?.begin(context);
-      await bodies.around(context, handle);
-      if (context.method === 'GET') makeReadable(context);
-      const large = sendLargeAnswer(context, parts.memory);
-      if (large !== undefined) await large;
-    });
+    let failure = await inSpan(
+      () => spanOf(context),
+      (span) => failureOf(context, span),
+    );
     observer.end(context, observed, failure);
     if (end !== undefined) await end;
     try {
@@ -53,8 +55,27 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
     } catch (error) {
       failure = { error };
     }
-    if (failure !== undefined) answerError(context, failure.error, parts.logger);
+    if (failure === undefined) return;
+    if (context.state.warnings.length > 0) setWarnings(context, context.state.warnings);
+    answerError(context, failure.error, parts.logger);
   };
+
+  /** Handles a request. Returns its error instead of rejecting: a client's error is no error of the span. */
+  async function failureOf(context: Context, span: Span | undefined): Promise<Failure | undefined> {
+    let failure: Failure | undefined;
+    try {
+      auditor?.begin(context);
+      await bodies.around(context, handle);
+      if (context.method === 'GET') makeReadable(context);
+      const { body } = context;
+      // Most responses are small bytes, and pay only for this check.
+      if (!(body instanceof Buffer) || body.length >= leastCounted) await sendLargeAnswer(context, parts.memory);
+    } catch (error) {
+      failure = { error };
+    }
+    if (span !== undefined) describeSpan(span, context, failure);
+    return failure;
+  }
 }
 
 /**

@@ -1,11 +1,11 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { failSpan, inSpan, metricsContentType } from '@homeostat/controller-runtime/telemetry';
+import { failSpan, metricsContentType } from '@homeostat/controller-runtime/telemetry';
 import type { Counter, Family, Histogram, Metrics, Span, SpanOptions } from '@homeostat/controller-runtime/telemetry';
 import type { Context, Middleware } from 'koa';
 import { requireRead } from './response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './pages/health.ts';
-import { requestVerb } from './request/request-verb.ts';
+import { requestVerb } from './request/resource-path.ts';
 
 /** Upper bounds in seconds: those of Kubernetes, and finer ones at the lower end. */
 const buckets = [
@@ -23,7 +23,7 @@ interface Asked {
   readonly subresource: string;
 }
 
-interface Series {
+interface Series extends Asked {
   readonly duration: Histogram;
   readonly codes: Map<number, Counter>;
 }
@@ -41,6 +41,8 @@ export class RequestObserver {
   readonly #duration: Family<Histogram>;
   readonly #inflight: Readonly<Record<'readOnly' | 'mutating', { value: number }>>;
   readonly #series = new Map<string, Series>();
+  /** That of the last request. */
+  #last: Series | undefined;
 
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock;
@@ -68,27 +70,38 @@ export class RequestObserver {
   end(context: Context, { sinceMs, inflight }: Observed, failure: Failure | undefined): void {
     inflight.value -= 1;
     const asked = askedOf(context);
-    const series = this.#seriesOf(asked);
+    // Requests of one kind follow each other, and a key for the map costs as much as all else here.
+    if (this.#last === undefined || !isSame(asked, this.#last)) this.#last = this.#seriesOf(asked);
+    const { codes, duration } = this.#last;
     const statusCode = statusOf(context, failure);
-    let counter = series.codes.get(statusCode);
+    let counter = codes.get(statusCode);
     if (counter === undefined) {
       const { verb, group, resource, subresource } = asked;
       counter = this.#total.of(verb, group, resource, subresource, String(statusCode));
-      series.codes.set(statusCode, counter);
+      codes.set(statusCode, counter);
     }
     counter.inc();
-    series.duration.observe((this.#clock.monotonicMs() - sinceMs) / 1000);
+    duration.observe((this.#clock.monotonicMs() - sinceMs) / 1000);
   }
 
   #seriesOf({ verb, group, resource, subresource }: Asked): Series {
     const key = `${verb} ${group}/${resource}/${subresource}`;
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      series = { duration: this.#duration.of(verb, group, resource, subresource), codes: new Map() };
-      this.#series.set(key, series);
-    }
+    const duration = (): Histogram => this.#duration.of(verb, group, resource, subresource);
+    const series = this.#series.get(key) ?? {
+      verb,
+      group,
+      resource,
+      subresource,
+      duration: duration(),
+      codes: new Map(),
+    };
+    this.#series.set(key, series);
     return series;
   }
+}
+
+function isSame(a: Asked, b: Asked): boolean {
+  return a.verb === b.verb && a.resource === b.resource && a.group === b.group && a.subresource === b.subresource;
 }
 
 interface MetricsParts {
@@ -124,26 +137,6 @@ export interface Failure {
   readonly error: unknown;
 }
 
-/**
- * Handles a request in a span of the trace that its headers name. Returns its error instead of rejecting: a span would record
- * a rejection, but a client's error is no error of the span.
- */
-export function handleInSpan(context: Context, handle: () => Promise<void>): Promise<Failure | undefined> {
-  return inSpan(
-    () => spanOf(context),
-    async (span) => {
-      let failure: Failure | undefined;
-      try {
-        await handle();
-      } catch (error) {
-        failure = { error };
-      }
-      if (span !== undefined) describe(span, context, statusOf(context, failure));
-      return failure;
-    },
-  );
-}
-
 /** The status code of the response, which is not written yet when the request failed. */
 function statusOf(context: Context, failure: Failure | undefined): number {
   if (failure === undefined || context.headerSent) return context.status;
@@ -151,14 +144,16 @@ function statusOf(context: Context, failure: Failure | undefined): number {
 }
 
 /** Adds the attributes that are known after routing and after the response. */
-function describe(span: Span, context: Context, statusCode: number): void {
+export function describeSpan(span: Span, context: Context, failure: Failure | undefined): void {
+  const statusCode = statusOf(context, failure);
   const { verb, resource } = askedOf(context);
   span.updateName(`${verb} ${resource}`.trimEnd());
   span.setAttribute('http.response.status_code', statusCode);
   if (statusCode >= 500) failSpan(span, `status ${statusCode}`);
 }
 
-function spanOf(context: Context): SpanOptions {
+/** The span of a request, in the trace that its headers name. */
+export function spanOf(context: Context): SpanOptions {
   const { method, path, headers } = context;
   return { name: method, kind: 'server', headers, attributes: { 'http.request.method': method, 'url.path': path } };
 }

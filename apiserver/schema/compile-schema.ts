@@ -74,11 +74,12 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const pruner = new Pruner(shape);
   const validator = new Validator({ root, components, origin });
   return Object.freeze<ObjectSchema>({
-    whenReady: () => validator.whenReady(),
-    applyDefaults: (object) => filler.fill(object),
-    prune: (object) => pruner.prune(object),
+    // These four are called at each write.
+    whenReady: validator.whenReady,
+    applyDefaults: filler.fill,
+    prune: pruner.prune,
+    accepts: validator.accepts,
     validate: (object) => validator.violationsAtOnce(object),
-    accepts: (object) => validator.accepts(object),
     judge: (object) => validator.judge(object),
     shape,
   });

@@ -22,10 +22,10 @@ export class DefaultFiller {
    * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: without this
    * limit, 4 KiB of schema and 2.6 MB of empty list items would make gigabytes. Values over the limit are not built.
    */
-  fill(object: object): void {
+  readonly fill = (object: object): void => {
     this.#left = maxObjectBytes;
     this.#fillValue(object, this.#root);
-  }
+  };
 
   #fillValue(value: object, shape: Shape): void {
     if (Array.isArray(value)) this.#fillItems(value, shape);

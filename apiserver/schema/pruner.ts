@@ -34,12 +34,12 @@ export class Pruner {
   }
 
   /** Prunes in place; returns the paths of the first 100 removed fields, in the order of the object. */
-  prune(object: object): readonly string[] {
+  readonly prune = (object: object): readonly string[] => {
     this.#found = undefined;
     this.#path.length = 0;
     if (isJsonObject(object)) this.#pruneFields(object, this.#root, this.#root.preservesUnknown);
     return this.#found ?? nothing;
-  }
+  };
 
   /** Prunes the fields of an object. `keepsUnknown` comes from its schema, or from that of the list that holds it. */
   #pruneFields(fields: Fields, { properties, additional }: Shape, keepsUnknown: boolean): void {

@@ -3,6 +3,7 @@ import { grantGuard } from '../authorization/rbac/guard-grants.ts';
 import { userGuard } from '../authorization/rbac/guard-users.ts';
 import type { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
 import { admissionPolicyBindingKind } from '../builtin/admission-policy-kinds.ts';
+import { mutatingWebhookKind, validatingWebhookKind } from '../builtin/webhook-kinds.ts';
 import { namespaceAdmission } from '../builtin/namespace-admission.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
@@ -91,6 +92,7 @@ export function reviews(
   const hasPolicies = ({ model: { group } }: Resource): boolean =>
     (bindings()?.cache.size ?? 0) > 0 && group !== admissionPolicyBindingKind.group;
   return {
+    isConfigured: table.hasObjects([mutatingWebhookKind, validatingWebhookKind, admissionPolicyBindingKind]),
     covers: (resource) => webhook.covers(resource) || hasPolicies(resource),
     change: async (object, write) => webhook.change(object, write),
     async check(object, write) {

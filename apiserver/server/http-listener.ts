@@ -8,6 +8,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { discardRest } from '../decode/read-body.ts';
+import { ServedRequest } from '../decode/served-request.ts';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import { ArrivalTurns } from '../turns/arrival-turns.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
@@ -187,6 +188,7 @@ const fixedOptions = {
   keepAliveTimeout: keepAliveTimeoutMs,
   // The origin guard refuses a request without Host, and responds with a Status.
   requireHostHeader: false,
+  IncomingMessage: ServedRequest,
 } as const;
 
 function timeOptions({ headersMs, requestMs, checkMs }: ConnectionTimes): ServerOptions {

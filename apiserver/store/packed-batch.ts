@@ -70,7 +70,8 @@ function addPosition(required: Map<RequiredClaim, number[]>, claim: RequiredClai
 }
 
 export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outcome[] {
-  const outcomes = Array.from(codes, outcomeOfCode);
+  const outcomes: Outcome[] = [];
+  for (const code of codes) outcomes.push(code < 0 ? outcomeOfCode(code) : { revision: code });
   for (const { position, holder, claim } of unique) outcomes[position] = { conflict: 'unique', holder, claim };
   return outcomes;
 }

@@ -38,7 +38,7 @@ interface Matched {
 const maxConditionCost = 1_000_000;
 
 /** Asks the configured webhooks about writes, by the rules of kube-apiserver. */
-export class WebhookReview implements WriteReview {
+export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   readonly covers: WriteReview['covers'];
   readonly #parts: WebhookReviewParts;
 

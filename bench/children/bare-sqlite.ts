@@ -27,8 +27,8 @@ export interface BareWrites {
 
 function open(file: string): void {
   database = new Database(file);
-  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 3000; PRAGMA cache_size = -65536; ${schema}`);
+  database.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 1536; PRAGMA cache_size = -65536; ${schema}`);
 }
 
 function keyOf(number: number): string {

@@ -1,5 +1,5 @@
 import type { PolicyRule, RoleRef, Subject } from '../../builtin/objects/rbac-objects.ts';
-import { fullAuthority } from '../masters.ts';
+import { fullAuthority } from '../rbac-authorizer.ts';
 
 /** A ClusterRole that every server has. */
 export interface DefaultRole {

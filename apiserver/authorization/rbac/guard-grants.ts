@@ -7,7 +7,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import { notFound, resourceName } from '../../registry/object/resource-errors.ts';
 import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-options.ts';
 import { escalationOf } from '../escalation.ts';
-import { fullAuthority, isMaster } from '../masters.ts';
+import { fullAuthority, isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { UserObject } from '../../builtin/user-kind.ts';
 import { mastersGroup } from '../../identity/user-info.ts';
 import { resourceName } from '../../registry/object/resource-errors.ts';
 import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-options.ts';
-import { isMaster } from '../masters.ts';
+import { isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**

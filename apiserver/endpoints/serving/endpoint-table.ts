@@ -59,6 +59,8 @@ interface Placed {
 
 /** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the one for a request. */
 export class EndpointTable implements Endpoints {
+  /** True while no plugin has endpoints; changed only here. */
+  isEmpty = true;
   readonly #parts: EndpointTableParts;
   readonly #mounts = new Map<string, Mount>();
   readonly #owners = new Map<string, EndpointOwner>();
@@ -114,7 +116,7 @@ export class EndpointTable implements Endpoints {
   #candidates(
     path: string,
   ): { readonly entries: readonly MountedEntry[]; readonly segments: readonly string[] } | undefined {
-    if (this.#mounts.size === 0) return undefined;
+    if (this.isEmpty) return undefined;
     const segments = endpointSegments(path);
     const mount = segments && this.#mounts.get(`${segments[1]}/${segments[2]}`);
     return mount && { entries: mount.candidates(segments.length - mountLength), segments };
@@ -131,6 +133,7 @@ export class EndpointTable implements Endpoints {
     const mount = this.#mounts.get(groupVersion) ?? new Mount(groupVersion);
     mount.entries = [...mount.entries, ...mounted];
     this.#mounts.set(groupVersion, mount);
+    this.isEmpty = false;
     this.#routes = undefined;
   }
 
@@ -216,6 +219,7 @@ export class EndpointTable implements Endpoints {
       if (left.length === 0) this.#mounts.delete(groupVersion);
       else if (left.length < mount.entries.length) mount.entries = left;
     }
+    this.isEmpty = this.#mounts.size === 0;
     this.#routes = undefined;
     owner.stopAll(new Error(`the plugin "${owner.name}" has been stopped`));
   }

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
-import { callerOf, impersonatorOf } from '../request/caller.ts';
+import { callerOf, impersonatorOf } from '../request/request-state.ts';
 
 /** Returns whether the credential of a request is still valid. */
 export type CredentialCheck = () => boolean | Promise<boolean>;

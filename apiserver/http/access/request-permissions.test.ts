@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { Context } from 'koa';
 import type { Attributes } from '../../authorization/attributes.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
-import { setCaller, setImpersonated } from '../request/caller.ts';
+import { setCaller, setImpersonated } from '../request/request-state.ts';
 import { RequestPermissions } from './request-permissions.ts';
 
 const list: Attributes = { isResource: true, verb: 'list', group: '', version: 'v1', resource: 'namespaces' };

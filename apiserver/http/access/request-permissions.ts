@@ -7,7 +7,7 @@ import { forbidden } from '../../authorization/forbidden.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
-import { auditNotesOf, callerOf, impersonatorOf, setCaller } from '../request/caller.ts';
+import { callerOf, impersonatorOf, setCaller } from '../request/request-state.ts';
 import type { RequestGrant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
@@ -79,10 +79,9 @@ export class RequestPermissions {
   /** Checks that the caller may do something, and notes it. @throws ApiError Forbidden */
   require(context: Context, attributes: Attributes, user: UserInfo = callerOf(context)): void {
     const decision = this.#parts.authorizer.decide(user, attributes);
-    const notes = auditNotesOf(context);
-    if (notes !== undefined) notes.decision = decision;
+    const { state } = context;
+    if (state.audited !== undefined) state.audited.notes.decision = decision;
     if (!decision.allowed) throw forbidden(user, attributes);
-    const state = context.state;
     const grant = { user, attributes };
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }

@@ -5,8 +5,8 @@ import type { Fairness, Work } from '../../fairness/fairness.ts';
 import type { Flow, PriorityLevel } from '../../fairness/priority-level.ts';
 import { anonymous } from '../../identity/user-info.ts';
 import { withoutTrailingSlash } from '../pages/health.ts';
-import { askedOf } from '../request/request-verb.ts';
-import { callerOf } from '../request/caller.ts';
+import { askedOf } from '../request/resource-path.ts';
+import { callerOf } from '../request/request-state.ts';
 import { firstOf, queryOf } from '../request/query.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
@@ -56,7 +56,7 @@ export function askForSeats(context: Context, parts: FairShareParts): Seats | Pr
   const identity = identityOf(context, parts);
   const { level: name, cost } = workOf(context, parts);
   if (name !== 'system') fairness.contention.note(identity);
-  const level = fairness.level(name);
+  const level = fairness.levels[name];
   const flow = level.enter(identity, cost, context.state.outgoing);
   return flow instanceof Promise ? flow.then((found) => ({ level, flow: found, cost })) : { level, flow, cost };
 }

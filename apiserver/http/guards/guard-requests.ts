@@ -1,23 +1,31 @@
-import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
+import { ApiError, isApiError, parseFieldSelector } from '@homeostat/controller-runtime/api';
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { discardRest } from '../../decode/read-body.ts';
+import type { Attributes, ResourceAttributes } from '../../authorization/attributes.ts';
+import type { EndpointTable } from '../../endpoints/serving/endpoint-table.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import { anonymous } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import { isOpenPath } from '../pages/health.ts';
+import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
 import type { LoginPageState } from '../pages/login-page.ts';
 import { isPageRequest, localPath, sendLoginPage } from '../pages/send-login-page.ts';
-import { setCaller } from '../request/caller.ts';
-import { checkQueryEncoding } from '../request/query.ts';
+import { allOf, checkQueryEncoding } from '../request/query.ts';
+import { askedOf, resourcePathOf } from '../request/resource-path.ts';
+import type { ResourcePath } from '../request/resource-path.ts';
 import type { RequestAuditor } from './audit-requests.ts';
 import { askForSeats } from './fair-share.ts';
 import type { FairShareParts, Seats } from './fair-share.ts';
-import { impersonate } from './impersonation.ts';
+import { impersonate, impersonationPrefix } from './impersonation.ts';
 import { OriginGuard } from './origin-guard.ts';
 import type { OriginGuardParts } from './origin-guard.ts';
-import { requestAttributes } from './request-attributes.ts';
-import type { AttributesParts } from './request-attributes.ts';
+
+interface AttributesParts {
+  readonly endpoints: Pick<EndpointTable, 'permissionsFor' | 'isEmpty'>;
+  /** True for the path of a kind that is served or being indexed: it takes precedence over endpoints. */
+  readonly isKind: (path: ResourcePath) => boolean;
+}
 
 export interface GuardParts extends OriginGuardParts, FairShareParts, AttributesParts {
   readonly authenticator: Authenticator;
@@ -67,28 +75,37 @@ export function guardRequests(
 
   async function pass(context: Context, user: UserInfo | undefined): Promise<void> {
     if (user === undefined) return refuseStranger(context, parts);
-    setCaller(context, user);
+    context.state.caller = user;
     let seats: Seats | undefined;
     let isAllowed = false;
     try {
       const asked = askForSeats(context, parts);
       seats = asked instanceof Promise ? await asked : asked;
       // Most of these have nothing to wait for, and a turn of the microtasks costs as much as one of them.
-      const identified = impersonate(context, permissions);
-      if (identified !== undefined) await identified;
+      if (asksForOtherUser(context.req)) await impersonate(context, permissions);
       const recorded = auditor?.recordArrival(context);
       if (recorded !== undefined) await recorded;
       const reached = permissions.reach(context);
       if (reached !== undefined) await reached;
       for (const attributes of requestAttributes(context, parts)) permissions.require(context, attributes);
       isAllowed = true;
-      checkQueryEncoding(context);
+      if (context.querystring !== '') checkQueryEncoding(context);
       await handle(context);
     } finally {
       if (!isAllowed) discardRest(context.req);
       if (seats !== undefined) seats.level.leave(seats.flow, seats.cost);
     }
   }
+}
+
+function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    // Few names begin with an i.
+    const isCandidate = (name.charCodeAt(0) | 0x20) === 0x69;
+    if (isCandidate && name.toLowerCase().startsWith(impersonationPrefix)) return true;
+  }
+  return false;
 }
 
 /**
@@ -106,4 +123,61 @@ async function refuseStranger(context: Context, { refusals, providers }: GuardPa
 function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers'>): void {
   context.set('WWW-Authenticate', 'Bearer');
   sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
+}
+
+/**
+ * Returns what a request asks for, as Kubernetes' RequestInfo has it; it needs permission for each. Paths under /api
+ * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
+ */
+function requestAttributes(context: Context, { endpoints, isKind }: AttributesParts): readonly Attributes[] {
+  const asked = askedOf(context);
+  const path = resourcePathOf(context);
+  const needed = endpoints.isEmpty ? undefined : endpoints.permissionsFor(context.method, context.path);
+  if (asked.isResource && path !== undefined && (needed === undefined || isKind(path)))
+    return [withName(context, asked)];
+  if (needed !== undefined) {
+    return needed.map((each) => ('path' in each ? pathAttributes(context, each.path) : { isResource: true, ...each }));
+  }
+  return [pathAttributes(context, context.path)];
+}
+
+function pathAttributes({ method }: Context, path: string): Attributes {
+  return { isResource: false, verb: method.toLowerCase(), path: withoutTrailingSlash(path) };
+}
+
+/**
+ * Adds the name that a field selector requires. A request for a Namespace also gets that namespace as its own, as in
+ * Kubernetes.
+ */
+function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
+  const { verb, resource, namespace, name } = asked;
+  if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
+  // A role in a namespace can give permissions on the namespace.
+  if (name !== undefined)
+    return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
+  const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
+  return selected === undefined ? asked : { ...asked, name: selected };
+}
+
+/** True for a subresource that only tells about the object: a user who may get the object may read it. */
+function isOfObject({ subresource }: ResourceAttributes): boolean {
+  return subresource === 'history' || subresource === 'explanation';
+}
+
+/**
+ * Returns the name that a field selector requires. A selector that cannot be read is refused later, and selects none
+ * here.
+ */
+function selectedName({ query, querystring }: Context): string | undefined {
+  if (!querystring.includes('fieldSelector')) return undefined;
+  try {
+    const terms = parseFieldSelector(allOf(query, 'fieldSelector'));
+    const named = terms.find(
+      ({ key, operator, values }) => key === 'metadata.name' && operator === 'in' && values.length === 1,
+    );
+    return named?.values[0];
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return undefined;
+  }
 }

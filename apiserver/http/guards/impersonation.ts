@@ -6,11 +6,11 @@ import { anonymous, authenticatedGroup } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import { callerOf, setImpersonated } from '../request/caller.ts';
+import { callerOf, setImpersonated } from '../request/request-state.ts';
 
-/** Node gives header names in lower case. */
-const prefix = 'impersonate-';
-const extraPrefix = `${prefix}extra-`;
+/** Each header of an impersonation begins so. Node gives header names in lower case. */
+export const impersonationPrefix = 'impersonate-';
+const extraPrefix = `${impersonationPrefix}extra-`;
 
 /** The maximum number of names in the headers: each costs a decision. */
 const maxValues = 100;
@@ -25,15 +25,10 @@ interface Wanted {
 
 /**
  * Lets a request run as another user (`kubectl --as`), when its own may `impersonate` that user, each group, the uid and
- * each extra value; otherwise it gets 403. Returns undefined for the many requests that do not ask for it. The names of headers and resources are those of Kubernetes.
+ * each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
-export function impersonate(context: Context, permissions: RequestPermissions): Promise<void> | undefined {
-  for (const name in context.req.headers) if (name.startsWith(prefix)) return runAsOther(context, permissions);
-  return undefined;
-}
-
-async function runAsOther(context: Context, permissions: RequestPermissions): Promise<void> {
+export async function impersonate(context: Context, permissions: RequestPermissions): Promise<void> {
   await permissions.reach(context);
   const wanted = readHeaders(context.req);
   for (const attributes of neededFor(wanted)) permissions.require(context, attributes);
@@ -46,11 +41,11 @@ function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const known: Record<string, readonly string[]> = {};
   for (const [name, values = []] of Object.entries(headersDistinct)) {
     if (name.startsWith(extraPrefix)) extra.set(decoded(name.slice(extraPrefix.length)), values);
-    else if (name.startsWith(prefix)) known[name.slice(prefix.length)] = values;
+    else if (name.startsWith(impersonationPrefix)) known[name.slice(impersonationPrefix.length)] = values;
   }
   const { user = [], uid = [], group: groups = [], ...unknown } = known;
   const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw badHeader(`the header ${header(prefix + stranger)} is unknown`);
+  if (stranger !== undefined) throw badHeader(`the header ${header(impersonationPrefix + stranger)} is unknown`);
   const [username = ''] = user;
   if (username === '') throw badHeader('a request that names groups, a uid or extra values needs Impersonate-User');
   if (user.length > 1 || uid.length > 1) throw badHeader('Impersonate-User and Impersonate-Uid may be sent once');

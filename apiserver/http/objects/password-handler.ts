@@ -11,7 +11,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import { badRequest, invalid, notFound, resourceName } from '../../registry/object/resource-errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { callerOf } from '../request/caller.ts';
+import { callerOf } from '../request/request-state.ts';
 import { readObjectBody } from '../request/object-body.ts';
 import { methodNotAllowed } from '../request/path-errors.ts';
 import { readWriteOptions } from '../request/write-options.ts';

@@ -18,17 +18,17 @@ import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { ResponseFormat } from '../request/accept.ts';
 import type { AnswerMemory } from '../response/answer-memory.ts';
 import { readApplyOptions, readDeleteOptions, readWriteOptions } from '../request/write-options.ts';
-import type { ReadOptions } from '../request/write-options.ts';
 import { readListOptions } from '../request/list-options.ts';
 import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } from '../response/list-stream.ts';
+import type { Message } from '../../protobuf/message.ts';
 import { messageOf } from '../../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
-import { mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
-import { applyType, patchTypes, readPatch } from '../request/patch-body.ts';
+import { isTypedKind, mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
+import { patchTypes, readPatch } from '../request/patch-body.ts';
 import { readPreconditionsHeader } from '../request/own-headers.ts';
 import { firstOf, queryOf } from '../request/query.ts';
-import { isWatchRequest } from '../request/request-verb.ts';
-import { readView } from '../request/requested-view.ts';
+import { applyType, isWatchRequest } from '../request/resource-path.ts';
+import { readView } from '../request/accept.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
 import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 import { sendProtobufList } from '../response/protobuf-list.ts';
@@ -63,9 +63,21 @@ interface Call {
   readonly context: Context;
   readonly path: ResourcePath;
   readonly resource: Resource;
+  readonly kind: KindOfRequests;
   readonly format: ResponseFormat;
   /** The form that the client asked for; undefined for the objects themselves. */
-  readonly view?: ObjectView;
+  readonly view: ObjectView | undefined;
+}
+
+/** The facts about a kind that decide how its requests are read and answered. */
+interface KindOfRequests {
+  readonly isReadOnly: boolean;
+  /** The formats of its objects. */
+  readonly formats: readonly ResponseFormat[];
+  /** Its message in protobuf, if it has one. */
+  readonly message: Message | undefined;
+  /** True when clients may leave out apiVersion and kind. */
+  readonly isTyped: boolean;
 }
 
 const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
@@ -87,8 +99,7 @@ export class ResourceHandler {
   readonly #tokens: TokenRequestHandler;
   readonly #history: HistoryHandler;
   readonly #explanations: ExplanationHandler;
-  /** The formats of each kind that was asked for. */
-  readonly #formats = new WeakMap<ModelDescriptor, readonly ResponseFormat[]>();
+  readonly #kinds = new WeakMap<ModelDescriptor, KindOfRequests>();
 
   constructor(parts: ResourceHandlerParts) {
     this.#parts = parts;
@@ -100,12 +111,16 @@ export class ResourceHandler {
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
-    const { deprecation } = resource;
+    const { model, deprecation } = resource;
+    const kind = this.#kinds.get(model) ?? this.#learn(model);
     if (deprecation !== undefined) setWarnings(context, [deprecation]);
-    if (isReadOnly(resource.model) && !isRead(context)) throw methodNotAllowed(context, resource.model);
-    if (isWatchRequest(context, path)) return this.#parts.watches.handle(context, path, resource);
+    if (kind.isReadOnly && !isRead(context)) throw methodNotAllowed(context, model);
+    if (context.method === 'GET' && isWatchRequest(context, path))
+      return this.#parts.watches.handle(context, path, resource);
+    const isList = path.name === undefined && context.method !== 'POST';
     // Checked first: a client that cannot read the response must not cause a write.
-    const call: Call = { context, path, resource, ...this.#readView(context, path, resource) };
+    const { format, view } = readView(context, { model, formats: kind.formats, isList, clock: this.#parts.clock });
+    const call: Call = { context, path, resource, kind, format, view };
     if (path.name === undefined) return this.#onCollection(call);
     if (path.subresource === 'history') return this.#history.handle({ context, resource, key: keyAt(path, path.name) });
     if (path.subresource === 'explanation')
@@ -121,14 +136,12 @@ export class ResourceHandler {
     return this.#onObject(call, key);
   }
 
-  #readView(context: Context, path: ResourcePath, { model }: Resource): Pick<Call, 'format' | 'view'> {
-    const isList = path.name === undefined && context.method !== 'POST';
-    let formats = this.#formats.get(model);
-    if (formats === undefined) {
-      formats = messageOf(model) === undefined ? objectFormats : typedFormats;
-      this.#formats.set(model, formats);
-    }
-    return readView(context, { model, formats, isList, clock: this.#parts.clock });
+  #learn(model: ModelDescriptor): KindOfRequests {
+    const message = messageOf(model);
+    const formats = message === undefined ? objectFormats : typedFormats;
+    const kind = { isReadOnly: isReadOnly(model), formats, message, isTyped: isTypedKind(model) };
+    this.#kinds.set(model, kind);
+    return kind;
   }
 
   #onCollection(call: Call): Promise<void> | void {
@@ -182,29 +195,25 @@ export class ResourceHandler {
   }
 
   async #create(call: Call): Promise<void> {
-    const { context, path, resource } = call;
+    const { context, path, resource, kind } = call;
     const options = readWriteOptions(context, 'CreateOptions', { namespace: path.namespace });
-    const body = typedBody(
-      resource,
-      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
-    );
-    const written = await this.#parts.registry.create(resource, body, options).catch(warnAsWell(context, options));
+    const sent = await readObjectBody(context, this.#parts.bodies, kind.message);
+    const body = kind.isTyped ? typedBody(resource, sent) : sent;
+    const written = await this.#parts.registry.create(resource, body, options);
     const { name } = written.object.metadata;
     context.status = 201;
     context.state.createdName = name;
-    context.set('Location', `${context.path.replace(/\/$/, '')}/${name}`);
-    setWarnings(context, written.warnings);
-    await this.#sendObject(call, written.bytes);
+    const { path: at } = context;
+    context.set('Location', `${at.endsWith('/') ? at.slice(0, -1) : at}/${name}`);
+    await this.#answer(call, written);
   }
 
   async #update(call: Call, key: ObjectKey): Promise<void> {
-    const { context, path, resource } = call;
+    const { context, path, resource, kind } = call;
     const options = readWriteOptions(context, 'UpdateOptions', writtenPart(path));
-    const body = typedBody(
-      resource,
-      await readObjectBody(context, this.#parts.bodies, () => messageOf(resource.model)),
-    );
-    const written = await this.#parts.registry.update(resource, key, body, options).catch(warnAsWell(context, options));
+    const sent = await readObjectBody(context, this.#parts.bodies, kind.message);
+    const body = kind.isTyped ? typedBody(resource, sent) : sent;
+    const written = await this.#parts.registry.update(resource, key, body, options);
     await this.#answer(call, written);
   }
 
@@ -214,7 +223,7 @@ export class ResourceHandler {
     const read = readWriteOptions(context, 'PatchOptions', writtenPart(path));
     const options = { preconditions: readPreconditionsHeader(context), ...read };
     const patch = await readPatch(context, this.#parts.bodies, objectPatchTypes);
-    const written = await this.#parts.registry.patch(resource, key, patch, options).catch(warnAsWell(context, options));
+    const written = await this.#parts.registry.patch(resource, key, patch, options);
     await this.#answer(call, written);
   }
 
@@ -223,7 +232,7 @@ export class ResourceHandler {
     const checkCreate = (): void => this.#requireCreate(call);
     const options = { ...readApplyOptions(context, writtenPart(path)), checkCreate };
     const body = await readAppliedBody(context, this.#parts.bodies);
-    const written = await this.#parts.registry.apply(resource, key, body, options).catch(warnAsWell(context, options));
+    const written = await this.#parts.registry.apply(resource, key, body, options);
     if (written.outcome === 'created') context.status = 201;
     await this.#answer(call, written);
   }
@@ -238,9 +247,9 @@ export class ResourceHandler {
   async #delete(call: Call, key: ObjectKey): Promise<void> {
     const { context, resource } = call;
     const options = await readDeleteOptions(context, this.#parts.bodies);
-    const written = await this.#parts.registry.delete(resource, key, options).catch(warnAsWell(context, options));
+    const written = await this.#parts.registry.delete(resource, key, options);
     if (!isHidden(written)) return this.#answer(call, written);
-    setWarnings(context, written.warnings);
+    if (written.warnings.length > 0) warn(context, written);
     sendBytes(context, Buffer.from(JSON.stringify(deleted(resource, written))), call.format);
   }
 
@@ -270,7 +279,7 @@ export class ResourceHandler {
   }
 
   #answer(call: Call, written: WriteResult): void | Promise<void> {
-    setWarnings(call.context, written.warnings);
+    if (written.warnings.length > 0) warn(call.context, written);
     return this.#sendObject(call, written.bytes);
   }
 
@@ -298,12 +307,10 @@ export class ResourceHandler {
   }
 }
 
-/** Gives the response to a refused write the warnings of the write, as Kubernetes does. */
-function warnAsWell(context: Context, { warnings }: ReadOptions<WriteOptions>): (error: unknown) => never {
-  return (error) => {
-    setWarnings(context, warnings);
-    throw error;
-  };
+/** Gives the response the warnings of a write. Should the response fail now, its error must not show them again. */
+function warn(context: Context, { warnings }: WriteResult): void {
+  setWarnings(context, warnings);
+  context.state.warnings = [];
 }
 
 /** The bytes that are kept for this list alone. The bytes of its pieces are counted when they are sent. */

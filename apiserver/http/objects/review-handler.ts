@@ -10,7 +10,7 @@ import { reviewKinds } from '../../reviews/review-kinds.ts';
 import type { ReviewParts } from '../../reviews/answer-review.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import { negotiate } from '../request/accept.ts';
-import { callerOf } from '../request/caller.ts';
+import { callerOf } from '../request/request-state.ts';
 import { contradictsPath, methodNotAllowed } from '../request/path-errors.ts';
 import { readObjectBody, typedBody } from '../request/object-body.ts';
 import type { ResourcePath } from '../request/resource-path.ts';
@@ -44,7 +44,7 @@ export class ReviewHandler {
     if (context.method !== 'POST') throw methodNotAllowed(context, model);
     const { format } = negotiate(context.headers.accept, ['json', 'yaml', 'problem', 'protobuf']);
     readWriteOptions(context, 'CreateOptions');
-    const sent = await readObjectBody(context, this.#bodies, () => messageOf(model));
+    const sent = await readObjectBody(context, this.#bodies, messageOf(model));
     const body = typedBody({ model, apiVersion: apiVersionOf(model) }, sent)();
     const { spec = {}, metadata = {} } = readReview(model, body);
     const asked = { ...this.#parts, caller: callerOf(context), namespace: path.namespace };

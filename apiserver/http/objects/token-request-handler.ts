@@ -59,7 +59,7 @@ export class TokenRequestHandler {
     const { context, resource, key, format } = call;
     if (context.method !== 'POST') throw methodNotAllowed(context, resource.model);
     const { dryRun } = readWriteOptions(context, 'CreateOptions');
-    const body = await readObjectBody(context, this.#parts.bodies, () => messageOf(tokenRequestKind));
+    const body = await readObjectBody(context, this.#parts.bodies, messageOf(tokenRequestKind));
     const spec = readTokenRequest(key, body());
     const { uid = '' } = await this.#parts.registry.get(resource, key);
     const account = { namespace: key.namespace ?? '', name: key.name, uid };

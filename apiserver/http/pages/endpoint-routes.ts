@@ -13,7 +13,7 @@ import { RequestSource } from '../../endpoints/serving/request-source.ts';
 import type { RequestUser } from '../../endpoints/routes/server-request.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
-import { callerOf } from '../request/caller.ts';
+import { callerOf } from '../request/request-state.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
 
 export interface EndpointParts extends CallSurroundings {

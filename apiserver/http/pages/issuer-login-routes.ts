@@ -7,7 +7,7 @@ import { TooManyLogins } from '../../people/login-throttle.ts';
 import type { People } from '../../people/people.ts';
 import { sessionCookie } from '../../people/session-cookie.ts';
 import { addressBlock } from '../request/address-block.ts';
-import { setCaller } from '../request/caller.ts';
+import { setCaller } from '../request/request-state.ts';
 import { pathNotFound, refuseMethod } from '../request/path-errors.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';

@@ -8,7 +8,7 @@ import { TooManyLogins } from '../../people/login-throttle.ts';
 import type { People } from '../../people/people.ts';
 import { endedSessionCookie, readSessionCookie, sessionCookie } from '../../people/session-cookie.ts';
 import { addressBlock } from '../request/address-block.ts';
-import { auditNotesOf, setCaller } from '../request/caller.ts';
+import { auditNotesOf, setCaller } from '../request/request-state.ts';
 import { mediaTypeOf, unsupported } from '../request/object-body.ts';
 import { refuseMethod } from '../request/path-errors.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';

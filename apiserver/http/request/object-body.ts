@@ -10,33 +10,29 @@ import { protobufType } from '../../protobuf/decode-object.ts';
 import type { Message } from '../../protobuf/message.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { reviewKinds } from '../../reviews/review-kinds.ts';
-import { auditNotesOf } from './caller.ts';
+import { auditNotesOf } from './request-state.ts';
 
 const objectTypes = ['application/json', 'application/yaml'];
 
 /**
- * The request's object, in JSON or YAML, and in protobuf where `findMessage` finds the kind's message. A missing
- * Content-Type counts as JSON, since `kubectl replace --raw` sends none.
+ * The request's object, in JSON or YAML, or as its kind's `message` in protobuf. A missing Content-Type counts as JSON,
+ * since `kubectl replace --raw` sends none.
  */
-export function readObjectBody(
-  context: Context,
-  bodies: BodyCodec,
-  findMessage: () => Message | undefined = () => undefined,
-): Promise<BodySource> {
+export function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
   const type = mediaTypeOf(context);
   if (type === '' || objectTypes.includes(type))
     return receiveBody(context, bodies, type === 'application/yaml' ? 'yaml' : 'json');
-  const message = findMessage();
   if (message !== undefined && type === protobufType) return receiveBody(context, bodies, message);
   throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
 /** The request's body in a known format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
-  const { outgoing: res } = context.state;
-  const body = await bodies.decode(await readBody({ req: context.req, res }, bodies.memory), format, res);
-  const notes = auditNotesOf(context);
-  if (notes !== undefined) notes.body = body;
+  const { outgoing: res, audited } = context.state;
+  const bytes = await readBody({ req: context.req, res }, bodies.memory);
+  const decoded = bodies.decode(bytes, format, res);
+  const body = decoded instanceof Promise ? await decoded : decoded;
+  if (audited !== undefined) audited.notes.body = body;
   return body;
 }
 
@@ -78,12 +74,16 @@ const typedKinds: ReadonlySet<string> = new Set([
   nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
 ]);
 
+/** True for kinds for which standard clients have their own types. */
+export function isTypedKind(model: Pick<ModelDescriptor, 'group' | 'kind'>): boolean {
+  return typedKinds.has(nameOf(model));
+}
+
 /**
- * The body of a write. For a built-in kind, apiVersion and kind are taken from the path as in Kubernetes: typed clients
+ * The body of a write of a typed kind. Its apiVersion and kind are taken from the path as in Kubernetes: typed clients
  * omit them, since the method that they call implies both. Objects of all other kinds must state them.
  */
 export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
-  if (!typedKinds.has(nameOf(model))) return body;
   const completed = (): unknown => {
     const object = body();
     if (!isJsonObject(object)) return object;

@@ -6,9 +6,6 @@ import { mediaTypeOf, receiveBody, unsupported } from './object-body.ts';
 
 const strategicType = 'application/strategic-merge-patch+json';
 
-/** Server-side apply. */
-export const applyType = 'application/apply-patch+yaml';
-
 export const patchTypes: readonly string[] = [
   'application/json-patch+json',
   'application/merge-patch+json',

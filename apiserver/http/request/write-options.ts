@@ -7,7 +7,7 @@ import type { ApplyOptions, CreateOptions, WriteOptions } from '../../registry/w
 import { checkFieldManager, requireFieldManager } from '../../registry/rules/check-field-manager.ts';
 import type { OptionsKind } from '../../registry/rules/check-field-manager.ts';
 import { readPropagationPolicy } from '../../registry/rules/propagation-policy.ts';
-import { annotatorOf, callerOf } from './caller.ts';
+import { annotatorOf, callerOf } from './request-state.ts';
 import { readLeader } from './own-headers.ts';
 import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
@@ -39,20 +39,31 @@ export function readApplyOptions(context: Context, place: Place): ReadOptions<Ap
 }
 
 function readOptions(context: Context, options: OptionsKind, { namespace, subresource }: Place): ReadOptions {
-  const { query } = context;
+  // Most requests have no parameters.
+  const given = context.querystring === '' ? noParameters : readParameters(context.query, options);
+  const { dryRun, fieldValidation, fieldManager = managerOfAgent(context.headers['user-agent']) } = given;
+  const user = callerOf(context);
+  const leader = context.headers[leaderHeader] === undefined ? undefined : readLeader(context);
+  const annotate = context.state.audited === undefined ? undefined : annotatorOf(context);
+  const warnings: string[] = [];
+  context.state.warnings = warnings;
+  return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, annotate, warnings };
+}
+
+type Parameters = Pick<WriteOptions, 'dryRun' | 'fieldValidation' | 'fieldManager'>;
+
+const noParameters: Parameters = { dryRun: false, fieldValidation: undefined, fieldManager: undefined };
+
+function readParameters(query: QueryParameters, options: OptionsKind): Parameters {
   const dryRun = query['dryRun'] !== undefined && readDryRun(allOf(query, 'dryRun'), options);
   const fieldValidation = choiceOf(query, {
     name: 'fieldValidation',
     supported: ['Ignore', 'Warn', 'Strict'],
     options,
   });
-  const given = firstOf(query, 'fieldManager');
-  if (given !== undefined) checkFieldManager(given, options);
-  const fieldManager = given ?? managerOfAgent(context.headers['user-agent']);
-  const user = callerOf(context);
-  const leader = context.headers[leaderHeader] === undefined ? undefined : readLeader(context);
-  const annotate = context.state.audited === undefined ? undefined : annotatorOf(context);
-  return { dryRun, fieldValidation, fieldManager, user, leader, namespace, subresource, annotate, warnings: [] };
+  const fieldManager = firstOf(query, 'fieldManager');
+  if (fieldManager !== undefined) checkFieldManager(fieldManager, options);
+  return { dryRun, fieldValidation, fieldManager };
 }
 
 /**
@@ -89,6 +100,8 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
   const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
   // Both count: a client that requests a dry run in either place must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
+  const warnings: string[] = [];
+  context.state.warnings = warnings;
   return {
     preconditions: readPreconditions(body.preconditions),
     dryRun: readDryRun(dryRun, options),
@@ -96,7 +109,7 @@ export async function readDeleteOptions(context: Context, bodies: BodyCodec): Pr
     user: callerOf(context),
     leader: readLeader(context),
     annotate: annotatorOf(context),
-    warnings: [],
+    warnings,
   };
 }
 

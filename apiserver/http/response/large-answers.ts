@@ -21,14 +21,8 @@ const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as c
  * Counts the memory of large responses, compresses them for clients that accept gzip, and sends them in pieces at the
  * client's pace. Streams (watches, endpoints, exports, assets) write their own responses and are not affected.
  */
-export function sendLargeAnswer(context: Context, memory: AnswerMemory): Promise<void> | undefined {
-  // Most responses are small and pay only for this check.
-  const { body } = context;
-  return body instanceof Buffer && body.length < leastCounted ? undefined : sendOther(context, memory);
-}
-
-function sendOther(context: Context, memory: AnswerMemory): Promise<void> | undefined {
-  return sizeOf(context.body) < leastCounted ? undefined : sendLarge(context, memory);
+export async function sendLargeAnswer(context: Context, memory: AnswerMemory): Promise<void> {
+  if (sizeOf(context.body) >= leastCounted) await sendLarge(context, memory);
 }
 
 function sizeOf(body: unknown): number {

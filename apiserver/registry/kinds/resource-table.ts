@@ -27,6 +27,13 @@ interface Slot {
   indexed: number;
 }
 
+interface FoundSlot {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly slot: Slot;
+}
+
 export type ResourceTableOptions = Omit<
   OpenParts,
   'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken' | 'onVarying'
@@ -39,6 +46,8 @@ export type ResourceTableOptions = Omit<
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
+  /** The result of the last search; undefined once the slots have changed. */
+  #last: FoundSlot | undefined;
   readonly #served = new Map<number, Resource>();
   /** Unregistered kinds that still have running work, by group and plural. */
   readonly #leaving = new Map<string, Promise<void>>();
@@ -56,17 +65,27 @@ export class ResourceTable extends EventEmitter<TableEvents> {
    * indexed.
    */
   find(group: string, version: string, plural: string): Resource | undefined {
-    const slot = this.#slots.get(slotKey(group, version, plural));
+    const slot = this.#slotAt(group, version, plural);
     if (slot === undefined) return undefined;
     if (slot.resource === undefined) throw notReady(slot.registration.descriptor);
-    const resource = slot.resource.inVersion(version);
+    const { resource: storage } = slot;
+    const resource = storage.model.version === version ? storage : storage.inVersion(version);
     return resource?.model.served === false ? undefined : resource;
   }
 
   /** Returns the number of objects of a kind, 0 while it is indexed; undefined when there is no such kind. */
   sizeOf(group: string, version: string, plural: string): number | undefined {
-    const slot = this.#slots.get(slotKey(group, version, plural));
+    const slot = this.#slotAt(group, version, plural);
     return slot === undefined ? undefined : (slot.resource?.cache.size ?? 0);
+  }
+
+  /** Remembers the last one: each request asks twice, and requests for one kind follow each other. */
+  #slotAt(group: string, version: string, plural: string): Slot | undefined {
+    const last = this.#last;
+    if (last?.plural === plural && last.group === group && last.version === version) return last.slot;
+    const slot = this.#slots.get(slotKey(group, version, plural));
+    this.#last = slot && { group, version, plural, slot };
+    return slot;
   }
 
   /** A served kind, in this version. */
@@ -82,6 +101,15 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return () => {
       if (known === undefined || known.isClosed) known = this.get(gvk);
       return known;
+    };
+  }
+
+  /** Returns a function that is true while an object of one of these kinds is stored: for hot paths. */
+  hasObjects(kinds: readonly GroupVersionKind[]): () => boolean {
+    const getters = kinds.map((kind) => this.getterOf(kind));
+    return () => {
+      for (const get of getters) if ((get()?.cache.size ?? 0) > 0) return true;
+      return false;
     };
   }
 
@@ -122,6 +150,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { descriptor } = registration;
     const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
     for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
+    this.#last = undefined;
     // The caller of register awaits it; until then the rejection must not end the process.
     slot.ready.catch(() => undefined);
   }
@@ -185,6 +214,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   #close({ descriptor }: Registration): void {
     const slot = this.#slots.get(keyOf(descriptor));
     for (const version of versionsOfKind(descriptor)) this.#slots.delete(keyOf(version));
+    this.#last = undefined;
     if (slot === undefined) return;
     void this.#await(stemOf(descriptor), leave(slot));
     if (slot.resource === undefined) return;

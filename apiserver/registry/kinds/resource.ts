@@ -218,7 +218,7 @@ export class Resource {
    */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;
-    this.checkServed();
+    if (this.#isClosed) throw closedMeanwhile(this.model);
     this.#commits += 1;
   }
 

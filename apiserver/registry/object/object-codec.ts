@@ -57,7 +57,7 @@ export class BrokenObjectError extends Error {
 
 /** The bytes for clients. @throws BrokenObjectError for bytes without metadata. */
 export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
-  const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  const source = stored instanceof Buffer ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model and have no quotes, so the first match is the right one.
   const marker = source.indexOf(metadataMarker);
   if (marker < 0) throw new BrokenObjectError('the stored value is not an object with metadata');

@@ -10,7 +10,7 @@ import { appliedFieldsOf } from '../../apply/fields-of.ts';
 import { newEntry, withTime } from '../../apply/managed-fields.ts';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
 import { checkManagersSize } from '../../apply/managers-size.ts';
-import { trackCreation } from '../../apply/track-fields.ts';
+import { trackCreation } from '../../apply/managed-fields.ts';
 import { withoutNulls } from '../../apply/without-nulls.ts';
 import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';

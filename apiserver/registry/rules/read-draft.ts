@@ -1,5 +1,5 @@
 import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime/api';
-import type { ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { ApiError, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../../limits/check-items.ts';
 import { badRequest, clip } from '../object/resource-errors.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
@@ -11,7 +11,7 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
     throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
   }
   const draft = body as Draft;
-  checkType(model, draft);
+  if (draft.apiVersion !== apiVersionOf(model) || draft.kind !== model.kind) throw wrongType(model, draft);
   const metadata: unknown = draft.metadata ?? {};
   const wrong = metadataShapeErrors(metadata);
   if (wrong.length > 0) {
@@ -33,27 +33,26 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
 function withoutNulls(metadata: ObjectMeta): ObjectMeta {
   let hasNull = false;
   for (const name in metadata) hasNull ||= metadata[name as keyof ObjectMeta] === null;
-  if (!hasNull) return { ...metadata };
+  if (!hasNull) return metadata;
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
 }
 
-function checkType(model: ModelDescriptor, draft: Draft): void {
+/** The refusal of an object that is of another kind, or of none. */
+function wrongType(model: ModelDescriptor, draft: Draft): ApiError {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof draft[field] !== 'string' || draft[field] === '') {
-      throw badRequest(
+      return badRequest(
         `the object provided is unrecognized (must be of type ${model.kind}): ${field}: must be a non-empty string`,
       );
     }
   }
   const expected = apiVersionOf(model);
   if (draft.apiVersion !== expected) {
-    throw badRequest(
+    return badRequest(
       `the API version in the data (${clip(draft.apiVersion)}) does not match the expected API version (${expected})`,
     );
   }
-  if (draft.kind !== model.kind) {
-    throw badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
-  }
+  return badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
 }
 
 function checkPath(draft: Draft, request: WriteRequest): void {

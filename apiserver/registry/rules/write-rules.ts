@@ -36,6 +36,11 @@ interface Judged {
   readonly stored?: ApiObject;
 }
 
+/** True for an object that its schema accepts at once, and for which there are no rules in CEL: nothing else is to be judged. */
+function isPlainlyValid({ judgeExpressions, schema }: Rules, object: ApiObject): boolean {
+  return judgeExpressions === undefined && schema.accepts(object);
+}
+
 /** Returns the violations of the schema, and of its rules in CEL. */
 function* judgeObject(
   rules: Rules,
@@ -96,24 +101,30 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
 
 function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
   const { generateName = '' } = given;
-  return {
-    name,
-    ...(generateName === '' ? {} : { generateName }),
-    ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
-    uid: request.uid,
-    version: 1,
-    resourceVersion: '',
-    generation: 1,
-    creationTimestamp: request.now,
-    ...authorFields(given),
-  };
+  const { uid, namespace, now: creationTimestamp } = request;
+  // Most objects have the first form; spreads cost more than all else here.
+  const own: OwnMetadata =
+    generateName === '' && namespace === undefined
+      ? { name, uid, version: 1, resourceVersion: '', generation: 1, creationTimestamp }
+      : {
+          name,
+          ...(generateName === '' ? {} : { generateName }),
+          ...(namespace === undefined ? {} : { namespace }),
+          uid,
+          version: 1,
+          resourceVersion: '',
+          generation: 1,
+          creationTimestamp,
+        };
+  setAuthorFields(own, given);
+  return own;
 }
 
 /** Decides a creation; `admitted` is the result of hooks, if the kind has any. @throws ApiError */
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
-  const object = acceptAdmitted(rules, proposed, { admitted });
-  const judged = yield* judgeObject(rules, object, { request });
+  const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted });
+  const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields } = request;
@@ -137,7 +148,6 @@ function acceptAdmitted(
   proposed: Draft,
   { admitted, subresource }: { readonly admitted: Stated; readonly subresource?: string | undefined },
 ): Draft {
-  if (admitted === proposed) return proposed;
   const { status, ...fields } = admitted;
   if (subresource === 'status') return reshaped(rules, withStatus(proposed, status));
   const metadata = nextMetadata(proposed, admitted);
@@ -151,16 +161,22 @@ function reshaped({ schema }: Rules, draft: Draft): Draft {
   return draft;
 }
 
+type OwnMetadata = { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] };
+
 /** The fields of metadata that clients set. Finalizers are a set; their order is kept. */
 export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
+  const own: Partial<OwnMetadata> = {};
+  setAuthorFields(own, given);
+  return own;
+}
+
+function setAuthorFields(own: Partial<OwnMetadata>, given: Partial<ObjectMeta>): void {
   const { labels, annotations, finalizers, ownerReferences } = given;
   // Assigned one by one: spreading conditional parts takes twice as long.
-  const own: { -readonly [K in keyof ObjectMeta]?: ObjectMeta[K] } = {};
   if (labels !== undefined && !isEmpty(labels)) own.labels = labels;
   if (annotations !== undefined && !isEmpty(annotations)) own.annotations = annotations;
   if (ownerReferences !== undefined && !isEmpty(ownerReferences)) own.ownerReferences = ownerReferences;
   if (finalizers !== undefined && !isEmpty(finalizers)) own.finalizers = [...new Set(finalizers)];
-  return own;
 }
 
 export function isEmpty(value: object | null | undefined): boolean {
@@ -252,12 +268,13 @@ export function* decideUpdate(
   { request, object: proposed, stored, manage }: UpdateProposal,
   admitted: ApiObject,
 ): Steps<NextState | undefined> {
-  const object = acceptAdmitted(rules, proposed, { admitted, subresource: request.subresource });
+  const { subresource } = request;
+  const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted, subresource });
   const isSame = deepEqual(stored, object);
   const managed = manage.keepsEntries(stored) ? stored.metadata.managedFields : yield* manage.entries(stored);
   // An empty list of entries is stored as no list.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
-  const judged = yield* judgeObject(rules, object, { request, stored });
+  const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request, stored });
   checkObject(rules, object, { request, judged, stored });
   if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
@@ -308,7 +325,9 @@ function withStored(rules: Rules, stored: Stated, next: Next): Draft {
 
 function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
   const { name, labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...server } = stored.metadata;
-  return { name, ...server, ...authorFields(object.metadata) };
+  const next: OwnMetadata = { name, ...server };
+  setAuthorFields(next, object.metadata);
+  return next;
 }
 
 /** Modified in place: the metadata was made for this write, and copying it costs as much as computing the owners. */
@@ -321,7 +340,7 @@ function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefine
 function withVersions(stored: Stated, object: Draft): ApiObject {
   const { metadata: former, status: _before, ...before } = stored;
   const { metadata, status: _after, ...after } = object;
-  const own: { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] } = metadata;
+  const own: OwnMetadata = metadata;
   own.version = former.version + 1;
   own.generation = former.generation + (deepEqual(before, after) ? 0 : 1);
   return object;

@@ -60,6 +60,8 @@ export interface ReviewedWrite {
 
 /** Lets webhooks review writes, after the hooks of plugins. This may take long, so no lock is held meanwhile. */
 export interface WriteReview {
+  /** True while a webhook or a policy is stored at all; in most servers there is none. */
+  readonly isConfigured: () => boolean;
   /** True when a webhook may be asked about writes of this kind. */
   covers(resource: Resource): boolean;
   /** Returns the proposed object as webhooks changed it. @throws ApiError when one of them refuses the write, or does not respond */
@@ -70,6 +72,8 @@ export interface WriteReview {
 
 /** The hooks of plugins. */
 interface Hooks {
+  /** True while no kind has hooks, as in most servers. */
+  readonly isEmpty: boolean;
   /** Returns the hooks for writes of the kind with this key prefix, in order; undefined for none. */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined;
 }

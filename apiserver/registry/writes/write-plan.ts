@@ -74,10 +74,12 @@ export class WritePlanner {
   /** The request for a new object, whose name comes from `key` or from its body. */
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
+    const identity = { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
     // A spread of the request, even with the other fields one by one, takes 3 us, forty times as long.
-    return Object.assign(this.#request(options, isLong, at), this.newIdentity());
+    return Object.assign(this.#request(options, isLong, at), identity);
   }
 
+  /** What a write of an object that cannot be read gives to the object that replaces it. */
   newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
@@ -109,13 +111,15 @@ export class WritePlanner {
   /** The reviews of a write; undefined when no webhook is asked about it. */
   reviewOf(resource: Resource, options: WriteOptions): WriteReview | undefined {
     const { review } = this.#options;
-    return review?.covers(resource) === true && options.isOwnUpkeep !== true ? review : undefined;
+    if (review?.isConfigured() !== true || options.isOwnUpkeep === true) return undefined;
+    return review.covers(resource) ? review : undefined;
   }
 
   /** The hooks of a kind; an empty list when there are only reviews, and undefined when there is neither. */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
-    const hooks = this.#options.hooks?.hooksOf(resource.keyPrefix);
-    return hooks ?? (this.reviewOf(resource, options) === undefined ? undefined : noHooks);
+    const { hooks } = this.#options;
+    const own = hooks === undefined || hooks.isEmpty ? undefined : hooks.hooksOf(resource.keyPrefix);
+    return own ?? (this.reviewOf(resource, options) === undefined ? undefined : noHooks);
   }
 
   /** Applies hooks, reviews and rules to a proposal. @throws ApiError */
@@ -154,11 +158,12 @@ export class WritePlanner {
     if (memory.isFull && options.isOwnUpkeep !== true) return { kind: 'refused', error: memory.refuse() };
     const { object } = next;
     const { name, namespace } = object.metadata;
-    const { ofCreation } = this.rulesOf(resource);
-    const recheck = this.#guard(resource, { user: options.user, next: object, stored: undefined });
-    const requires = ofCreation.map((rule) => rule.claimOf(resource, object));
+    const { guards, ofCreation } = this.rulesOf(resource);
+    const guarded = { user: options.user, next: object, stored: undefined };
+    const recheck = guards.length === 0 ? undefined : guarding(guards, resource, guarded);
+    const requires = ofCreation.length === 0 ? noClaims : ofCreation.map((rule) => rule.claimOf(resource, object));
     const present = resource.cache.get(key);
-    if (present !== undefined || brokenAt(resource, key) !== undefined) {
+    if (present !== undefined || resource.cache.broken.has(key)) {
       return { kind: 'refused', error: alreadyExists(resource.model, name, present?.deletion !== undefined) };
     }
     const { isLong, warnings } = request;
@@ -166,7 +171,8 @@ export class WritePlanner {
     const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
     const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
     if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, recheck, reserved });
-    const write = prepared(resource, next, context);
+    const write =
+      resource.view === undefined ? prepareWrite(resource, next, context) : prepared(resource, next, context);
     if (write instanceof Promise) return write.then((made) => ({ kind: 'commit', write: made, warnings, recheck }));
     return { kind: 'commit', write, warnings, recheck };
   }
@@ -214,8 +220,11 @@ export class WritePlanner {
       const known = broken === undefined ? stored : undefined;
       // The removal of an object is judged by its stored state. An object that cannot be read must be removable.
       const judged = next?.op === 'delete' ? known : next?.object;
-      const recheck =
-        judged === undefined ? undefined : this.#guard(resource, { user: options.user, next: judged, stored: known });
+      const { guards } = this.rulesOf(resource);
+      const isGuarded = judged !== undefined && guards.length > 0;
+      const recheck = isGuarded
+        ? guarding(guards, resource, { user: options.user, next: judged, stored: known })
+        : undefined;
       const written = next === undefined ? undefined : prepared(resource, next, context);
       return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) {
@@ -226,18 +235,6 @@ export class WritePlanner {
         return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
       });
     });
-  }
-
-  /**
-   * Checks a write by the guards of its kind. Returns a function that checks it again at the commit; undefined when
-   * that is not needed.
-   */
-  #guard(resource: Resource, write: GuardedWrite): (() => void) | undefined {
-    const { guards } = this.rulesOf(resource);
-    if (guards.length === 0) return undefined;
-    const check = (): void => guards.forEach((guard) => guard.check(resource, write));
-    check();
-    return write.user === undefined ? undefined : check;
   }
 
   /** @throws ApiError NotFound, or InternalError for an object that cannot be read */
@@ -333,6 +330,13 @@ const smallObject = 1024;
 /** True for an update after which the object takes more memory. */
 function isGrowing({ op, data, stored }: PreparedWrite): boolean {
   return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
+}
+
+/** Checks a write by the guards of its kind. Returns a function that checks the write of a user again at the commit. */
+function guarding(guards: readonly WriteGuard[], resource: Resource, write: GuardedWrite): (() => void) | undefined {
+  const check = (): void => guards.forEach((each) => each.check(resource, write));
+  check();
+  return write.user === undefined ? undefined : check;
 }
 
 /** Prepares a write, again after each fetch of conversions that it needs; the decisions about it are not repeated. */

@@ -41,7 +41,11 @@ export function storedResult(
 ): WriteResult {
   const outcome = outcomes[op];
   // Own fields come first: with a spread before them, each result would have a hidden class of its own.
-  if (answer === undefined) return { outcome, warnings, ...resultOf(object, written) };
+  if (answer === undefined) {
+    const { bytes, revision } = written;
+    if (revision === undefined) return { outcome, warnings, bytes, object };
+    return { outcome, warnings, bytes, object, resourceVersion: String(revision) };
+  }
   return { outcome, warnings, ...resultOf(answer, writtenAs(encodeObject(answer), written.revision)) };
 }
 

@@ -9,6 +9,8 @@ export const workOfComparison = 10;
  * itself from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.
  */
 export class CheckBudget {
+  /** True when the check counts. */
+  isUsed = false;
   readonly #units: number;
   #left: number;
 

@@ -34,7 +34,7 @@ const nothing: readonly FieldCause[] = Object.freeze([]);
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
-  readonly #isValid: ValueGate;
+  #isValid: ValueGate;
   readonly #explainer: Explainer;
   readonly #preparation: Preparation | undefined;
   /** False when there are no patterns, so that no matches need to be counted. */
@@ -53,8 +53,7 @@ export class Validator {
       const texts = parts.flatMap(({ pattern }) => pattern ?? []);
       for (const text of texts) patterns.get(text);
       this.#hasPatterns = texts.length > 0;
-      let gate: ValueGate | undefined;
-      this.#isValid = (value) => (gate ??= compileGate(root, { components, patterns }))(value);
+      this.#isValid = (value) => (this.#isValid = compileGate(root, { components, patterns }))(value);
       return;
     }
     this.#hasPatterns = true;
@@ -64,9 +63,7 @@ export class Validator {
   }
 
   /** Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first used. */
-  whenReady(): Promise<void> | undefined {
-    return this.#preparation?.whenDone();
-  }
+  readonly whenReady = (): Promise<void> | undefined => this.#preparation?.whenDone();
 
   /** Returns every violation, at most 100, in Kubernetes' words. */
   violations(value: unknown): readonly FieldCause[] {
@@ -82,10 +79,10 @@ export class Validator {
   }
 
   /** True when the value has no violation, and no match of a pattern takes long; otherwise {@link judge} decides. */
-  accepts(value: unknown): boolean {
+  readonly accepts = (value: unknown): boolean => {
     if (!this.#hasPatterns) return this.#isValid(value);
     return new PatternMatches(this.#patterns).decideAtOnce(() => this.#isValid(value)) === true;
-  }
+  };
 
   /** Returns the violations in steps, since the matches of patterns can take up to 0.4 s. */
   judge(value: unknown): Steps<readonly FieldCause[]> {

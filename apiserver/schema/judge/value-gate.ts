@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { _, Ajv2020 } from 'ajv/dist/2020.js';
-import type { CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
+import type { Code, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
 import { CheckBudget } from './check-budget.ts';
 import { isLongerThan, isShorterThan } from './code-points.ts';
 import { isDistinct } from './distinct.ts';
@@ -57,6 +57,7 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   ajv.addKeyword(budgetKeyword(budget));
   ajv.addKeyword(distinctKeyword(budget));
   const check = ajv.compile({ ...translateSchema(root), $defs: budgeted(translateNamed(components)) });
+  if (!budget.isUsed) return check;
   return (value) => {
     budget.reset();
     // Below `not`, a reference that was not followed would count as a success.
@@ -74,6 +75,7 @@ function budgetKeyword(budget: CheckBudget): CodeKeywordDefinition {
   return {
     keyword: 'budget',
     code(context: KeywordCxt): void {
+      budget.isUsed = true;
       const counter = context.gen.scopeValue('obj', { ref: budget });
       context.fail(_`!${counter}.spend()`);
     },
@@ -87,6 +89,7 @@ function distinctKeyword(budget: CheckBudget): CodeKeywordDefinition {
     keyword: 'distinct',
     type: 'array',
     code(context: KeywordCxt): void {
+      budget.isUsed = true;
       const isOk = context.gen.scopeValue('func', { ref });
       context.fail(_`!${isOk}(${context.data}, ${context.schemaValue})`);
     },
@@ -94,8 +97,9 @@ function distinctKeyword(budget: CheckBudget): CodeKeywordDefinition {
 }
 
 const keywords: readonly CodeKeywordDefinition[] = [
-  lengthKeyword('maxLength', isLongerThan),
-  lengthKeyword('minLength', isShorterThan),
+  // Most texts are far from the limit, so that the number of their UTF-16 units decides: no function is called.
+  lengthKeyword('maxLength', isLongerThan, ({ data, schemaValue }) => _`${data}.length > ${schemaValue}`),
+  lengthKeyword('minLength', isShorterThan, ({ data, schemaValue }) => _`${data}.length < 2 * ${schemaValue}`),
   {
     keyword: 'embedded',
     type: 'object',
@@ -107,14 +111,18 @@ const keywords: readonly CodeKeywordDefinition[] = [
 ];
 
 /** Returns a keyword for the length of texts; ajv's own count the code points of every text, even far from the limit. */
-function lengthKeyword(keyword: string, isWrong: (text: string, limit: number) => boolean): CodeKeywordDefinition {
+function lengthKeyword(
+  keyword: string,
+  isWrong: (text: string, limit: number) => boolean,
+  isNear: (context: KeywordCxt) => Code,
+): CodeKeywordDefinition {
   return {
     keyword,
     type: 'string',
     schemaType: 'number',
     code(context: KeywordCxt): void {
       const check = context.gen.scopeValue('func', { ref: isWrong });
-      context.fail(_`${check}(${context.data}, ${context.schemaValue})`);
+      context.fail(_`${isNear(context)} && ${check}(${context.data}, ${context.schemaValue})`);
     },
   };
 }

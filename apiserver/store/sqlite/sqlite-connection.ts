@@ -13,12 +13,20 @@ export interface SqlitePragmas {
   /** 2 is FULL. */
   readonly synchronous: number;
   readonly lockingMode: string;
+  readonly pageBytes: number;
   /** In pages. */
   readonly walAutocheckpoint: number;
 }
 
-/** Between 2,000 and 4,000 pages of 4 KB: larger values made p99 60 ms. */
-const walAutocheckpointPages = 3000;
+/**
+ * The size of a page in a new file; one that exists keeps its own. Creates of 1.4 KB, 128 a commit, took 5.6 µs of
+ * processor time with it, 8.8 with SQLite's default of 4 KB, and 4.6 with 16 KB; with 20 a commit 8.8, 10.2 and 8.9, and then
+ * pages of 16 KB wrote a third more to disk.
+ */
+const pageBytes = 8192;
+
+/** The bytes of the log at which it is written back. Between 8 and 16 MB: larger values made p99 60 ms. */
+const walAutocheckpointBytes = 12 * 1024 * 1024;
 const cacheKib = 65_536;
 
 /**
@@ -43,6 +51,7 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
     journalMode: String(read('journal_mode')),
     synchronous: Number(read('synchronous')),
     lockingMode: String(read('locking_mode')),
+    pageBytes: Number(read('page_size')),
     walAutocheckpoint: Number(read('wal_autocheckpoint')),
   };
 }
@@ -90,11 +99,13 @@ function takeRights(file: string, mode: number): void {
 }
 
 function prepared(database: SqlDatabase, path: string): SqlDatabase {
-  // The locking mode comes first: WAL then keeps its index in memory and the lock for good.
-  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${walAutocheckpointPages};
-    PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`);
+  // The page size comes before the first write, and the locking mode before WAL, which then keeps its index in memory and the
+  // lock for good.
+  database.exec(`PRAGMA page_size = ${pageBytes};
+    PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL; PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`);
   const pragmas = readPragmas(database);
+  database.exec(`PRAGMA wal_autocheckpoint = ${Math.round(walAutocheckpointBytes / pragmas.pageBytes)}`);
   const wanted = path === 'memory:' ? 'memory' : 'wal';
   if (pragmas.journalMode !== wanted || pragmas.synchronous !== 2) {
     throw new StoreError('refused', `${path} cannot be made durable: ${JSON.stringify(pragmas)}`);

@@ -22,7 +22,7 @@ export class WorkerChannel {
     // suppressed. The process's own flags are not repeated: a worker refuses V8's (--max-old-space-size), which apply
     // to it anyway.
     this.#worker = new Worker(entry, { execArgv: ['--disable-warning=ExperimentalWarning'] });
-    this.#worker.on('message', (message: AnswerMessage) => this.#settle(message));
+    this.#worker.on('message', this.#settle);
     this.#worker.on('messageerror', (error) => this.#end(crashed(error)));
     this.#worker.on('error', (error) => this.#end(crashed(error)));
     this.#exited = new Promise((resolve) => {
@@ -56,13 +56,13 @@ export class WorkerChannel {
     await this.#worker.terminate();
   }
 
-  #settle(message: AnswerMessage): void {
+  readonly #settle = (message: AnswerMessage): void => {
     const waiter = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if ('answer' in message) waiter?.resolve(message.answer as never);
     else if ('compacted' in message) waiter?.reject(new CompactedError(message.compacted));
     else waiter?.reject(new StoreError(message.failure.code, message.failure.message));
-  }
+  };
 
   #end(error: StoreError): void {
     this.#ended ??= error;

@@ -9,8 +9,10 @@ const indexes: readonly IndexSpec[] = Object.freeze([
     indexFunc: {
       multiValued: true,
       definition: 'labels 1',
-      valuesOf: ({ metadata }) =>
-        distinctSorted(Object.entries(metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`)),
+      valuesOf({ metadata: { labels } }) {
+        if (labels === undefined || labels === null) return [];
+        return distinctSorted(Object.entries(labels).map(([key, value]) => `${key}=${value}`));
+      },
     },
   }),
   // Whole seconds in UTC: texts sort by time.
