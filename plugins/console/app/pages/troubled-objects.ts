@@ -147,7 +147,7 @@ const stuckHealths: Readonly<Record<string, Health>> = {
 
 const stuckPath = '/debug/stuck';
 
-/** What the server finds stuck, in all kinds. */
+/** Returns the stuck objects of all kinds, as the server finds them. */
 async function readStuck(signal: AbortSignal): Promise<readonly Troubled[]> {
   const page = await api.get(stuckPath, {}, signal).catch(() => undefined);
   const items = isObject(page) && isArray(page.items) ? page.items.filter(isObject) : [];

@@ -3,7 +3,7 @@ import { controllerGroup } from '../../state/controllers.ts';
 import type { Patched } from './labels.ts';
 import type { Row } from './row-table.ts';
 
-/** What can be done with each selected object, by one request. */
+/** An action on each selected object, by one request. */
 export interface BulkAction {
   /** A word for the button, and for `The server would … 3`. */
   readonly verb: string;

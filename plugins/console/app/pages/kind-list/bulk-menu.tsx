@@ -18,7 +18,7 @@ interface Props {
   readonly onEnd: () => void;
 }
 
-/** What can be done with the selected objects, as far as the user may. */
+/** The actions on the selected objects that the user may take. */
 export function BulkMenu({ resource, rows, onEnd }: Props) {
   const [action, setAction] = useState<BulkAction>();
   const [isLabelling, setLabelling] = useState(false);
