@@ -8,7 +8,7 @@ const rulesFile = 'docs/spec-rules.yaml';
 
 export const page = 'docs/spec-conformance.md';
 
-const idForm = /^([1-9](\.[1-9])?|operators)-[a-z0-9.-]+$/;
+const idForm = /^([1-9](\.[1-9])?|operators|experience)-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
@@ -94,7 +94,7 @@ function ruleRow({ id, rule, revision = '', decision, untested }, proofs = []) {
 
 function pageOf(parts, proofs) {
   const sections = parts.flatMap(({ part, title, rules }) => [
-    `\n## ${part === 'operators' ? '' : `${part}. `}${title}\n`,
+    `\n## ${/^\d/.test(part) ? `${part}. ` : ''}${title}\n`,
     '| Rule | Revision | Text | Proved by |',
     '| --- | --- | --- | --- |',
     ...rules.map((rule) => ruleRow(rule, proofs.get(rule.id))),
@@ -102,7 +102,7 @@ function pageOf(parts, proofs) {
   const count = parts.flatMap(({ rules }) => rules).length;
   return `# Conformance to the specification
 
-The ${count} rules of the specification of the custom model service, part by part, and of what [operators](operators.md) of Kubernetes need, and the tests that prove them. If a rule
+The ${count} rules of the specification of the custom model service, part by part, of what [operators](operators.md) of Kubernetes need, and of the command line, the packages and the book, and the tests that prove them. If a rule
 holds for one revision of the interface only, the table has its number. If the document does not decide a question, "decision" links to the
 answer.
 

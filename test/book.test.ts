@@ -23,7 +23,7 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${pat
 });
 const withFences = pages.filter(({ hasFences, path }) => hasFences && chosen.test(path));
 
-describe('The book, run page by page [slow]', () => {
+describe('The book, run page by page [slow] [spec experience-book]', () => {
   /** The problems of each page. */
   const faults = new Map<string, readonly string[]>();
   let book: BookFolder;

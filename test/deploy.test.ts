@@ -8,7 +8,7 @@ import { command } from './support/command.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): string => readFileSync(`${root}deploy/${name}`, 'utf8');
 
-describe('The files of deploy', () => {
+describe('The files of deploy [spec experience-deploy]', () => {
   /** The variables of all options of serve, and the options. */
   async function known(): Promise<string> {
     return (await command(['serve', '--help'])).stdout;

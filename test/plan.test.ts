@@ -32,7 +32,7 @@ interface Change {
   readonly after?: { readonly status?: unknown };
 }
 
-describe('homeostat plan', () => {
+describe('homeostat plan [spec experience-plan]', () => {
   let folder: string;
 
   beforeEach(async () => {

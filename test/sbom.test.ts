@@ -32,7 +32,7 @@ async function print(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe('the list of what users install (npm run sbom)', () => {
+describe('the list of what users install (npm run sbom) [spec experience-sbom]', () => {
   let text: string;
   let bom: Bom;
 

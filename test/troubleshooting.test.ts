@@ -36,7 +36,7 @@ const internal: ReadonlySet<string> = new Set([
   'two operations on … in one batch',
 ]);
 
-describe('The page on troubleshooting', () => {
+describe('The page on troubleshooting [spec experience-troubleshooting]', () => {
   const shown = messagesOf(readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8'));
   const texts = textsIn(root, ['apiserver', 'plugins/host']);
   const all = new Set(texts.map(({ text }) => text));

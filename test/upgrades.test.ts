@@ -29,7 +29,7 @@ function apart(object: object): unknown {
 }
 
 /** One file for each version of the tables of SQLite, written by a program of that version. */
-describe('a SQLite database of a former version', () => {
+describe('a SQLite database of a former version [spec experience-upgrades]', () => {
   let folder: string;
   let server: ApiServer;
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { basename, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { createPlugin } from './create-plugin.ts';
+import { createPlugin, groupProblemOf, kindProblemOf, nameProblemOf } from './create-plugin.ts';
 import type { CreatePluginOptions } from './create-plugin.ts';
 import { ScaffoldError } from './names/scaffold-error.ts';
 
@@ -66,29 +66,44 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
     .exitOverride();
 }
 
+interface Asked {
+  readonly what: string;
+  readonly proposal: string;
+  /** Returns what is wrong with an answer; undefined when nothing is. */
+  readonly problemOf?: (answer: string) => string | undefined;
+}
+
 /** Asks the user, and returns the answer or the default. */
-type Question = (what: string, proposal: string) => Promise<string>;
+type Question = (asked: Asked) => Promise<string>;
 
 interface Asker {
   readonly question: Question;
   readonly close: () => void;
 }
 
-/** Asks the user, or uses the defaults without a terminal. */
+/** Asks the user, again after a wrong answer, or uses the defaults without a terminal. */
 async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
-  if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async (_what, proposal) => proposal, close: () => {} };
+  if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async ({ proposal }) => proposal, close: () => {} };
   const terminal = createInterface({ input: stdin, output: stdout });
-  const question: Question = async (what, proposal) =>
-    (await terminal.question(`${what} (${proposal}): `)).trim() || proposal;
+  const question: Question = async ({ what, proposal, problemOf }) => {
+    for (;;) {
+      const answer = (await terminal.question(`${what} (${proposal}): `)).trim() || proposal;
+      const problem = problemOf?.(answer);
+      if (problem === undefined) return answer;
+      stdout.write(`${problem}\n`);
+    }
+  };
   return { question, close: () => terminal.close() };
 }
 
 async function readOptions(program: Command, question: Question): Promise<CreatePluginOptions> {
   const given = program.opts<Given>();
-  const folder = resolve(program.args[0] ?? (await question('Folder', 'my-plugin')));
-  const name = given.name ?? (await question('Name', basename(folder)));
-  const group = given.group ?? (await question('Group', `${name}.example.com`));
-  const kind = given.kind ?? (await question('Kind', 'Greeting'));
+  const folder = resolve(program.args[0] ?? (await question({ what: 'Folder', proposal: 'my-plugin' })));
+  const name = given.name ?? (await question({ what: 'Name', proposal: basename(folder), problemOf: nameProblemOf }));
+  const group =
+    given.group ?? (await question({ what: 'Group', proposal: `${name}.example.com`, problemOf: groupProblemOf }));
+  const problemOf = (kind: string): string | undefined => kindProblemOf({ group, kind });
+  const kind = given.kind ?? (await question({ what: 'Kind', proposal: 'Greeting', problemOf }));
   return { folder, name, group, kind };
 }
 

@@ -47,6 +47,17 @@ describe('create-homeostat', () => {
 
   afterEach(async () => rm(folder, { recursive: true }));
 
+  it('says what is wrong with an answer, and asks again', async () => {
+    const answers = ['Shop', 'shop', 'nodot', 'shop.example.com', 'lower', 'Order'];
+    const environment = environmentOf(answers);
+    expect(await runCreate([join(folder, 'shop')], environment)).to.equal(0);
+    const said = environment.said();
+    expect(said)
+      .to.include('"Shop" a name must consist of lower case')
+      .and.include('"nodot" must be a domain with at least');
+    expect(said).to.include('Made the plugin shop with the kind Order.');
+  });
+
   it('asks nothing without a terminal, and takes its defaults from the name of the folder', async () => {
     const environment = environmentOf();
     const plugin = join(folder, 'shop');

@@ -33,10 +33,26 @@ export async function createPlugin(options: CreatePluginOptions): Promise<void> 
  * them.
  */
 function problemOf({ name, group, kind }: CreatePluginOptions): string | undefined {
-  const nameProblem = checkPluginName(name) ?? checkPackageName(name);
-  if (nameProblem !== undefined) return `--name: "${name}" ${nameProblem}`;
-  const groupProblem = checkPluginGroup(group);
-  if (groupProblem !== undefined) return `--group: "${group}" ${groupProblem}`;
+  const nameProblem = nameProblemOf(name);
+  if (nameProblem !== undefined) return `--name: ${nameProblem}`;
+  const groupProblem = groupProblemOf(group);
+  return groupProblem === undefined ? kindProblemOf({ group, kind }) : `--group: ${groupProblem}`;
+}
+
+/** Returns why a plugin cannot have the name; undefined when it can. */
+export function nameProblemOf(name: string): string | undefined {
+  const problem = checkPluginName(name) ?? checkPackageName(name);
+  return problem === undefined ? undefined : `"${name}" ${problem}`;
+}
+
+/** Returns why a plugin cannot have the group; undefined when it can. */
+export function groupProblemOf(group: string): string | undefined {
+  const problem = checkPluginGroup(group);
+  return problem === undefined ? undefined : `"${group}" ${problem}`;
+}
+
+/** Returns why a plugin with the group cannot have the kind; undefined when it can. */
+export function kindProblemOf({ group, kind }: Pick<CreatePluginOptions, 'group' | 'kind'>): string | undefined {
   return checkKindNames({ group, kind, plural: pluralOf(kind) });
 }
 

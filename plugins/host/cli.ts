@@ -147,6 +147,7 @@ function createProgram(actions: Actions): Command {
     .description('A Kubernetes-style control plane: declare a model, get an API, write a reconciler.')
     .version(hostVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'Print the help of a command.')
     .exitOverride();
   addServe(program, actions);
   addDev(program, actions);

@@ -14,7 +14,7 @@ const hooks = `import { appendFileSync } from 'node:fs';
   }`;
 
 /** A command loads the files that it needs. A file takes about a millisecond. */
-describe('homeostat loads', () => {
+describe('homeostat loads [spec experience-loads]', () => {
   let folder: string;
 
   before(async () => {

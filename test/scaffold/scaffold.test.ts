@@ -83,7 +83,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('packs what is public: no tests, with README, LICENSE, types, and maps that hold their sources', async () => {
+  it('packs what is public: no tests, with README, LICENSE, types, and maps that hold their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([
@@ -102,7 +102,7 @@ describe('npm create homeostat [slow]', function () {
     }
   });
 
-  it('makes a plugin that passes lint, types and tests, is added to, and runs', async () => {
+  it('makes a plugin that passes lint, types and tests, is added to, and runs [spec experience-walk]', async () => {
     const beginMs = performance.now();
     await npm(
       folder,
@@ -158,7 +158,7 @@ describe('npm create homeostat [slow]', function () {
     expect(await dev.stop()).to.equal(0);
   });
 
-  it('installs the plugin on a server that requires credentials, plans and installs its next version, and uninstalls it', async () => {
+  it('installs the plugin on a server that requires credentials, plans and installs its next version, and uninstalls it [spec experience-walk]', async () => {
     const server = join(folder, 'server');
     await mkdir(join(server, 'plugins'), { recursive: true });
     const serve = new RunningCommand(homeostat(), ['serve', '--port', '0', '--plugins-dir', 'plugins'], server);

@@ -65,7 +65,7 @@ describe('Responses for people', () => {
       }
   });
 
-  it('follow pretty and managedFields, whatever the client', async () => {
+  it('follow pretty and managedFields, whatever the client [spec experience-readable]', async () => {
     const shape = async (query: string, headers = {}): Promise<readonly boolean[]> => {
       const { text } = await get(`${notes}/a?${query}`, headers);
       return [isIndented(text), hasManagedFields(text)];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { loadDriver } from './load-driver.ts';
 
-describe('loadDriver', () => {
+describe('loadDriver [spec experience-drivers]', () => {
   it('names the command that installs a missing package', async () => {
     const missing = ['homeostat', 'no-such-package'].join('-');
     const load = (): Promise<unknown> => import(missing);

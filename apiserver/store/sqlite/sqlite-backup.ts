@@ -53,7 +53,7 @@ function createFile(path: string): void {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (cause) {
     const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
-    throw isThere ? new StoreError('locked', `${path} belongs to a backup that is under way`, { cause }) : cause;
+    throw isThere ? new StoreError('locked', 'a backup is under way, please try again later', { cause }) : cause;
   }
 }
 

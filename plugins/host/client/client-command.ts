@@ -1,6 +1,6 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { readServer } from '../serve/read-server.ts';
-import { accessCure } from '../serve/access-cure.ts';
+import { reachCure } from '../serve/access-cure.ts';
 import { ConfigError } from '../serve/config-error.ts';
 import { errorText, hasCode } from '../text/error-text.ts';
 import { CommandError } from './command-error.ts';
@@ -71,7 +71,7 @@ function impersonationOf(flags: ClientSources['flags']): RunAs | undefined {
 function report(error: unknown): number {
   // The reader of stdout, such as head, has read enough.
   if (hasCode(error, 'EPIPE')) return 0;
-  const cure = accessCure(error) ?? (error instanceof ServerRefusal ? cureOf(error) : undefined);
+  const cure = reachCure(error) ?? (error instanceof ServerRefusal ? cureOf(error) : undefined);
   const text = error instanceof ServerRefusal ? error.message : `error: ${errorText(error)}`;
   process.stderr.write(`${text}${cure === undefined ? '' : `\n${cure}`}\n`);
   if (error instanceof ConfigError) return 2;
@@ -83,6 +83,8 @@ function cureOf({ code, status, message }: ServerRefusal): string | undefined {
   if (code === 401)
     return "give the server's token: --token, or better HOMEOSTAT_TOKEN, or name its kubeconfig in HOMEOSTAT_KUBECONFIG";
   const { details } = status;
+  if (code === 409 && message.includes('conflict with'))
+    return 'leave these fields out, or take them over: --force-conflicts';
   const causes = isJsonObject(details) && Array.isArray(details['causes']) ? details['causes'] : [];
   const lines = causes
     .filter(isJsonObject)

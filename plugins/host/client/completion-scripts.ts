@@ -5,6 +5,7 @@ export const completionScripts: ReadonlyMap<string, string> = new Map([
     `_homeostat() {
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
   mapfile -t COMPREPLY < <(homeostat __complete -- "\${words[@]}" 2>/dev/null)
+  if [[ \${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
 }
 complete -o default -F _homeostat homeostat
 `,

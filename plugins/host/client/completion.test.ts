@@ -1,5 +1,8 @@
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runCommand } from '../commands/run-command.fixture.ts';
 import { startTestServer } from '../testing/index.ts';
 import type { TestServer } from '../testing/index.ts';
@@ -7,7 +10,7 @@ import { widgetModel } from '../widget.fixture.ts';
 
 const Widget = widgetModel();
 
-describe('Completion in a shell', () => {
+describe('Completion in a shell [spec experience-completion]', () => {
   let server: TestServer;
 
   before(async () => {
@@ -18,7 +21,14 @@ describe('Completion in a shell', () => {
 
   /** Returns what the shell would offer for the last word. */
   async function offered(...words: readonly string[]): Promise<readonly string[]> {
-    const { code, stdout, stderr } = await runCommand(['__complete', '--', ...words]);
+    return offeredWith({}, ...words);
+  }
+
+  async function offeredWith(
+    environment: Readonly<Record<string, string>>,
+    ...words: readonly string[]
+  ): Promise<readonly string[]> {
+    const { code, stdout, stderr } = await runCommand(['__complete', '--', ...words], environment);
     expect(`${code} ${stderr}`).to.equal('0 ');
     return stdout.split('\n').filter((line) => line !== '');
   }
@@ -39,6 +49,18 @@ describe('Completion in a shell', () => {
     expect(await offered('delete', 'widgets', ...at, 'le')).to.deep.equal(['left']);
     expect(await offered('get', ...at, 'widget/l')).to.deep.equal(['widget/left']);
     expect(await offered('get', ...at, 'nothing', '')).to.deep.equal([]);
+  });
+
+  it('offers kinds right behind the command, from the server of the kubeconfig', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-completion-'));
+    const file = join(folder, 'kubeconfig');
+    const entry = { name: 'test', cluster: { server: server.url } };
+    const context = { name: 'test', context: { cluster: 'test', user: 'test' } };
+    const users = [{ name: 'test', user: {} }];
+    const kubeconfig = { clusters: [entry], contexts: [context], users, 'current-context': 'test' };
+    await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
+    expect(await offeredWith({ HOMEOSTAT_KUBECONFIG: file }, 'get', 'widg')).to.deep.equal(['widgets']);
+    await rm(folder, { recursive: true });
   });
 
   it('offers the values of an option, and leaves files to the shell', async () => {

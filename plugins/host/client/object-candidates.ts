@@ -60,6 +60,7 @@ const takesFilesOnly: ReadonlySet<string> = new Set(['apply', 'create', 'events'
 /** Returns the option whose value the last word is, if it is one. */
 function optionBefore({ command, words }: CompletedLine): Option | undefined {
   const before = words.at(-2);
+  if (before === undefined) return undefined;
   return command.options.find(({ long, short, required }) => required && (before === long || before === short));
 }
 

@@ -11,7 +11,7 @@ export default { models: [Widget] };
 const declared = (size: number): string =>
   `apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\nspec: { size: ${size} }\n`;
 
-describe('homeostat check', () => {
+describe('homeostat check [spec experience-check]', () => {
   afterEach(removeFolders);
 
   const file = 'resources/extensions/widgets.yaml';

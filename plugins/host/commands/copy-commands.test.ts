@@ -271,7 +271,7 @@ describe('homeostat export and import', () => {
     expect(silent.stderr).to.match(/^homeostat export failed: fetch failed: /);
     const missing = await run('import', '--database', `sqlite:${path('new.db')}`, path('nothing'));
     expect(missing.code).to.equal(1);
-    expect(missing.stderr).to.include('no such file or directory');
+    expect(missing.stderr).to.include('there is no file or folder');
     expect(await readdir(folder)).to.deep.equal([]);
   });
 

@@ -64,7 +64,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal([]);
   });
 
-  it('uploads an archive to the server, wherever it is, replaces it, and lets the server uninstall it', async () => {
+  it('uploads an archive to the server, wherever it is, replaces it, and lets the server uninstall it [spec experience-upload]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const file = join(dirname(pluginsDir), 'demo.tgz');
     const upload = async (version: string): Promise<Finished> => {

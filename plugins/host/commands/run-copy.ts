@@ -1,4 +1,4 @@
-import { accessCure } from '../serve/access-cure.ts';
+import { reachCure } from '../serve/access-cure.ts';
 import { ConfigError } from '../serve/config-error.ts';
 import { errorText } from '../text/error-text.ts';
 
@@ -19,7 +19,7 @@ export async function runCopy(name: string, copy: (signal: AbortSignal) => Promi
     // The server decides which URLs are valid; it throws RangeError for all others.
     const isUsage = error instanceof ConfigError || error instanceof RangeError;
     const problem = error instanceof RangeError ? `database: ${error.message}` : errorText(error);
-    const cure = accessCure(error);
+    const cure = reachCure(error);
     process.stderr.write(
       isUsage ? `${problem}\n` : `homeostat ${name} failed: ${problem}${cure === undefined ? '' : `: ${cure}`}\n`,
     );

@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { chmod, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ const Note = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text: { type: 'string' } } } } },
 });
 
-describe('homeostat doctor', () => {
+describe('homeostat doctor [spec experience-doctor]', () => {
   let folder: string;
   let server: TestServer | undefined;
   let other: Server | undefined;
@@ -77,6 +77,30 @@ describe('homeostat doctor', () => {
     expect(stdout)
       .to.match(/^error {4}plugins +\S+none: there is no such folder\n +→ repair it/m)
       .and.match(/\n\n1 errors?, \d+ warnings?\n$/);
+  });
+
+  it('names each mistake of a plugin, a file that is not there, and a wrong database, with the cure', async () => {
+    await mkdir(path('broken'));
+    await writeFile(path('broken/plugin.yaml'), 'nam: x\n');
+    const { code, findings } = await judged('--plugin', path('broken'), '--database', 'nonsense://x');
+    expect(code).to.equal(1);
+    const plugins = of(findings, 'plugins');
+    expect(plugins.map(({ message }) => message.replace(/.*plugin\.yaml/, ''))).to.deep.equal([
+      ': name: is missing',
+      ': version: is missing',
+      ':1: unknown key "nam". Did you mean "name"?',
+    ]);
+    expect(plugins.at(-1)?.cure).to.match(/^repair it; homeostat check/);
+    expect(of(findings, 'database')).to.have.nested.property('[0].cure', 'correct --database');
+    const tls = await judged('--tls', '--tls-cert', path('none.pem'), '--tls-key', path('none.key'));
+    expect(of(tls.findings, 'tls')).to.deep.equal([
+      {
+        check: 'tls',
+        level: 'error',
+        message: `there is no file or folder "${path('none.pem')}"`,
+        cure: 'name a file that exists',
+      },
+    ]);
   });
 
   it('refuses options that serve refuses, with exit code 2', async () => {

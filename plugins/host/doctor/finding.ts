@@ -1,4 +1,4 @@
-import { errorText } from '../text/error-text.ts';
+import { errorText, hasCode } from '../text/error-text.ts';
 
 /** A fact about an installation. */
 export interface Finding {
@@ -21,7 +21,8 @@ export async function findingsOf(check: string, judge: Judge): Promise<readonly 
   try {
     return await judge();
   } catch (error) {
-    return [{ check, level: 'error', message: errorText(error) }];
+    const cure = hasCode(error, 'ENOENT') ? { cure: 'name a file that exists' } : {};
+    return [{ check, level: 'error', message: errorText(error), ...cure }];
   }
 }
 

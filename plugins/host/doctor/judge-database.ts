@@ -26,11 +26,14 @@ export async function judgeDatabase(place: DatabasePlace): Promise<readonly Find
     return told(await inspectDatabase(database, encryptionConfig === undefined ? {} : { encryptionConfig }));
   } catch (error) {
     if (!hasCode(error, 'locked') || servedAt === undefined)
-      return [
-        { check, level: 'error', message: errorText(error), cure: startCure(error) ?? 'see docs/troubleshooting.md' },
-      ];
+      return [{ check, level: 'error', message: errorText(error), cure: cureOf(error) }];
     return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which judges it` }];
   }
+}
+
+function cureOf(error: unknown): string {
+  if (error instanceof RangeError) return 'correct --database';
+  return startCure(error) ?? 'see docs/troubleshooting.md';
 }
 
 function told(inspection: DatabaseInspection): readonly Finding[] {

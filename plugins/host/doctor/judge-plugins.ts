@@ -28,9 +28,12 @@ export async function judgePlugins(
       checkFits(manifest, { version: hostVersion(), serviceDomain });
       await findMain(real, manifest);
     } catch (error) {
-      const text = errorText(error);
-      const message = text.includes(folder) ? text : `${folder}: ${text}`;
-      findings.push({ check, level: 'error', message, cure: `repair it; homeostat check ${folder} says more` });
+      const mistakes = errorText(error).split('; ');
+      const cure = `repair it; homeostat check ${folder} says more`;
+      for (const [index, text] of mistakes.entries()) {
+        const message = text.includes(folder) ? text : `${folder}: ${text}`;
+        findings.push({ check, level: 'error', message, ...(index === mistakes.length - 1 ? { cure } : {}) });
+      }
     }
   }
   for (const [name, problem] of dependencyProblems(manifests)) {

@@ -1,4 +1,5 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
+import { hasCode } from '../text/error-text.ts';
 import { environmentName } from './serve-options.ts';
 
 /** Node's error codes for a certificate without a known authority. */
@@ -21,6 +22,17 @@ export function accessCure(error: unknown): string | undefined {
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
       return "use a name in the server's certificate, or start the server with --host-name <name>";
     if (code === 'CERT_HAS_EXPIRED') return "renew the server's certificate";
+  }
+  return undefined;
+}
+
+/** Returns the same, and the cure for a server that is not there. */
+export function reachCure(error: unknown): string | undefined {
+  const known = accessCure(error);
+  if (known !== undefined) return known;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (hasCode(cause, 'ECONNREFUSED')) return 'start it by homeostat serve, or name its address: --server';
+    if (hasCode(cause, 'ENOTFOUND', 'EAI_AGAIN')) return 'check the name of the host, in --server or in the kubeconfig';
   }
   return undefined;
 }

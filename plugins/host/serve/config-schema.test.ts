@@ -45,7 +45,7 @@ function configSchema(): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-describe('The JSON Schemas for editors', () => {
+describe('The JSON Schemas for editors [spec experience-schemas]', () => {
   it('describe each option of serve; WRITE_SCHEMAS=1 writes the file', () => {
     if (process.env['WRITE_SCHEMAS'] === '1') writeFileSync(configPath, configSchema());
     expect(JSON.parse(readFileSync(configPath, 'utf8'))).to.deep.equal(JSON.parse(configSchema()));

@@ -42,7 +42,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 warn  p: lost [2J  lease=a n=3\n');
   });
 
-  it('folds the repeats of an error, and cuts its stack to frames of plugins', () => {
+  it('folds the repeats of an error, and cuts its stack to frames of plugins [spec experience-logs]', () => {
     const pretty = log();
     for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
     const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
@@ -67,7 +67,7 @@ describe('PrettyLog', () => {
     expect(text.match(/attempt \d, next in [\d.]+ s\n +at run/g)).to.have.length(3);
   });
 
-  it('shows at a terminal how far the indexes are, in a line that the next one replaces', () => {
+  it('shows at a terminal how far the indexes are, in a line that the next one replaces [spec experience-progress]', () => {
     const pretty = log({ isTerminal: true });
     const indexing = (indexed: number): string =>
       line({ level: 'info', plugin: 'p', kind: 'Person', indexed, msg: 'indexing' });
@@ -96,7 +96,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 info  listening\n');
   });
 
-  it('opens with version, database without password, addresses and access', () => {
+  it('opens with version, database without password, addresses and access [spec experience-banner]', () => {
     const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
     const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
     expect(banner.split('\n')).to.have.length(6);
@@ -114,7 +114,7 @@ describe('PrettyLog', () => {
 describe('homeostat serve at a terminal [slow]', () => {
   afterEach(removeFolders);
 
-  it('opens with the banner, and shows errors as lines for people', async () => {
+  it('opens with the banner, and shows errors as lines for people [spec experience-banner, experience-logs]', async () => {
     const folder = await makePlugin('broken', 'export default { start() { throw new Error("no luck"); } };');
     const serve = ['serve', '--auth', 'open', '--port', '0', '--database', 'memory:', '--plugin', folder];
     const child = spawn('/usr/bin/python3', ['-c', runOnTerminal, process.execPath, script, ...serve], {

@@ -46,7 +46,7 @@ function shelvesOf(width: number): Plugin {
   });
 }
 
-describe('Plans', () => {
+describe('Plans [spec experience-plan]', () => {
   let folder: string;
   let server: TestServer;
   let from: string;

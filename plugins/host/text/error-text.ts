@@ -3,10 +3,19 @@ import { placeInFolder } from './error-stack.ts';
 /** Returns an error's message, with its cause if that says more; for people who do not see the stack. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const message = error.message === '' ? error.name : error.message;
+  const message = systemText(error) ?? (error.message === '' ? error.name : error.message);
   const { cause } = error;
   if (!(cause instanceof Error) || message.includes(cause.message)) return message;
   return `${message}: ${errorText(cause)}`;
+}
+
+/** Returns in words what the system says about a file; undefined for any other error. */
+function systemText(error: Error): string | undefined {
+  if (!('code' in error && 'path' in error && 'syscall' in error)) return undefined;
+  const { code, path, syscall } = error;
+  if (typeof path !== 'string' || String(syscall).startsWith('spawn')) return undefined;
+  if (code === 'ENOENT') return `there is no file or folder "${path}"`;
+  return code === 'EACCES' || code === 'EPERM' ? `this user may not use "${path}"` : undefined;
 }
 
 /** Returns the same, with the place in a plugin's folder (a real path) where the error was thrown. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Progress } from './progress.ts';
 
-describe('Progress', () => {
+describe('Progress [spec experience-progress]', () => {
   let nowMs: number;
   let text: string;
   const progress = (isTTY: boolean): Progress => {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@homeostat/controller-runtime/api';
 import type { ClientCommand } from '../client-command.ts';
 import { CommandError } from '../command-error.ts';
 import { confirm } from '../confirm.ts';
@@ -9,7 +10,7 @@ import { readObjectFiles } from '../read-object-files.ts';
 import type { FileObject } from '../read-object-files.ts';
 import { objectPath, qualifiedName, ResourceNames } from '../resource-names.ts';
 import type { ServedResource } from '../resource-names.ts';
-import { serverObject, textAt } from '../server-object.ts';
+import { objectsAt, serverObject, textAt } from '../server-object.ts';
 import type { GivenObject, ServerObject } from '../server-object.ts';
 import { eachItem } from './each-item.ts';
 import { writePrinter, writeQuery } from './write-commands.ts';
@@ -40,7 +41,7 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   return eachObject(objects, async (each) => {
     const application = await applicationOf(command, each);
     const before = await liveObject(command, application);
-    const object = await apply(command, application);
+    const object = await apply(command, application, before);
     const isSame = before?.metadata.resourceVersion === object.metadata.resourceVersion;
     const changed = isSame ? 'unchanged' : 'configured';
     const done = before === undefined ? 'created' : changed;
@@ -60,7 +61,7 @@ async function showDiffs(command: ClientCommand, objects: readonly FileObject[])
   const code = await eachObject(objects, async (each) => {
     const application = await applicationOf(command, each);
     const before = await liveObject(command, application);
-    const after = await apply(dryRun, application);
+    const after = await apply(dryRun, application, before);
     const diff = objectDiff(`${qualifiedName(application.resource)}/${after.metadata.name}`, before, after);
     isChanged ||= diff !== '';
     await print(coloured(diff, process.stdout.isTTY));
@@ -97,9 +98,33 @@ async function liveObject({ server }: ClientCommand, { path }: Application): Pro
   }
 }
 
-async function apply(command: ClientCommand, { path, object }: Application): Promise<ServerObject> {
-  const force = command.flags['force-conflicts'] === true ? 'true' : undefined;
-  const query = { ...writeQuery(command), force };
-  const contentType = 'application/apply-patch+yaml';
-  return serverObject(await command.server.send('PATCH', path, { query, body: object, contentType }));
+async function apply(
+  command: ClientCommand,
+  { path, object }: Application,
+  before: ServerObject | undefined,
+): Promise<ServerObject> {
+  const query = writeQuery(command);
+  const send = async (body: GivenObject, force: boolean): Promise<ServerObject> => {
+    const contentType = 'application/apply-patch+yaml';
+    const forced = { ...query, force: force ? 'true' : undefined };
+    return serverObject(await command.server.send('PATCH', path, { query: forced, body, contentType }));
+  };
+  try {
+    return await send(object, command.flags['force-conflicts'] === true);
+  } catch (error) {
+    if (before === undefined || !isOwnConflict(error, query['fieldManager'])) throw error;
+    // Refused when another manager writes meanwhile.
+    const { resourceVersion } = before.metadata;
+    return send({ ...object, metadata: { ...object.metadata, resourceVersion } }, true);
+  }
+}
+
+/** True for a conflict with the same manager alone, which has set the fields by `create`, `edit` or `patch`. */
+function isOwnConflict(error: unknown, manager: string | undefined): boolean {
+  if (!(error instanceof ServerRefusal) || error.code !== 409) return false;
+  const causes = objectsAt(error.status, 'details', 'causes');
+  const isOwn = (cause: JsonObject): boolean =>
+    cause['reason'] === 'FieldManagerConflict' &&
+    /^conflict with "(.*?)"/.exec(textAt(cause, 'message'))?.[1] === manager;
+  return causes.length > 0 && causes.every(isOwn);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@homeostat/controller-runtime/api';
+import { isJsonObject, nearestKey } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import type { ClientCommand } from '../client-command.ts';
 import { CommandError } from '../command-error.ts';
@@ -38,9 +38,14 @@ class Explanation {
     let schema = this.#schemaOf(resource);
     let type = '';
     for (const [index, field] of fields.entries()) {
-      const found = this.#fieldsOf(schema)[field];
-      if (!isJsonObject(found))
-        throw new CommandError(`field "${fields.slice(0, index + 1).join('.')}" does not exist in ${resource.kind}`);
+      const known = this.#fieldsOf(schema);
+      const found = known[field];
+      if (!isJsonObject(found)) {
+        const near = nearestKey(field, Object.keys(known));
+        const hint = near === undefined ? '' : `; did you mean "${near}"?`;
+        const path = fields.slice(0, index + 1).join('.');
+        throw new CommandError(`field "${path}" does not exist in ${resource.kind}${hint}`);
+      }
       type = this.#typeOf(found);
       schema = this.#resolved(found);
     }

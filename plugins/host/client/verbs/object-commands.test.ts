@@ -4,7 +4,9 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -77,7 +79,7 @@ interface Started {
   readonly ended: Promise<number>;
 }
 
-describe('Commands for objects', () => {
+describe('Commands for objects [spec experience-commands]', () => {
   let server: TestServer;
   let folder: string;
 
@@ -141,7 +143,7 @@ describe('Commands for objects', () => {
   });
 
   describe('get', () => {
-    it('prints the columns of the kind, by every name of the kind', async () => {
+    it('prints the columns of the kind, by every name of the kind [spec experience-output]', async () => {
       const lines = (await succeed('get', 'books', '--sort', 'metadata.name,asc')).split('\n');
       expect(lines[0]).to.match(/^NAME {6}PAGES$/);
       expect(lines[1]).to.match(/^emma {6}474$/);
@@ -158,7 +160,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('selects by labels and by indexed fields, and sorts', async () => {
+    it('selects by labels and by indexed fields, and sorts [spec experience-selection]', async () => {
       expect(await succeed('get', 'books', '-l', 'shelf=b', '-o', 'name')).to.equal(
         'book.library.example.com/ulysses\n',
       );
@@ -174,7 +176,7 @@ describe('Commands for objects', () => {
       expect(names).to.equal('ulysses emma');
     });
 
-    it('prints JSON, YAML and custom columns', async () => {
+    it('prints JSON, YAML and custom columns [spec experience-output]', async () => {
       const one: unknown = JSON.parse(await succeed('get', 'book', 'emma', '-o', 'json'));
       expect(one).to.have.nested.property('spec.title', 'Emma');
       expect(one).not.to.have.nested.property('metadata.managedFields');
@@ -205,7 +207,7 @@ describe('Commands for objects', () => {
       expect(await succeed('get', 'books', '-A', '--field-selector', 'metadata.name=b-7')).to.match(/^NAMESPACE +NAME/);
     });
 
-    it('says what is missing, with the exit code 1', async () => {
+    it('says what is missing, with the exit code 1 [spec experience-exit-codes]', async () => {
       await expectFailure(
         ['get', 'book', 'nobody'],
         1,
@@ -217,7 +219,7 @@ describe('Commands for objects', () => {
       expect(none).to.deep.equal({ code: 0, stdout: '', stderr: 'No resources found in default namespace.\n' });
     });
 
-    it('refuses wrong arguments with the exit code 2', async () => {
+    it('refuses wrong arguments with the exit code 2 [spec experience-exit-codes]', async () => {
       await expectFailure(['get'], 2, 'you must specify the type of resource');
       await expectFailure(['get', 'books', '-o', 'xml'], 2, '-o: must be table, wide, json');
       await expectFailure(['get', 'books', '-o', 'jsonpath={.items'], 2, 'unclosed action');
@@ -253,7 +255,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('shows with --diff what would change, and stores nothing unless the user confirms', async () => {
+    it('shows with --diff what would change, and stores nothing unless the user confirms [spec experience-diff]', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       const asked = await run('apply', '-f', more, '--diff');
       expect(asked.code).to.equal(2);
@@ -263,7 +265,24 @@ describe('Commands for objects', () => {
       expect(await succeed('apply', '-f', more, '--diff', '--yes')).to.include('emma configured');
     });
 
-    it('runs dry on the server', async () => {
+    it('reads files, folders, glob patterns and stdin [spec experience-files]', async () => {
+      const shelf = join(folder, 'shelf');
+      await mkdir(shelf);
+      const [emma = '', ulysses = ''] = books.split('---');
+      await file('shelf/a.yaml', emma);
+      await file('shelf/b.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
+      await file('shelf/c.yml', ulysses);
+      await file('shelf/notes.txt', 'no object');
+      const names = async (...args: readonly string[]): Promise<string> => succeed('get', '-o', 'name', ...args);
+      const [first, second] = ['book.library.example.com/emma\n', 'book.library.example.com/ulysses\n'];
+      expect(await names('-f', shelf)).to.equal(first + second);
+      expect(await names('-f', join(shelf, '*.yml'), '-f', join(shelf, 'a.yaml'))).to.equal(second + first);
+      const piped = await runCommand(['get', '-f', '-', '-o', 'name', '--server', server.url], {}, ulysses);
+      expect(piped).to.deep.equal({ code: 0, stdout: second, stderr: '' });
+      await expectFailure(['get', '-f', join(shelf, '*.toml')], 1, 'matches');
+    });
+
+    it('runs dry on the server [spec experience-dry-run]', async () => {
       const more = await file('more.yaml', books.replaceAll('emma', 'persuasion').split('---')[0] ?? '');
       expect(await succeed('apply', '-f', more, '--dry-run=server')).to.equal(
         'book.library.example.com/persuasion created (server dry run)\n',
@@ -272,12 +291,25 @@ describe('Commands for objects', () => {
       await expectFailure(['apply', '-f', more, '--dry-run=client'], 2, 'must be server or none');
     });
 
-    it('continues after a refused object, and names the file and the field', async () => {
+    it('continues after a refused object, and names the file and the field [spec experience-exit-codes]', async () => {
       const bad = await file('bad.yaml', books.replace('pages: 474', 'pages: 0').replaceAll('ulysses', 'dubliners'));
       const { code, stdout, stderr } = await run('apply', '-f', bad);
       expect(code).to.equal(1);
       expect(stdout).to.equal('book.library.example.com/dubliners created\n');
       expect(stderr).to.include('bad.yaml, document 1').and.include('spec.pages');
+    });
+
+    it('changes fields that create, edit and patch of the same manager have set', async () => {
+      await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }');
+      expect(await succeed('apply', '-f', join(folder, 'books.yaml'))).to.include('emma configured');
+      expect(await succeed('get', 'book', 'emma', '-o', 'jsonpath={.spec.pages}')).to.equal('474');
+      await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }', '--field-manager', 'other');
+      const { code, stderr } = await run('apply', '-f', await file('one.yaml', books.split('---')[0] ?? ''));
+      expect(code).to.equal(1);
+      expect(stderr).to.match(
+        /conflict with "other"[^]*\nleave these fields out, or take them over: --force-conflicts\n$/,
+      );
+      await succeed('apply', '-f', join(folder, 'books.yaml'), '--force-conflicts');
     });
 
     it('takes over fields of others only with --force-conflicts', async () => {
@@ -295,7 +327,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('names the line of a mistake in a file, the path that is missing, and the field that is missing', async () => {
+    it('names the line of a mistake in a file, the path that is missing, and the field that is missing [spec experience-errors]', async () => {
       await expectFailure(['apply', '-f', await file('broken.yaml', 'a:\n  - b\n c: d\n')], 1, 'broken.yaml: ');
       await expectFailure(['apply', '-f', join(folder, 'none.yaml')], 1, 'does not exist');
       await expectFailure(
@@ -325,7 +357,7 @@ describe('Commands for objects', () => {
       );
     });
 
-    it('print several written objects as documents of YAML, or as one table', async () => {
+    it('print several written objects as documents of YAML, or as one table [spec experience-output]', async () => {
       const path = join(folder, 'books.yaml');
       const dry = ['apply', '-f', path, '--dry-run=server', '-o'] as const;
       const yaml = await succeed(...dry, 'yaml');
@@ -360,6 +392,8 @@ describe('Commands for objects', () => {
       ).to.equal('501');
       await expectFailure(['patch', 'book', 'emma', '-p', 'x'], 2, 'the patch must be an object or a list');
       await expectFailure(['patch', 'book', 'emma', '-p', '{"spec":'], 2, 'error: -p: ');
+      const none = ['patch', 'book', 'emma', '--patch-file', '/nowhere.yaml'];
+      await expectFailure(none, 1, 'error: there is no file or folder "/nowhere.yaml"\n');
       await expectFailure(['patch', 'book', 'emma', '-p', 'spec: { pages: 0 }'], 1, 'spec.pages');
     });
 
@@ -488,6 +522,7 @@ describe('Commands for objects', () => {
         /\n {4}spec\t<Object> -required-\n {6}title\t<string>/,
       );
       await expectFailure(['explain', 'book.spec.none'], 1, 'field "spec.none" does not exist in Book');
+      await expectFailure(['explain', 'book.spec.titel'], 1, 'does not exist in Book; did you mean "title"?');
     });
 
     it('api-resources prints the kinds', async () => {
@@ -500,7 +535,20 @@ describe('Commands for objects', () => {
     });
   });
 
-  it('reads keys of labels and annotations in paths, as kubectl writes them', async () => {
+  it('says how to start a server that is not there [spec experience-errors]', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
+    const { code, stderr } = await runCommand(['get', 'books', '--server', `http://127.0.0.1:${port}`]);
+    expect(code).to.equal(1);
+    expect(stderr).to.match(
+      /^error: fetch failed: .*ECONNREFUSED.*\nstart it by homeostat serve, or name its address: --server\n$/,
+    );
+  });
+
+  it('reads keys of labels and annotations in paths, as kubectl writes them [spec experience-output]', async () => {
     await succeed('patch', 'book', 'emma', '-p', 'metadata: { annotations: { example.com/room-1: a } }');
     const path = String.raw`{.metadata.annotations.example\.com/room-1}`;
     expect(await succeed('get', 'book', 'emma', '-o', `jsonpath=${path}`)).to.equal('a');
@@ -514,7 +562,7 @@ describe('Commands for objects', () => {
     expect(await watching.ended).to.equal(130);
   });
 
-  it('watch prints the objects, then each change, until it is stopped', async () => {
+  it('watch prints the objects, then each change, until it is stopped [spec experience-exit-codes]', async () => {
     const watching = start('watch', 'books', '-o', 'jsonpath={.metadata.name}={.spec.pages} ');
     await eventually(() => expect(watching.text).to.include('emma=474 '));
     await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 481 }');

@@ -1,5 +1,5 @@
 import type { Run } from '@homeostat/controller-runtime/api';
-import { parseKey } from '@homeostat/controller-runtime/api';
+import { parseKey, runModel } from '@homeostat/controller-runtime/api';
 import { formatTable } from '../../text/format-table.ts';
 import { textFlag } from '../../serve/text-flag.ts';
 import type { ClientCommand } from '../client-command.ts';
@@ -46,6 +46,9 @@ function selectorsOf(key: string | undefined): readonly string[] {
 
 function resultOf({ flags }: ClientCommand): readonly string[] {
   const result = textFlag(flags, 'result');
+  const known = runModel.components[runModel.schemaName]?.properties?.['result']?.enum ?? [];
+  if (result !== undefined && !known.includes(result))
+    throw new CommandError(`--result: must be one of ${known.join(', ')}, not "${result}"`, 2);
   return result === undefined ? [] : [`result=${result}`];
 }
 

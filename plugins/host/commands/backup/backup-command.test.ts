@@ -15,7 +15,7 @@ import { Captured, runCommand } from '../run-command.fixture.ts';
 const Widget = widgetModel();
 const hourMs = 3_600_000;
 
-describe('homeostat backup', () => {
+describe('homeostat backup [spec experience-backup]', () => {
   let folder: string;
   let server: ApiServer;
   const path = (name: string): string => join(folder, name);
