@@ -49,7 +49,7 @@ function configOf([name, folder, entry]) {
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
-        // An export without a release tag is public: there are no others.
+        // This project uses no release tags: every export is public.
         extractorMessageReporting: {
           default: { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
           'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },

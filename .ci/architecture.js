@@ -57,5 +57,5 @@ function rooms() {
 
 function lineOf({ folder, about, folders }) {
   const from = folders.map((each) => (each === '.' ? 'the entry' : each)).join(', ');
-  return `- **${folder === '.' ? 'entry' : folder}** ${from === '' ? '' : `← ${from} `}— ${about}`;
+  return `- **${folder === '.' ? 'entry' : folder}** ${from === '' ? '' : `→ ${from} `}— ${about}`;
 }

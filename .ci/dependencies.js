@@ -1,7 +1,7 @@
-// `npm run deps:check` needs no network. It fails when a package that users install lacks a licence that we may ship,
-// has several versions in package-lock.json without a reason, or is required in different versions by our own
-// packages. An argument names another folder to check. knip checks unused and undeclared dependencies (`npm run
-// unused`).
+// A part of `npm run deps:check`, which needs no network. Fails when a package that users install lacks a licence that we
+// may ship, has several versions in package-lock.json without a reason, or is required in different versions by our own
+// packages. An argument names another folder to check. The other part is knip, which reports unused and undeclared
+// dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -49,16 +49,16 @@ function duplicateProblems() {
   return [
     ...unexplained.map(
       ([name, each]) =>
-        `${name} is there in versions ${[...each].join(', ')}: npm dedupe, or a reason in .ci/dependencies.yaml`,
+        `${name} has the versions ${[...each].join(', ')}: run npm dedupe, or add a reason to .ci/dependencies.yaml`,
     ),
-    ...stale.map((name) => `${name} is there once: take it out of .ci/dependencies.yaml`),
+    ...stale.map((name) => `${name} has one version: remove it from .ci/dependencies.yaml`),
   ];
 }
 
 function declarationProblems() {
   return severalOf(declaredRanges())
     .filter(([name]) => !Object.hasOwn(rules.duplicates, name))
-    .map(([name, ranges]) => `our packages ask for ${name} as ${[...ranges].join(' and as ')}: agree on one`);
+    .map(([name, ranges]) => `our packages require ${name} as ${[...ranges].join(' and as ')}: use one range`);
 }
 
 function declaredRanges() {

@@ -13,6 +13,6 @@ mkdirSync(to, { recursive: true });
 for (const file of ['favicon-32x32.png', 'LICENSE', 'NOTICE']) copyFileSync(join(from, file), join(to, file));
 for (const file of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
   writeFileSync(join(to, `${file}.gz`), gzipSync(readFileSync(join(from, file)), { level: 9 }));
-  // Builds before this one left the file as it is.
+  // Earlier versions of this script copied the uncompressed file.
   rmSync(join(to, file), { force: true });
 }

@@ -36,7 +36,7 @@ function targetOf(path, source, home) {
   return source.split('/', source.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Why a file (a path from the root, with `/`) may not import a module; undefined when it may. */
+/** Returns the reason why a file (a path from the root, with `/`) may not import a module; undefined when it may. */
 export function closedDoor(path, source) {
   const place = placeOf(path);
   if (place === undefined || isTestFile(path)) return undefined;

@@ -1,4 +1,4 @@
-// Reads package-lock.json: which package finds which under a name, and all that a package needs.
+// Reads package-lock.json: resolves a name as Node does from a package, and finds all packages that a package needs.
 import { readFileSync } from 'node:fs';
 
 const nested = 'node_modules/';

@@ -1,5 +1,6 @@
-// A process of a parallel run that ends in the middle of a file, by a signal for example, leaves no word about the file. Each process
-// keeps the name of its file in a folder of the run, and the names that are left are printed at the end.
+// When a process of a parallel run ends in the middle of a file, for example by a signal, mocha does not report the
+// file. So each process
+// keeps the name of its file in a folder of the run, and the remaining names are printed at the end.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

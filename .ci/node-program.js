@@ -1,7 +1,6 @@
 // Puts a program `node` first on the PATH of a whole run. It runs the node of the tests with the options of V8 that
-// they have (`node-option` in .mocharc.cjs), which the environment cannot hold. npm, and a program of JavaScript that
-// a test finds on the PATH, take a fifth less CPU time with them. Tests that start process.execPath give it
-// process.execArgv instead.
+// they have (`node-option` in .mocharc.cjs), which an environment variable cannot set. npm, and programs of JavaScript on
+// the PATH, take a fifth less CPU time with them. Tests that start process.execPath give it process.execArgv instead.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';

@@ -15,18 +15,24 @@ const words = [
     'name the one who acts: "no client", "no plugin", "no user"',
   ],
   [/\bAnswers? (?:what|how|whether)\b/, 'write "Returns"'],
+  [/\b(?:hence|thus)\b/i, 'write "so"'],
+  [/\bought to\b/i, 'write "should"'],
+  [/\b(?:goes|go|went) on\b/i, 'write "continues"'],
+  [/\b(?:has|have) yet to\b/i, 'write "not yet"'],
+  [/\b(?:is|are|was|were) told to\b/i, 'name the call or the setting that causes it'],
 ];
 
 /** Openings that leave a docstring without a subject. */
-const opening = /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked)\b/;
+const opening =
+  /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked|Why|So|Such|Nothing|None|Both|Also|It|Its|They|Their|Stands|Goes|Comes|What(?! (?:do|does|is|are)\b))\b/;
 
-/** Why a text is hard to read; undefined when it breaks no rule. */
+/** Returns the reason why a text is hard to read; undefined when it breaks no rule. */
 export function unclearText(text) {
   const found = words.find(([pattern]) => pattern.test(text));
   return found && `"${found[0].exec(text)[0]}" makes readers stop: ${found[1]}.`;
 }
 
-/** Why a docstring is hard to read. A docstring starts with its subject or its verb. */
+/** Returns the reason why a docstring is hard to read. A docstring starts with its subject or its verb. */
 export function unclearDocstring(text) {
   const start = text.replace(/^[\s*]+/, '');
   const found = opening.exec(start);

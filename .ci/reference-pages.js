@@ -151,7 +151,10 @@ async function metricsPage() {
   const rows = [...defined.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   const problems = namesInSource()
     .filter((name) => !defined.has(name))
-    .map((name) => `docs/reference/metrics.md lacks ${name}: .ci/reference-pages.js does not start what counts it`);
+    .map(
+      (name) =>
+        `docs/reference/metrics.md lacks ${name}: .ci/reference-pages.js does not create the part that counts it`,
+    );
   const text = pageOf(
     'Metrics',
     'What `GET /metrics` returns, and `metrics()` of a manager in another process. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, metrics of controllers have the label `plugin`, too.',
@@ -163,7 +166,7 @@ async function metricsPage() {
   return { text, problems };
 }
 
-/** Starts what counts, and records each metric that is defined meanwhile, by its name. */
+/** Creates the parts that define metrics, and returns each defined metric by its name. */
 async function definedMetrics() {
   const defined = new Map();
   const originals = ['counter', 'gauge', 'histogram', 'sample'].map((method) => [method, Metrics.prototype[method]]);
@@ -200,7 +203,7 @@ async function runController(logFile) {
   await server.stop();
 }
 
-/** The metrics that the source names as they are; other names are composed. */
+/** The metric names that are literals in the source; other names are composed. */
 function namesInSource() {
   const files = ['apiserver', 'controller-runtime', 'plugins/host'].flatMap((home) =>
     readdirSync(`${root}/${home}`, { recursive: true, encoding: 'utf8' }).map((path) => `${home}/${path}`),

@@ -7,7 +7,10 @@ import type { Settings } from './settings.ts';
 
 const connectionCount = 64;
 
-/** So short that other work on the machine affects both contestants alike; about a thousand requests. */
+/**
+ * The length of a turn: about a thousand requests, so short that other work on the machine affects both contestants
+ * equally.
+ */
 const turnMs = 100;
 
 /** A server, and the requests that it gets. Both contestants may be one server. */
@@ -50,7 +53,7 @@ export async function besideOther(
   return { name, ...found, target, note };
 }
 
-/** The mean of the quicker half: what else the machine does makes a turn dearer, never cheaper. */
+/** The mean of the quicker half: other processes on the machine can only make a turn slower, never quicker. */
 function quickerHalf(costs: readonly number[]): number {
   const half = [...costs].sort((a, b) => a - b).slice(0, Math.ceil(costs.length / 2));
   return half.reduce((sum, cost) => sum + cost, 0) / half.length;
@@ -93,8 +96,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * The microseconds of an operation in each of the last turns. What a server does after its responses counts as well: a turn
-   * costs all until the start of the next one.
+   * The microseconds of an operation in each of the last turns. Work after the responses counts as well: the cost of a turn
+   * includes everything until the start of the next one.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];

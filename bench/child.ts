@@ -58,7 +58,7 @@ export class Child implements AsyncDisposable {
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
-  /** The same without the main thread. */
+  /** Like {@link threadsMs}, without the main thread. */
   otherThreadsMs(): ReadonlyMap<string, number> {
     return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
   }

@@ -7,7 +7,7 @@ import type { Certificate, Reviewed } from './webhook-server.ts';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const definitionPath = `${definitions}/widgets.shop.example.com`;
 
-/** Objects of one call, at least: the server sends up to a hundred. */
+/** The minimum number of objects of a call; the server sends up to a hundred. */
 const leastPerCall = 50;
 
 const mostSeconds = 60;

@@ -14,7 +14,7 @@ const compactedWithinMs = 5_000;
 /** A server that takes longer to read everything again is an error of the run. */
 const caughtUpWithinMs = 120_000;
 
-/** Fewer than the changes that the servers keep at least. */
+/** Fewer changes than the servers always keep. */
 const recentRevisions = 50;
 
 const row = 'a server that has lost its place in history';

@@ -12,7 +12,7 @@ export interface PacedLoad {
 }
 
 /**
- * Sends requests at a rate, whatever the answers take. Latencies count from the moment at which a request is due, so a pause of the
+ * Sends requests at a rate that does not depend on the responses. Latencies count from the moment at which a request is due, so a pause of the
  * server delays all that are due meanwhile.
  */
 export async function loadPaced({ url, connections, seconds, perSecond, request }: PacedLoad): Promise<Figures> {

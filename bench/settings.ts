@@ -1,6 +1,6 @@
 /** The sizes of a run. */
 export interface Settings {
-  /** Measured rounds of each contestant, in turns; one more goes before, to warm up. */
+  /** Measured rounds of each contestant, in turns, after one more round to warm up. */
   readonly rounds: number;
   /** Length of a round of requests. */
   readonly seconds: number;

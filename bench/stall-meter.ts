@@ -2,7 +2,7 @@ import type { HostileProcess } from '@homeostat/test';
 import { median } from './figures.ts';
 import type { Row } from './result-table.ts';
 
-/** Nothing holds up the others for longer. */
+/** The longest allowed pause of the event loop. */
 const maxStallMs = 50;
 
 const idleMs = 2_000;
@@ -12,7 +12,7 @@ const attempts = 3;
 
 type Work = (attempt: number) => Promise<unknown>;
 
-/** Measures for how long work holds the event loop of a server, beyond what an idle one does. */
+/** Measures for how long work blocks the event loop of a server, beyond what an idle one does. */
 export class StallMeter {
   readonly rows: Row[] = [];
   readonly #server: HostileProcess;

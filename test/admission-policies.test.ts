@@ -213,7 +213,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('have a status with what is wrong with their expressions for the kinds that they name [spec operators-policy-types]', async () => {
+  it('have a status with the mistakes of their expressions for the kinds that they name [spec operators-policy-types]', async () => {
     const rules = [
       { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
       { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
@@ -243,7 +243,7 @@ describe('admission policies [compat policies]', () => {
     expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
-  it('have a status with what is wrong with their expressions for the kind of their parameters', async () => {
+  it('have a status with the mistakes of their expressions for the kind of their parameters', async () => {
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const validations = [
       { expression: 'params.data.size() > 0 && params.metadata.name != "" && object.data == params.data' },

@@ -103,7 +103,7 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('leaves an object that they do not change as it was sent, including what their version cannot hold', async () => {
+  it('leaves an object that they do not change as it was sent, including fields that their version lacks', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');

@@ -96,10 +96,10 @@ describe('admission by plugins', () => {
     expect((await server.delete(orders)).status).to.equal(200);
   });
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
-  describe('of what a hook makes of an object', () => {
+  describe('of the result of a hook', () => {
     it('a creation stores and returns the fields that it filled in, required ones too, with the defaults of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: `slug-of-${object.spec?.title}`, tags: ['new'] };
@@ -120,7 +120,7 @@ describe('admission by plugins', () => {
       expect(stored).to.deep.equal({ title: 'other', slug: 'other', size: 1 });
     });
 
-    it('the schema has the last word', async () => {
+    it('the schema is checked after the hook', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, size: 0, tags: [7] as never };
       };
@@ -147,7 +147,7 @@ describe('admission by plugins', () => {
       expect(metadata.managedFields).to.have.length(1);
     });
 
-    it('status is not touched by the main path of a kind that has one for it, nor the rest by that one', async () => {
+    it('the main path never changes status when status has its own path, and that path changes nothing else', async () => {
       hooks.onCreate = ({ object }) => {
         object.status = { phase: 'made up' };
       };
@@ -323,7 +323,7 @@ describe('admission by plugins', () => {
         throw 'secret';
       },
       'by what it asked for itself': async ({ client }) => void (await client.get(order, 'secret')),
-      'by an answer that is no object': () => 7 as never,
+      'by a result that is not an object': () => 7 as never,
       'by another name': ({ object }) => void Object.assign(object.metadata, { name: 'secret' }),
       'by another kind': ({ object }) => void Object.assign(object, { kind: 'Secret' }),
       'by metadata of another shape': ({ object }) => void Object.assign(object, { metadata: 'secret' }),

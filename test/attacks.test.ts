@@ -14,12 +14,12 @@ const eve = { authorization: `Bearer ${eveToken}` };
 const secrets = '/api/v1/namespaces/default/secrets';
 const base = '/apis/demo.example.com/v1';
 const hidden = 'hidden-answer';
-/** The values of the Secrets, which the answers have in base64. */
+/** The values of the Secrets; responses have them in base64. */
 const [allowedValue, otherValue] = ['value-of-allowed', 'value-of-other'].map((text) =>
   Buffer.from(text).toString('base64'),
 );
 
-/** What eve may do, and nothing else. */
+/** All permissions of eve. */
 const rules = [
   { nonResourceURLs: [`${base}/public/*`, '/debug/public/*', '/export/x/*'], verbs: ['get'] },
   { apiGroups: ['people.example.com'], resources: ['persons'], resourceNames: ['ada'], verbs: ['greet'] },

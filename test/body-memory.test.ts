@@ -126,7 +126,7 @@ describe('bodies of requests under way', () => {
       await expectFreed();
     });
 
-  it('in chunks of one byte cost the bytes that they hold [slow]', async () => {
+  it('in chunks of one byte need no more memory than their bytes [slow]', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;

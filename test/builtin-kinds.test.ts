@@ -82,7 +82,7 @@ describe('the built-in kinds', () => {
     expect(await select('involvedObject.kind=Machine')).to.deep.equal([]);
   });
 
-  it('events stand in tables as Kubernetes shows them [compat events] [spec operators-columns]', async () => {
+  it('events appear in tables as Kubernetes shows them [compat events] [spec operators-columns]', async () => {
     const times = { firstTimestamp: '2025-12-31T23:00:00Z', lastTimestamp: '2025-12-31T23:58:00Z' };
     await server.create(
       events,

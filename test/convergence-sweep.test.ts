@@ -71,7 +71,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
   });
 });
 
-describe('checkConvergence, of what fails for good without faults', () => {
+describe('checkConvergence, with permanent failures without faults', () => {
   const failing = (error: () => Error) =>
     controller(Guest, {
       async reconcile({ status, object }) {
@@ -83,7 +83,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
   it('is refused', async () => {
     const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
     expect(error.message).to.match(
-      /^the run without faults ended with what fails for good\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
+      /^the run without faults ended with permanent failures\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
     // With its stack, which test runners print.
     expect(error.cause).to.have.property('message', 'no cards left');
@@ -163,7 +163,7 @@ describe('checkConvergence, of what fails for good without faults', () => {
     expect(error.message).to.match(/\n {2}runnable "doorbell": no doorbell$/);
   });
 
-  it('accepts what asks to be run again [slow]', async () => {
+  it('accepts runs that request another run [slow]', async () => {
     const patient = controller(Guest, {
       async reconcile({ object, status }) {
         await status({ greeting: object.spec.name });
@@ -263,7 +263,7 @@ describe('checkConvergence, of requests that no run makes', () => {
   });
 });
 
-describe('checkConvergence, of what runs share', () => {
+describe('checkConvergence, of state that runs share', () => {
   /** A register outside of the API: it numbers guests in the order of their first arrival. */
   const numbers = new Map<string, number>();
   const registering = controller(Guest, {
@@ -295,12 +295,14 @@ describe('checkConvergence, of what runs share', () => {
       await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: `Ada ${coming}` } });
     };
     const error = await failureOf({ controllers: [host], scenario });
-    expect(error.message).to.match(/^another run without faults came to another end than the one without\ndifference/);
+    expect(error.message).to.match(
+      /^another run without faults ended in another state than the run without faults\ndifference/,
+    );
     expect(error.faults).to.deep.equal([]);
   });
 });
 
-describe('checkConvergence, in what it reports', () => {
+describe('the report of checkConvergence', () => {
   it('compares no managed fields [slow]', async () => {
     let processes = 0;
     const controllers = () => {
@@ -331,7 +333,7 @@ describe('checkConvergence, in what it reports', () => {
     const error = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: 40 });
     const { seed = NaN, faults } = error;
     expect(error.message.split('\n')).to.include.members([
-      'a run with faults came to another end than the one without',
+      'a run with faults ended in another state than the run without faults',
       'faults:',
       ...faults.map((fault) => `  ${fault}`),
       'difference to the run without faults:',

@@ -63,7 +63,7 @@ describe('checkConvergence', () => {
   it('finds the changes that a replica missed while it was away [slow]', async () => {
     const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
     expect(error.faults.join()).to.match(/crash|another leader/);
-    expect(error.message).to.include('Badge bob: ought not to be there');
+    expect(error.message).to.include('Badge bob: should not exist');
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
@@ -219,7 +219,7 @@ describe('checkConvergence', () => {
       await hire(context.client, 'eve');
     };
     const error = await failureOf({ controllers: remembers, scenario, seeds: 40 });
-    expect(error.message).to.include('Badge bob: ought not to be there');
+    expect(error.message).to.include('Badge bob: should not exist');
   });
 
   it('gives controllers the verbs that are methods of others', async () => {

@@ -78,7 +78,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     hooks.reset();
   });
 
-  /** Both replicas ask for the conversion of the gadget, and only one of them gets it. */
+  /** Makes both replicas request the conversion of the gadget, and lets only one of them get it. */
   async function holdOneBack(first: TestServer): Promise<void> {
     const held: (() => void)[] = [];
     hooks.on('/gadgets', async (request) => {

@@ -14,7 +14,7 @@ function person(name: string, annotations: object = {}): object {
   return { apiVersion: 'people.example.com/v1alpha1', kind: 'Person', metadata, spec: { name, slug: name } };
 }
 
-/** 503: nothing is stored, and the client is told when to come again. */
+/** Expects 503 with the header `Retry-After`. */
 function expectUnavailable(answer: Answer): void {
   expect(answer.status, answer.text).to.equal(503);
   expect(answer.headers['retry-after']).to.equal('1');
@@ -65,7 +65,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     try {
       await endSessions();
-      // A write that was on its way when its session ended takes a while to be a 504.
+      // A write whose session ended gets its 504 only after a while.
       await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expect(await ready()).to.include('[-]database failed: cannot write');

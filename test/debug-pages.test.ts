@@ -10,7 +10,7 @@ import { letter, machine, Person } from './support/models.ts';
 
 interface Page {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response
   readonly body: any;
 }
 
@@ -30,7 +30,7 @@ describe('/debug/controllers', () => {
     return { status: response.status, body: method === 'HEAD' ? undefined : await response.json() };
   }
 
-  /** A person's name decides its fate. */
+  /** The name of a person decides how its run ends. */
   const persons: ControllerDefinition = controller(Person, {
     concurrency: 4,
     async reconcile({ object, signal }) {
@@ -85,7 +85,7 @@ describe('/debug/controllers', () => {
     server = await startTestServer({ plugins: [definePlugin({ models: [Person], controllers: [hangs] })] });
     await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     const problem =
-      'controller "person": none of its 1 workers is left: runs outlasted their timeout and have not ended (ann)';
+      'controller "person": runs that outlasted their timeout and have not ended occupy all of its workers (1): ann';
     await eventually(async () => (await get('/debug/controllers')).body.items[0].problem === problem);
     letGo?.();
     await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));

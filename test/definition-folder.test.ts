@@ -10,7 +10,7 @@ import type { DefinitionReport } from './support/definition-folder.ts';
 import { largeDefinition } from './support/large-definition.ts';
 import { readDocuments } from './support/read-documents.ts';
 
-/** The maximum time for which a definition may hold the event loop. */
+/** The maximum time for which a definition may block the event loop. */
 const maxStallMs = 50;
 
 /** Definitions that are not part of the repository, such as those of known projects. */
@@ -119,7 +119,10 @@ describe('a folder of definitions [slow]', () => {
   }
 });
 
-/** Its objects are stored in a version that clients cannot read. It is so large that only its kind says when it is served. */
+/**
+ * A definition whose objects are stored in a version that is not served. It is so large that only its kind shows when
+ * it is served.
+ */
 const withOldStorage = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -137,7 +140,7 @@ const withOldStorage = {
   },
 };
 
-/** Its versions differ in two fields. */
+/** A definition whose versions differ in two fields. */
 const withMergeKey = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -104,7 +104,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect(
       (await server.put(`${definitions}/widgets.shop.example.com`, { ...body, spec: changed.spec })).status,
     ).to.equal(200);
-    // The changed schema counts a moment later.
+    // The changed schema takes effect a moment later.
     let writes = 0;
     await eventually(async () => {
       writes += 1;

@@ -19,7 +19,7 @@ import {
 import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
 import type { Schema } from './support/widget-schemas.ts';
 
-/** The maximum time for which a client's request may hold the event loop. */
+/** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;
 
 const text = { type: 'string' };
@@ -104,7 +104,7 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
   ['a violation everywhere', definitionOf(withProperties(4900, () => ({ uniqueItems: true })))],
 ];
 
-describe('the event loop is not held [slow]', () => {
+describe('the event loop is not blocked [slow]', () => {
   let limitMs: number;
 
   before(() => {

@@ -117,12 +117,12 @@ describe('CustomResourceDefinitions with several versions', () => {
     await server.patch(`${path}/status`, { status: { storedVersions: ['v2'] } });
     expect((await server.patch(path, { spec: { versions: [widgetVersion({ name: 'v2' })] } })).status).to.equal(200);
     await eventually(async () => (await server.get(widgets)).status === 404);
-    // The kind is 503 while its indexes are built again.
+    // Requests for the kind return 503 while its indexes are built again.
     await eventually(async () => (await server.get(`${moved}/a`)).status === 200);
     expect((await server.get(`${moved}/a`)).body.spec).to.deep.equal({ size: 3, color: 'red', port: 1 });
   });
 
-  it('change the schema of a version while watches of it go on', async () => {
+  it('change the schema of a version while watches of it continue', async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     const watch = await server.watch(`${beta}?watch=true&resourceVersion=${await server.revision(beta)}`);
     const { color: _color, ...properties } = betaSpec.properties;

@@ -59,14 +59,14 @@ describe('the check of dependencies', () => {
     ]);
   });
 
-  it('refuses a package in several versions, and our packages asking for different ones', async () => {
+  it('refuses a package in several versions, and different ranges of one package in our packages', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
       packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };
     });
     expect(code).to.equal(1);
     expect(stdout)
-      .to.match(/^pg is there in versions .*1\.0\.0/m)
-      .and.match(/^our packages ask for js-yaml as /m);
+      .to.match(/^pg has the versions .*1\.0\.0/m)
+      .and.match(/^our packages require js-yaml as /m);
   });
 });

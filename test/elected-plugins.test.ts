@@ -63,7 +63,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     expect(after.spec.holderIdentity).not.to.equal(before.spec.holderIdentity);
   });
 
-  it('stand for election again after the lease was lost, and go on with the same controllers [slow]', async () => {
+  it('take part in the next election after the lease was lost, and continue with the same controllers [slow]', async () => {
     const greeter = controller(Person, {
       name: 'greeter',
       reconcile: async ({ status }) => void (await status({ greeting: 'again' })),

@@ -94,7 +94,7 @@ describe('streams of endpoints', () => {
     return response;
   }
 
-  it('hold a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure] [slow]', async () => {
+  it('stop a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure] [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     expect(await standstill(() => produced)).to.be.lessThan(mostHeldBytes);
@@ -123,7 +123,7 @@ describe('streams of endpoints', () => {
     expect(returned).to.equal(true);
   });
 
-  it('hold a client that sends faster than a handler reads [spec 4.3-back-pressure]', async () => {
+  it('slow down a client that sends faster than a handler reads [spec 4.3-back-pressure]', async () => {
     const length = 64 * mebibyte;
     const socket = connect({ host: '127.0.0.1', port: server.port });
     let answer = '';

@@ -135,7 +135,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('respond', () => {
-    it('JSON, text, bytes, nothing, and what the platform’s Response holds', async () => {
+    it('JSON, text, bytes, nothing, and the platform’s Response', async () => {
       serve((b) =>
         b
           .GET('/json', () => ServerResponse.ok().header('X-A', '1').json([1]))
@@ -269,7 +269,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.post(`${base}/echo`, '{"a":1}\n[]\n')).text).to.equal('{"a":1}\n[]\n');
     });
 
-    it('as a stream once; a rest that is not read does not hold up the connection [slow]', async () => {
+    it('as a stream once; a rest that is not read does not block the connection [slow]', async () => {
       serve((b) =>
         b
           .POST('/first', async (request) => {
@@ -326,7 +326,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 without details, logged with plugin and route, whatever goes wrong', async () => {
+    it('with a 500 without details, logged with plugin and route, for any failure', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>

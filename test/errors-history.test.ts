@@ -124,7 +124,7 @@ describe('errors: history', () => {
       });
     }
 
-    it('is not the response when the revision comes in time', async () => {
+    it('is not the response when the revision arrives in time', async () => {
       const timers = clock.pendingTimers;
       const asked = server.get(`${persons}?resourceVersion=${server.startRevision + 2}`);
       await eventually(() => clock.pendingTimers > timers, { describe: 'the server to wait' });
@@ -203,7 +203,7 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // Two later requests: by their responses, the first lines above have been read.
+      // When two later requests have responses, the server has read the first lines above.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

@@ -231,7 +231,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('refuses a strategic merge patch that holds a directive, wherever it stands', async () => {
+    it('refuses a strategic merge patch with a directive at any depth', async () => {
       const type = 'application/strategic-merge-patch+json';
       for (const patch of [
         { $patch: 'replace', spec: { age: 5 } },

@@ -221,7 +221,7 @@ describe('errors: parameters', () => {
     }
   });
 
-  it('refuses a literal that a typed index cannot hold', async () => {
+  it('refuses a literal that does not fit the type of the index', async () => {
     expectRefusal(await server.get(`${letters}?fieldSelector=spec.weight%3Dheavy`), {
       ...badRequest,
       message: 'spec.weight',

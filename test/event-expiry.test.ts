@@ -60,7 +60,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('of events.k8s.io are deleted as well, by the time of their series, or the deprecated one', async () => {
+  it('of events.k8s.io are deleted as well, by the time of their series, or by the deprecated time', async () => {
     const event = { apiVersion: 'events.k8s.io/v1', kind: 'Event', regarding: { kind: 'Person', name: 'ann' } };
     await server.create(events, { ...event, metadata: { name: 'once' }, eventTime: minutesFromNow(0) });
     const series = { count: 2, lastObservedTime: minutesFromNow(30) };
@@ -96,7 +96,7 @@ describe('events [compat events]', () => {
 });
 
 describe('the time that events live', () => {
-  it('goes on while the server is away', async () => {
+  it('continues while the server is away', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-events-'));
     const database = `sqlite:${join(folder, 'objects.db')}`;
     const clock = new FakeClock();

@@ -8,7 +8,7 @@ const source = fileURLToPath(new URL('../../apiserver/http/app.ts', import.meta.
 const assetsFolder = fileURLToPath(new URL('../support', import.meta.url));
 const authorization = 'Bearer administrators-token';
 
-/** A request, and the rule of RBAC that allows it and nothing else. */
+/** A request, and the RBAC rule that allows only this request. */
 interface Asked {
   readonly method: string;
   readonly path: string;
@@ -103,11 +103,11 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 /** The last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
-/** The calls on the way of a request to the routes that `app.use` adds, from the last to the first. */
+/** The calls that wrap the routes of `app.use`; the last one comes first. */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
 
-/** What the server uses, in order: the name of each middleware, or the beginning of its text. */
+/** The middlewares of the server in order: the name of each, or the beginning of its source text. */
 function usedIn(text: string): readonly string[] {
   const [, ...fromEnd] = way.exec(text) ?? [];
   const others = [...text.matchAll(/app\.use\((?:new )?(.*)/g)].map(([, used = '']) =>
@@ -123,7 +123,7 @@ function unknownIn(text: string): readonly string[] {
   return names.filter((name) => name !== absence && !Object.hasOwn(pages, name));
 }
 
-/** The middlewares that answer requests before the authorization. */
+/** The middlewares before the authorization that respond to requests. */
 function unguardedIn(text: string): readonly string[] {
   const names = usedIn(text);
   expect(names).to.include('guardRequests');
@@ -228,7 +228,7 @@ describe('every route of the server', () => {
       requests.push(...resources.flatMap((resource) => requestsFor(base, group, resource)));
     }
     expect(requests).to.have.length.above(80);
-    // A watch answers for a second: all of them at once.
+    // Each watch lasts for a second, so all of them run at the same time.
     const [watches, others] = [true, false].map((is) =>
       requests.filter(({ path }) => path.includes('watch=true') === is),
     );

@@ -16,7 +16,7 @@ const sameMeaning: readonly string[] = ['Draft'];
 
 describe('exported names', () => {
   for (const name of packages) {
-    it(`stand for one thing each in ${name}`, () => {
+    it(`have one meaning each in ${name}`, () => {
       const places = new Map<string, string[]>();
       const paths = readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map(
         (path) => `${name}/${path}`,

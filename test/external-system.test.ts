@@ -37,12 +37,12 @@ describe('createExternalSystem', () => {
     expect(system.calls.map(({ outcome }) => outcome)).to.deep.equal(['error']);
   });
 
-  it('fails a call before it is carried out, and loses an answer after that', async () => {
+  it('fails a call before it is carried out, and loses a response after that', async () => {
     const doors = createDoors();
     doors.inject({ kind: 'loseAnswer' }, ({ args }) => args[0] === 'bob');
     doors.inject({ kind: 'fail', error: new Error('no') });
     expect(await messageOf(doors.operations.open('ada'))).to.equal('no');
-    expect(await messageOf(doors.operations.open('bob'))).to.equal('doors: open has lost its answer (injected)');
+    expect(await messageOf(doors.operations.open('bob'))).to.equal('doors: open has lost its response (injected)');
     expect([...doors.state().cards.keys()]).to.deep.equal(['bob']);
     expect(doors.calls.map(({ fault }) => fault)).to.deep.equal(['fail', 'loseAnswer']);
     expect(await messageOf(doors.operations.open('ada'))).to.equal('ok');

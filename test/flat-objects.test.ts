@@ -11,11 +11,11 @@ const envelope = { apiVersion: 'contacts.example.com/v1', kind: 'Contact' };
 interface Answer {
   readonly status: number;
   readonly warning: string | null;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the wire's, and tests look at every part of it
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
   readonly body: any;
 }
 
-describe('objects whose fields stand at the top (revision 2.9)', () => {
+describe('objects whose fields are at the top (revision 2.9)', () => {
   const seen: string[] = [];
   let server: TestServer;
 
@@ -61,7 +61,7 @@ describe('objects whose fields stand at the top (revision 2.9)', () => {
     expect(warning).to.include('unknown field \\"nick\\"').and.include('unknown field \\"spec\\"');
   });
 
-  it('are refused with every field that breaks the schema, also three levels deep [spec 2.7-flat-constraints]', async () => {
+  it('are refused with every field that violates the schema, also three levels deep [spec 2.7-flat-constraints]', async () => {
     const deep = { otherContact: { name: 'b', otherContact: { age: 151, card: { street: 1 } } } };
     const { status, body } = await create('ann', { name: 'x'.repeat(101), age: -1, gender: 'X', ...deep });
     expect(status).to.equal(422);

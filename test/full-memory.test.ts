@@ -20,7 +20,7 @@ interface Result {
   };
 }
 
-/** Runs the program with a heap of so many MiB; rejects when it does not end with 0. */
+/** Runs the program with a heap of this number of MiB; rejects when it does not end with 0. */
 async function runProgram(heap: number, ...options: readonly string[]): Promise<Result> {
   const { stdout } = await run(process.execPath, [`--max-old-space-size=${heap}`, program, ...options]);
   return JSON.parse(stdout) as Result;

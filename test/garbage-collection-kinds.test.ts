@@ -82,7 +82,7 @@ describe('garbage collection across namespaces and kinds', () => {
   });
 
   for (const policy of ['Foreground', 'Orphan']) {
-    it(`${policy}: the owner waits for dependents of a kind that is not served, and goes on when it is`, async () => {
+    it(`${policy}: the owner waits for dependents of a kind that is not served, and continues when it is`, async () => {
       const owner = (await server.create(machines, newMachine('owner'))) as Owner;
       await server.create(lettersIn('one'), ownedBy(owner, newLetter('hidden')));
       await settled();

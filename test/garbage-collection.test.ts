@@ -12,7 +12,7 @@ interface Case {
   readonly order?: readonly string[];
 }
 
-// Written as `OwnerScenario` has it. The behaviour is that of Kubernetes' garbage collector and of its deletions.
+// Each case is an `OwnerScenario`. The behaviour is that of Kubernetes' garbage collector and of its deletions.
 const background: readonly Case[] = [
   {
     claim: 'without a policy the owner goes at once, and its dependents after it',
@@ -46,7 +46,7 @@ const background: readonly Case[] = [
     order: ['-a', '-b'],
   },
   {
-    claim: 'what is collected goes on as its own finalizers say',
+    claim: 'what is collected continues as its own finalizers say',
     objects: ['a', 'b of a [orphan]', 'c of b', 'd of a [foregroundDeletion]', 'e of d!'],
     steps: [['delete a Background', ['c']]],
     order: ['-a', '~c', '-b'],
@@ -201,7 +201,7 @@ const precedence: readonly Case[] = [
   },
   {
     claim:
-      'a deletion in the foreground goes on as it is when nothing else is asked for, and ends when the background is',
+      'a deletion in the foreground continues as it is when nothing else is asked for, and ends when the background is',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],

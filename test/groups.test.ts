@@ -23,7 +23,7 @@ describe('groups of plugins', () => {
     server = undefined;
   });
 
-  /** Why a plugin with a kind of this group does not start; undefined when it starts. */
+  /** The reason why a plugin with a kind of this group does not start; undefined when it starts. */
   async function refusalOf(group: string, serviceDomain?: string): Promise<string | undefined> {
     const options = serviceDomain === undefined ? {} : { serviceDomain };
     try {
@@ -71,7 +71,7 @@ describe('groups of plugins', () => {
     }
   });
 
-  it('may be refused in code as well, and the plugin goes on', async () => {
+  it('may be refused in code as well, and the plugin continues', async () => {
     const seen: string[] = [];
     const plugin = definePlugin({
       start({ schemeManager }) {

@@ -10,7 +10,7 @@ import { randomRequests } from './hostile/random-requests.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
 import { person, persons } from './support/models.ts';
 
-/** The maximum time for which a client's request may hold the event loop. */
+/** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;
 
 const count = 5_000;
@@ -103,7 +103,7 @@ describe('hostile requests [slow]', () => {
   }
 
   for (const [number, large] of largeRequests.entries()) {
-    it(`is not held up by ${large.name}`, async () => {
+    it(`is not delayed by ${large.name}`, async () => {
       const stallMs = await leastStallOf(large, `large-${number}`);
       expect(stallMs).to.be.at.most(limitFor(stallMs));
       await server.send(deleted);
@@ -117,7 +117,7 @@ describe('hostile requests [slow]', () => {
     after(() => server.send(deleted));
 
     for (const large of listRequests) {
-      it(`is not held up by ${large.name}`, async () => {
+      it(`is not delayed by ${large.name}`, async () => {
         const stallMs = await leastStallOf(large, 'list');
         expect(stallMs).to.be.at.most(limitFor(stallMs));
         await expectAlive();
@@ -125,7 +125,7 @@ describe('hostile requests [slow]', () => {
     }
 
     for (const first of firstRequests) {
-      it(`is not held up by ${first.name}, while its index is made`, async () => {
+      it(`is not delayed by ${first.name}, while its index is made`, async () => {
         const reindex = (): Promise<void> => server.call('reindex');
         const stallMs = await leastStallOf(first, 'first', reindex);
         expect(stallMs).to.be.at.most(limitFor(stallMs));

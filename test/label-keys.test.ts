@@ -130,7 +130,7 @@ describe('label keys of plugins, users and the service', () => {
     expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);
   });
 
-  it('lets plugins and users write objects that bear such keys, and take them away', async () => {
+  it('lets plugins and users write objects that have such keys, and take them away', async () => {
     await machineWith('k1', { plain: 'a', [reserved]: 'a' });
     const stored = await client.get(machine, 'k1');
     const spec = { power: 3 };

@@ -9,7 +9,7 @@ const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const inDefault = letters.replace('/letters', '/namespaces/default/letters');
 
-/** Selects those of a weight from 7 on: with so many requirements the objects are looked at in several turns. */
+/** Selects the objects with a weight from 7 on, by so many requirements that the server needs several turns. */
 const manyRequirements = Array.from({ length: 100 }, (_, index) => `spec.weight!=${index < 7 ? index : index + 1000}`);
 const query = `fieldSelector=${manyRequirements.join(',')}&sort=name`;
 
@@ -74,7 +74,7 @@ describe('large lists', () => {
     expect(body.items.map(nameOf)).to.deep.equal(names);
   });
 
-  it('select by many requirements what the requirements say, page by page too', async () => {
+  it('select the objects that match many requirements, also page by page', async () => {
     const wanted = items.filter(({ spec }) => spec.weight >= 7).map(nameOf);
     const { body } = await server.get(`${letters}?${query}`);
     expect(body.items.map(nameOf)).to.deep.equal(wanted);
@@ -98,7 +98,7 @@ describe('large lists', () => {
     expect(found).to.deep.equal(wanted);
   });
 
-  it('begin a watch by many requirements, which then has what changes', async () => {
+  it('begin a watch by many requirements, which then has the changes', async () => {
     const selected = (await server.get(`${letters}?${query}`)).body.items as readonly Item[];
     const watch = await server.watch(`${letters}?watch=true&${query.replace('&sort=name', '')}`);
     await eventually(() => expect(watch.events).to.have.length(selected.length));

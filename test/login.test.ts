@@ -111,7 +111,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('are out after 8 hours without a request, and after 7 days [slow]', async () => {
+  it('are logged out after 8 hours without a request, and after 7 days [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -213,7 +213,7 @@ describe('People who log in', () => {
     for (const failures of [5, 1]) {
       for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
         expect((await logIn(user, 'wrong')).status).to.equal(401);
-      // Failures are stored a second later; those that come meanwhile wait for another second.
+      // The server stores failures a second later; failures in between wait for the next second.
       await clock.advance(1000);
       await eventually(() => server.isIdle());
     }
@@ -347,7 +347,7 @@ describe('People who log in', () => {
       expect(await statusOf(cookie)).to.equal(401);
     });
 
-    it('are out once the token is void', async () => {
+    it('are logged out once the token is not valid any more', async () => {
       await start();
       const response = await logInWith(await tokenOfRobot());
       const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

@@ -35,7 +35,7 @@ describe('GET /metrics', () => {
     return (await valueOf(`apiserver_request_total{verb="${verb}",${kind},code="${code}"}`)) ?? 0;
   };
 
-  it('is text for Prometheus, of which each line is a comment or a sample', async () => {
+  it('is text for Prometheus: each line is a comment or a sample', async () => {
     const { status, headers, text } = await server.get('/metrics');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8');

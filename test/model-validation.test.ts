@@ -298,7 +298,7 @@ describe("a model's own validation", () => {
     expect((await server.post(rooms, { ...room, spec: { beds: 3, guests: 5 } })).status).to.equal(201);
   });
 
-  it('holds for clients in process as well', async () => {
+  it('is the same for clients in process', async () => {
     const refused: unknown = await server.api.client
       .create(Booking, { metadata: { name: 'a' }, spec: { from: 2, to: 1 } })
       .catch((error: unknown) => error);

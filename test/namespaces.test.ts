@@ -100,7 +100,7 @@ describe('namespaces [compat namespaces]', () => {
     expectRefusal(await server.delete(namespaces), { reason: 'MethodNotAllowed' });
   });
 
-  it('are emptied when they are deleted, of every kind, and then go', async () => {
+  it('lose their objects of every kind when they are deleted, and are then removed', async () => {
     await createNamespaces(server.api.client, ['full', 'other']);
     const full = Array.from({ length: 250 }, (_, at) => newLetter(`l${at}`));
     await Promise.all(full.map((each) => server.create(lettersIn('full'), each)));
@@ -153,7 +153,7 @@ describe('namespaces [compat namespaces]', () => {
     await gone(server, 'held');
   });
 
-  it('wait for objects of a kind that is not served, and go when it is', async () => {
+  it('wait for objects of a kind that is not served, and are removed when it is served', async () => {
     await createNamespaces(server.api.client, ['hidden']);
     await server.create(lettersIn('hidden'), newLetter('unseen'));
     server.api.schemeManager.unregister(letter, 'service');
@@ -225,7 +225,7 @@ describeTwoServers(
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });
 
-    it('are emptied by both at once, and go once [slow]', async () => {
+    it('are emptied by both at once, and are removed once [slow]', async () => {
       const [first, second] = servers as [TestServer, TestServer];
       await createNamespaces(first.api.client, ['shared']);
       const names = Array.from({ length: 60 }, (_, at) => `l${at}`);

@@ -334,7 +334,7 @@ describe('objects: metadata', () => {
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
 
-    it('of a collection takes all of it, however many writes may wait at a time [slow]', async () => {
+    it('of a collection deletes all objects, even more than the number of writes that may wait [slow]', async () => {
       // 10,000 may wait, beside those of the batch under way.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {

@@ -53,7 +53,7 @@ describe('requests that a user has opened', () => {
     return response;
   }
 
-  it('end with 401 when the sessions of the user are ended, and those of others go on', async () => {
+  it('end with 401 when the sessions of the user are ended, and those of others continue', async () => {
     const watches = [
       await server.watch(`${persons}?watch=true`, ada),
       await server.watch(`${persons}?watch=true`, eve),
@@ -105,7 +105,7 @@ describe('requests that a permission has opened', () => {
     await server.create(`${rbac}/clusterrolebindings`, body);
   };
 
-  it('end with an ERROR 403 when its binding is deleted, and those of others go on', async () => {
+  it('end with an ERROR 403 when its binding is deleted, and those of others continue', async () => {
     await bind('ada');
     await bind('eve');
     const watches = await Promise.all(

@@ -86,7 +86,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });
   });
 
-  it('is made in steps: with many large kinds, no document holds up other requests [slow]', async () => {
+  it('is made in steps: with many large kinds, no document delays other requests [slow]', async () => {
     const field = { type: 'string', description: 'A field as generators of definitions describe it.' } as const;
     const fields = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`field${at}`, field]));
     const schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } } as const;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { expectRefusal } from './support/refusal.ts';
 import { TestServer } from './support/test-server.ts';
 
-/** What operators expect, by the address of the kind. */
+/** The kinds that operators expect, by the path of their group. */
 const served: readonly (readonly [path: string, kinds: readonly string[]])[] = [
   ['/api/v1', ['Namespace', 'Event', 'ConfigMap', 'Secret', 'ServiceAccount', 'ResourceQuota']],
   ['/apis/rbac.authorization.k8s.io/v1', ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']],
@@ -65,7 +65,7 @@ describe('the kinds that operators use', () => {
       );
       expect(described.map(({ kind }) => kind)).to.include.members([...kinds]);
       for (const { name, kind, verbs } of resources) {
-        // APIServices are JSON alone; kubectl prints their names by itself.
+        // The server sends APIServices only as JSON, so kubectl makes the table itself.
         if (kind === 'APIService' || !kinds.includes(kind) || !verbs.includes('list') || name.includes('/')) continue;
         const { body } = await server.get(`${path}/${name}`, { accept: table });
         const columns = body.columnDefinitions as readonly { name: string }[];

@@ -145,7 +145,7 @@ describe('operators on stock clients [slow]', () => {
 });
 
 /**
- * A kubeconfig for a server without TLS, which some clients accept only when they are told to, and others not at all.
+ * A kubeconfig for a server without TLS. Some clients accept it only with a setting, others never.
  */
 function kubeconfigOf(server: string): object {
   const name = 'local';

@@ -65,7 +65,7 @@ describe('requests behind one that is still running, on one connection', () => {
     return socket;
   }
 
-  it('wait for it, and are forgotten when the client has gone: watches', async () => {
+  it('wait for it, and a waiting watch is forgotten when the client has gone', async () => {
     const watch = `${persons}?watch=true`;
     const socket = await send(watch, watch, watch, watch);
     await once(socket, 'data');

@@ -39,7 +39,7 @@ describe('plugins as objects, over HTTP', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
     });
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response
   const json = async (path: string): Promise<any> => (await call('GET', path)).json();
 
   async function setEnabled(enabled: boolean): Promise<void> {
@@ -122,7 +122,7 @@ describe('plugins as objects, over HTTP', () => {
     const object = await json(`${plugins}/plugin-1`);
     const answer = await call('PUT', `${plugins}/plugin-1`, { ...object, spec: { enabled: 'no' } });
     expect(answer.status).to.equal(422);
-    // oxlint-disable-next-line typescript/no-explicit-any -- an answer of the wire
+    // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response
     const { details } = (await answer.json()) as any;
     expect(details.causes[0]).to.include({ field: 'spec.enabled' });
   });

@@ -47,7 +47,7 @@ describe('a ResourceQuota', () => {
     return (await server.get(`${quotas}/${name}`)).body.status?.used;
   }
 
-  it('lets exactly as many objects be created as it says, however many try at once', async () => {
+  it('allows exactly the given number of objects, however many are created at once', async () => {
     await server.create(quotas, quota('few', { 'count/configmaps': '5', 'count/leases.coordination.k8s.io': 3 }));
     expect(created(await createAll(configMaps, 40))).to.equal(5);
     expect(created(await createAll(leases, 40))).to.equal(3);

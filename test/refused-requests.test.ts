@@ -157,7 +157,7 @@ describe('failed credentials', () => {
 
   afterEach(() => server.stop());
 
-  it('are logged, shortly, without their values, and ten a minute at most', async () => {
+  it('are logged in short lines without their values, ten a minute at most', async () => {
     const wrong = 'wrong-horse-battery-staple';
     for (let count = 0; count < 30; count += 1)
       await server.get(`${persons}/${'x'.repeat(9000)}?access_token=${wrong}`, { authorization: `Bearer ${wrong}` });
@@ -225,7 +225,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
   });
 
-  it('counts watches that have yet to begin, and no longer those that have failed', async () => {
+  it('counts watches that have not begun yet, and does not count failed ones', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])

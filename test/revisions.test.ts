@@ -12,7 +12,7 @@ const folders = ['01-person', '05-person-2.9'] as const;
 const current = '/apis/people.example.com/v1alpha1/persons';
 const older = '/apis/contacts.example.com/v1alpha1/persons';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the wire's, and tests look at every part of it
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
 type Json = any;
 
 async function get(url: string): Promise<Json> {

@@ -182,7 +182,7 @@ describe('Secrets', () => {
     expect((await server.post(secrets, secret('account', { type }, { annotations }))).status).to.equal(201);
   });
 
-  it('stand in tables as Kubernetes shows them, and are selected by type [spec operators-columns]', async () => {
+  it('appear in tables as Kubernetes shows them, and are selected by type [spec operators-columns]', async () => {
     await server.create(
       secrets,
       secret('shown', { type: 'example.com/shown', stringData: { a: 'planted', b: 'planted' } }),
@@ -211,7 +211,7 @@ describe('ConfigMaps', () => {
 
   after(() => server.stop());
 
-  it('hold text and bytes under different keys', async () => {
+  it('have text and bytes under different keys', async () => {
     const created = await server.post(configMaps, configMap('both', { data: { a: '1' }, binaryData: { b: '//4=' } }));
     expect(created.status, created.text).to.equal(201);
     expect(created.body).to.deep.include({ data: { a: '1' }, binaryData: { b: '//4=' } });

@@ -78,7 +78,7 @@ describe('homeostat serve --processes [slow]', () => {
       const held = (await metrics()).match(/^leader_election_master_status\{.* 1$/gm) ?? [];
       return held.length > 0 ? held : undefined;
     });
-    // One for each plugin.
+    // The server elects one leader for each plugin.
     const leases = leaders.map((line) => /[{,]name="([^"]+)"/.exec(line)?.[1]);
     expect(new Set(leases).size, leaders.join('\n')).to.equal(leaders.length);
 

@@ -105,12 +105,12 @@ describe('spec: indexes', () => {
     expect(await names('sort=spec.title,desc')).to.deep.equal(['c', 'b', 'a']);
   });
 
-  it('hold what their function makes of the object [spec 2.8-index-func, 2.8-simple-attribute]', async () => {
+  it('contain the values that their function returns for the object [spec 2.8-index-func, 2.8-simple-attribute]', async () => {
     expect(await names('fieldSelector=thickness%3D1&sort=name,asc')).to.deep.equal(['a', 'b']);
     expect(await names('fieldSelector=thickness%3D2')).to.deep.equal(['c']);
   });
 
-  it('hold each of several values, and none of an absent set [spec 2.8-multi-value-attribute, 2.8-absent-set]', async () => {
+  it('contain each of several values, and none of an absent set [spec 2.8-multi-value-attribute, 2.8-absent-set]', async () => {
     expect(await names('fieldSelector=spec.subjects%3Dwar&sort=name,asc')).to.deep.equal(['a', 'b']);
     expect(await names('fieldSelector=spec.subjects%3Dsea')).to.deep.equal(['b']);
     expect(await names('fieldSelector=!spec.subjects')).to.deep.equal(['c']);

@@ -172,7 +172,7 @@ describe('spec: the fields of Person', () => {
     }
   });
 
-  it('hold a Person in a Person in a Person, and name the whole path of what is wrong there [spec 2.7-other-person]', async () => {
+  it('have a Person in a Person in a Person, and errors there name the whole path [spec 2.7-other-person]', async () => {
     const deep = (age: number): object => person('deep', { otherPerson: nested({ otherPerson: nested({ age }) }) });
     expect((await server.post(persons, deep(150))).status).to.equal(201);
     const causes = ['FieldValueInvalid spec.otherPerson.spec.otherPerson.spec.age'];

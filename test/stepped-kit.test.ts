@@ -78,7 +78,7 @@ describe('a test kit', () => {
     expect(String((await kit.step())?.error)).to.include('"nobody" not found');
   });
 
-  it('names the first write after which an invariant does not hold, the run that made it, and what it changed', async () => {
+  it('names the first write that breaks an invariant, the run that made it, and what it changed', async () => {
     const clears = controller(Person, {
       async reconcile({ object, client }) {
         const { name } = object.metadata;

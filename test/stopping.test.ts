@@ -64,7 +64,7 @@ describe('a server that stops', () => {
     const socket = server.connect();
     socket.write(`GET ${persons} HTTP/1.1\r\n`);
     const answer = textOf(socket);
-    // Two later requests: by their responses, the line above has been read.
+    // When two later requests have responses, the server has read the line above.
     await server.get('/livez');
     await server.get('/livez');
     const stopped = server.stop();

@@ -97,7 +97,7 @@ describe('docs/testing.md', () => {
     await server.stop();
   });
 
-  it('shows how to stand in for an external system', async () => {
+  it('shows how to simulate an external system', async () => {
     const clock = new FakeClock();
     const doors = createExternalSystem({
       name: 'doors',
@@ -113,7 +113,7 @@ describe('docs/testing.md', () => {
 
     doors.inject({ kind: 'loseAnswer' }, ({ operation }) => operation === 'open');
     const lost: unknown = await doors.operations.open('ada').catch((error: unknown) => error);
-    expect((lost as Error).message).to.equal('doors: open has lost its answer (injected)');
+    expect((lost as Error).message).to.equal('doors: open has lost its response (injected)');
     expect(doors.state().cards.get('ada')).to.equal('open');
 
     expect(await doors.calledBy({ reconcileID: 'run-1' }).open('ada')).to.equal('card of ada');
@@ -209,7 +209,7 @@ describe('docs/testing.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('shows what a failure says [slow]', async () => {
+  it('shows the message of a failure [slow]', async () => {
     const failure: unknown = await checkConvergence({
       models: [Badge],
       controllers: [waitsToBeTold],

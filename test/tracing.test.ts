@@ -72,7 +72,7 @@ describe('traces', () => {
   const linksOf = (span: ReadableSpan): readonly string[] => span.links.map((link) => link.context.spanId);
   const idOf = (span: ReadableSpan): string => span.spanContext().spanId;
 
-  it('lead from a write to the reconcile that it caused, to what that writes, and on to the next', async () => {
+  it('lead from a write to the reconcile that it caused, to the writes of that reconcile, and to the next reconcile', async () => {
     server = await startTestServer({
       models: [Person, machine],
       controllers: [persons, machines],
@@ -121,7 +121,7 @@ describe('traces', () => {
     expect(runs[0]?.reasons[0]).to.include({ type: 'event', detail: 'ADDED', traceparent });
   });
 
-  it('go on over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {
+  it('continue over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {
     server = await startTestServer({ models: [Person, machine] });
     const manager = createManager({ client: server.httpClient, controllers: [persons] });
     const stop = new AbortController();

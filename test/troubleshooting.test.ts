@@ -14,7 +14,7 @@ const errorsForOperators =
 /** Any error of these files refuses a start of the server, or of a plugin. */
 const filesForOperators = /^apiserver\/tls\//;
 
-/** Their texts are causes of `/readyz`, of a 503 of a kind, or of a plugin that failed. */
+/** The files whose texts are causes in `/readyz`, in a 503 of a kind, or in a failed plugin. */
 const functionsForOperators: ReadonlySet<string> = new Set([
   'PluginFailure',
   'awaited',

@@ -130,7 +130,7 @@ describe('responses that clients do not read', () => {
     expect(socket.destroyed).to.equal(false);
   });
 
-  it('are cut off when history has gone past them, because only they would keep what has changed since [slow]', async () => {
+  it('are cut off when their revision leaves the history, because only they would keep the later changes in memory [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     for (let index = 0; index < objects; index += 1) await server.put(`${persons}/p${index}`, large(index));

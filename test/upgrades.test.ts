@@ -21,7 +21,7 @@ function newMachine(name: string, slug: string): object {
   return { apiVersion: 'upgrades.example.com/v1', kind: 'Machine', metadata: { name }, spec: { slug, size: 1 } };
 }
 
-/** What a version may not change. */
+/** The parts of an object that a newer version must not change. */
 function apart(object: object): unknown {
   const { metadata, ...rest } = object as Stored;
   const { managedFields: _, ...kept } = metadata;
@@ -102,7 +102,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
     }
   }
 
-  /** Claims of unique values, revisions and deletions go on from where they were. */
+  /** Claims of unique values, revisions and deletions continue from where they were. */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));
     expect([taken.status, taken.text.includes('held by Machine')], taken.text).to.deep.equal([422, true]);

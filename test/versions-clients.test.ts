@@ -72,7 +72,7 @@ for (const [where, open] of clients) {
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
 
-    it('deletes one that has no such version and that a finalizer holds', async () => {
+    it('deletes one that has no such version and has a finalizer', async () => {
       const metadata = { name: 'b', finalizers: ['example.com/hold'] };
       await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
       expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);

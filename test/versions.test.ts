@@ -22,9 +22,9 @@ describe('a kind in several versions', () => {
     expect((await server.delete(gadgetsV2)).status).to.equal(200);
   });
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const read = async (path: string): Promise<any> => (await server.get(path)).body;
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const namesIn = (list: any): string[] => list.items.map((item: any) => item.metadata.name);
 
   describe('is read', () => {
@@ -137,7 +137,7 @@ describe('a kind in several versions', () => {
       expect([spec, metadata.version, metadata.generation]).to.deep.equal([{ size: 8, unit: 'm', replicas: 2 }, 4, 4]);
     });
 
-    it('not at all by what changes nothing, in any version', async () => {
+    it('not at all by a write that changes nothing, in any version', async () => {
       const created = await server.create(gadgetsV2, newGadgetV2('a', {}, { labels: { x: 'y' } }));
       const shown = await read(`${gadgetsV1}/a`);
       for (const answer of [
@@ -302,7 +302,7 @@ describe('a kind in several versions', () => {
         await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
     });
 
-    it('is deleted with its last finalizer, whatever else the write holds', async () => {
+    it('is deleted when a write removes its last finalizer, whatever else the write changes', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       await server.delete(`${gadgetsV2}/held`);
       const watch = await server.watch(`${gadgetsV2}?watch=true&resourceVersion=${await server.revision(gadgetsV2)}`);
@@ -318,7 +318,7 @@ describe('a kind in several versions', () => {
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
 
-    it('can be deleted when a finalizer holds it: the response confirms that, also the second time', async () => {
+    it('can be deleted when a finalizer keeps it: the response confirms that, also the second time', async () => {
       const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
       const { metadata } = await server.create(gadgetsV2, held);
       for (const time of ['first', 'second']) {

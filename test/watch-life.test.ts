@@ -116,7 +116,7 @@ describe('watch: its life', () => {
     await Promise.all(readers.map((reader) => reader.end()));
   });
 
-  it('ends with 410 when its kind is unregistered; those of other kinds go on', async () => {
+  it('ends with 410 when its kind is unregistered; those of other kinds continue', async () => {
     const other = await server.watch(`${machines}?watch=true`);
     const reader = await watch('allowWatchBookmarks=true');
     await reader.count(1);
@@ -130,7 +130,7 @@ describe('watch: its life', () => {
     expect(other.summary).to.deep.equal(['ADDED m']);
   });
 
-  it('tells a browser to start again, by an empty id, when its place is gone', async () => {
+  it('tells a browser to start again, by an empty id, when its revision is no longer kept', async () => {
     const accept = 'text/event-stream';
     const reader = await server.watch(`${persons}?watch=true`, { accept });
     await reader.count(1);
@@ -141,7 +141,7 @@ describe('watch: its life', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('finds the objects of a kind that comes back, and tells former watchers to list again', async () => {
+  it('finds the objects of a kind that is served again, and makes former watchers list again', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');
@@ -150,7 +150,7 @@ describe('watch: its life', () => {
     expect((await server.get(persons)).body.total).to.equal(2);
     const reader = await watch(`resourceVersion=${before}`);
     await reader.until((events) => events.length > 0);
-    // Either no event is lost, or the watch reports it.
+    // Either no event is lost, or the watch reports the loss.
     expect(reader.summary[0]).to.be.oneOf(['ADDED bob', 'ERROR']);
   });
 
@@ -183,7 +183,7 @@ describe('watch: its life', () => {
     socket.write(`GET ${persons}?watch=true&${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     await eventually(async () => (await valueOf(underWay)) === 2);
     socket.destroy();
-    // Two later requests: by their responses, its end is known.
+    // When two later requests have responses, the server knows that the connection has ended.
     await server.get('/livez');
     await server.get('/livez');
     await server.create(persons, person('bob'));
@@ -232,7 +232,7 @@ describe('watch: a watcher that does not read', () => {
     expect(reader.events.map(({ object }) => object.spec.age)).to.deep.equal(
       Array.from({ length: writes }, (_, i) => (i + 1) % 100),
     );
-    // Of 38 MiB that were written. More than one collection may be needed until the last buffer is freed.
+    // The limit, when 38 MiB were written. More than one collection may be needed until the last buffer is freed.
     await eventually(() => bytesInUse() - memoryBefore < 16 * MiB, { describe: 'memory to be given back' });
 
     // Its place in history is gone, so the next heartbeat that cannot be written ends it.
@@ -243,7 +243,7 @@ describe('watch: a watcher that does not read', () => {
     await server.stop();
   });
 
-  it('continues to get everything when it reads on in time [slow]', async () => {
+  it('continues to get everything when it reads again in time [slow]', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
     const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);

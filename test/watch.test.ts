@@ -310,7 +310,7 @@ describe('watch [compat watch]', () => {
     for (const reader of readers) reader.close();
   });
 
-  it('begins without gap or repetition while writes go on', async () => {
+  it('begins without gap or repetition while writes continue', async () => {
     const writes = Array.from({ length: 60 }, (_, i) => server.post(persons, person(`w-${i}`)));
     const readers = await Promise.all(
       Array.from({ length: 10 }, async () => {

@@ -21,7 +21,7 @@ const kinds = {
   validating: ['ValidatingWebhookConfiguration', `${group}/validatingwebhookconfigurations`],
 } as const;
 
-/** Useless answers of webhooks, and the reason that clients read. */
+/** Unusable responses of webhooks, and the reason that clients read. */
 const useless: readonly (readonly [what: string, webhook: Webhook, message: RegExp])[] = [
   ['an absent path', undefined as unknown as Webhook, /the server could not find the requested resource/],
   ['an empty body', (_request, response) => void response.end(), /received invalid webhook response|cannot be read/],

@@ -162,7 +162,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect((await server.create(persons, person('ann'))).spec.nick).to.equal('none12c');
   });
 
-  it('hooks of plugins are asked first, and webhooks see what they changed [spec operators-webhook-hooks-first]', async () => {
+  it('hooks of plugins are called first, and webhooks see their changes [spec operators-webhook-hooks-first]', async () => {
     hooks.on('/late', ({ object }) => ({ allowed: object.spec.nick === 'hooked' }));
     await mutate('/late');
     const owned = server.api.admissions.forOwner('early', {
@@ -342,7 +342,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/own')[0].userInfo.username).to.equal('system:plugin:staff');
   });
 
-  it('holds no lock: another write of the object passes, and the first is then asked about again on the new state [spec operators-webhook-connections]', async () => {
+  it('locks nothing: another write of the object succeeds, and the webhook is then called again for the first write on the new state [spec operators-webhook-connections]', async () => {
     await server.create(persons, person('ann'));
     const held: (() => void)[] = [];
     hooks.on('/slow', ({ object }) =>

@@ -18,7 +18,7 @@ export interface MountedHooks {
 
 export type HookName = keyof AdmissionHooks;
 
-/** The object of a call, and what is known of its write. */
+/** The object of a call, and the facts about its write. */
 export type HookSubject = Pick<UpdateAdmission, 'object' | 'dryRun' | 'warn' | 'subresource'> & {
   readonly old?: ApiObject | undefined;
 };

@@ -32,7 +32,7 @@ export interface FieldConflict {
   readonly fields: FieldSet;
 }
 
-/** An object as it is, with its owners. */
+/** An object, with the owners of its fields. */
 export interface LiveFields {
   readonly content: Fields;
   readonly managedFields: ManagedFields;

@@ -16,7 +16,7 @@ import { fieldElement, fieldOf } from './path-element.ts';
 // The walks of compare-fields.ts and fields-of.ts, in steps, for objects of any size. They go through large values child by
 // child, and leave small ones to the walks without pauses, which are several times as fast.
 
-/** Nodes up to which a value is small. */
+/** The maximum number of nodes of a small value. */
 const fewNodes = 500;
 
 /** Returns the differences between two states of an object. */

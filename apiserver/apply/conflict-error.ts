@@ -4,10 +4,10 @@ import type { FieldConflict } from './apply-fields.ts';
 import { countMembers, membersOf } from './field-set.ts';
 import { formatFieldPath } from './path-element.ts';
 
-/** Most fields that a response names; the message counts all of them. */
+/** The maximum number of fields that a response names; the message counts all of them. */
 const maxNamed = 100;
 
-/** Most characters of a path that a response shows. */
+/** The maximum number of characters of a path that a response shows. */
 const maxPathLength = 1024;
 
 interface Contested {

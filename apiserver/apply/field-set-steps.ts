@@ -5,7 +5,7 @@ import type { FieldSet } from './field-set.ts';
 
 // The operations of field-set.ts, in steps, for sets of any size.
 
-/** Nodes of a set that an operation goes through in one step: a millisecond or two. */
+/** The number of nodes of a set that an operation visits in one step: a millisecond or two. */
 const nodesPerStep = 4_000;
 
 /** Returns the members of `a` that are not in `b`; `a` itself when `b` has none of its members. */

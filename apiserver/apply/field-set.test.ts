@@ -23,7 +23,7 @@ function texts(members: readonly (readonly string[])[]): readonly string[] {
 }
 
 describe('a set of fields', () => {
-  it('holds exactly the paths that were added', () => {
+  it('contains exactly the paths that were added', () => {
     fc.assert(
       fc.property(paths, (members) => {
         expect(textsOf(setOf(members))).to.deep.equal(texts(members));

@@ -12,10 +12,10 @@ type Nodes = Record<string, FieldSet>;
 /** Marks the node itself as a member, beside its children. */
 const self = '.';
 
-/** A member without members below it; and, as a root, the empty set. */
+/** A member without members below it. As a root, it is the empty set. */
 export const leaf: FieldSet = Object.freeze({});
 
-/** True when nothing is in the set. */
+/** True when the set is empty. */
 export function isEmptySet(set: FieldSet): boolean {
   for (const _ in set) return false;
   return true;

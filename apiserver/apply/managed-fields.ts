@@ -22,7 +22,9 @@ export interface Manager {
   readonly subresource?: string | undefined;
 }
 
-/** Most entries of updates that an object keeps; beyond it the oldest are merged. Kubernetes' number. */
+/**
+ * The maximum number of entries of updates that an object keeps; beyond it the oldest are merged. Kubernetes' number.
+ */
 const maxUpdateManagers = 10;
 
 /** The manager of merged entries. Kubernetes' name. */

@@ -14,7 +14,7 @@ export const maxManagerBytes = 128;
 /** Characters of a subresource's name, Kubernetes' limit. */
 const maxSubresourceLength = 256;
 
-/** Most causes of a response: a person does not read more. */
+/** The maximum number of causes of a response: a person does not read more. */
 const maxCauses = 100;
 
 /** Printable ASCII, as in all names of managers. */

@@ -9,9 +9,9 @@ import { fieldOf } from './path-element.ts';
 
 /** The fields that a manager gave up, and those that still have owners. */
 export interface Ownership {
-  /** What the manager owned before. */
+  /** The fields that the manager owned before. */
   readonly last: FieldSet;
-  /** What all managers own now, including this one. */
+  /** The fields that all managers own now, including this one. */
   readonly owned: FieldSet | undefined;
 }
 

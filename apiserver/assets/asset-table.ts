@@ -4,7 +4,8 @@ import { AssetFolder } from './asset-folder.ts';
 export interface Assets {
   /**
    * Starts to serve the files of a folder, given as a real path: with ETag, Last-Modified and ranges, and `index.html` for a
-   * folder. Never serves a file whose name begins with a dot, or one outside to which a link leads. Returns a function that
+   * folder. Never serves a file whose name begins with a dot, or a file outside of the folder, to which a link in it
+   * leads. Returns a function that
    * stops the serving and cuts off responses under way.
    * @throws Error while a folder of that name is served.
    */

@@ -29,7 +29,7 @@ export interface AuditMoment {
   /** undefined: the call of a client in the server's process, which comes from no address. */
   readonly address: string | undefined;
   readonly attributes: Attributes;
-  /** The name of an object that was created, which its path does not have. */
+  /** The name of a created object, which the path of the request does not contain. */
   readonly createdName?: string | undefined;
   /** undefined: no user was found. */
   readonly user: UserInfo | undefined;
@@ -50,15 +50,15 @@ export interface AuditMoment {
 const maxAgentLength = 256;
 const maxMessageLength = 1024;
 
-/** The users are few, and each is the same object at every request. */
+/** A cache: there are few users, and each is the same object at every request. */
 const knownSenders = new WeakMap<UserInfo, Sender>();
 
-/** What entries tell about a user, and from where its last request came. */
+/** The JSON of a user in entries, and the address and user agent of its last request. */
 interface Sender {
   readonly user: string;
   address: string | undefined;
   userAgent: string;
-  /** The JSON of both. */
+  /** The JSON of the address and the user agent. */
   source: string;
 }
 
@@ -115,7 +115,7 @@ interface KnownPlace {
   readonly json: string;
 }
 
-/** By plural. A client may name any plural. */
+/** By plural. Bounded, because a client may name any plural. */
 const knownPlaces = new Map<string, KnownPlace>();
 const maxKnownPlaces = 1000;
 
@@ -189,8 +189,8 @@ class TimeFormat {
 }
 
 /**
- * Another format than for the time of an entry, because requests are not answered in the order in which they are
- * received.
+ * A formatter of its own, because requests end in another order than they arrive, and each formatter caches its last
+ * time.
  */
 const receivedTime = new TimeFormat();
 const stageTime = new TimeFormat();

@@ -10,7 +10,7 @@ import { LogFile, rotatedFiles } from './log-file.ts';
 
 const dayMs = 86_400_000;
 
-/** An entry as far as the file looks at it. */
+/** The fields of an entry that the tests read. */
 function lineAt(ms: number): string {
   return `{"stageTimestamp":"${new Date(ms).toISOString()}"}\n`;
 }

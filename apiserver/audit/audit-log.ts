@@ -6,10 +6,10 @@ import type { LogFile } from './log-file.ts';
 /** The maximum time that an entry waits for others, so that one write takes many of them. */
 const gatherMs = 50;
 
-/** Entries that are written at once. */
+/** Waiting entries of this size are written immediately. */
 const enoughBytes = 256 * 1024;
 
-/** Entries that wait for the disk; further ones are lost. */
+/** The maximum size of the entries that wait for the disk; further ones are lost. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 export interface AuditLogParts {

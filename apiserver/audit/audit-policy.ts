@@ -40,7 +40,7 @@ export interface AuditPolicy {
   readonly omitManagedFields: boolean;
 }
 
-/** What the policy decides about a request. */
+/** The decision of the policy about a request. */
 export interface AuditDecision {
   readonly level: AuditLevel;
   readonly omitStages: readonly AuditStage[];

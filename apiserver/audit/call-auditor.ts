@@ -18,7 +18,7 @@ export interface AuditedCall {
   readonly uri: string;
   /** The code of a success. */
   readonly code: number;
-  /** Returns what is written; undefined when it is too large for an entry. Called when the policy wants it. */
+  /** Returns the written object; undefined when it is too large for an entry. Called when the policy records bodies. */
   readonly body?: (() => unknown) | undefined;
 }
 

@@ -5,8 +5,8 @@ const usualBytes = 384 * 1024;
 const maxUnitBytes = 3;
 
 /**
- * Gathers lines as bytes. Each is encoded when it comes: as strings that wait for 50 ms, lines cost the garbage collector and
- * the encoding half of all that an audit entry costs.
+ * Gathers lines as bytes, and encodes each line at once. When lines wait as strings for 50 ms, their garbage collection and
+ * encoding are half of the cost of an audit entry.
  */
 export class LineBuffer {
   #memory: Buffer | undefined;
@@ -40,7 +40,7 @@ export class LineBuffer {
     this.#lines = 0;
   }
 
-  /** Returns the memory, with room for so many more bytes. */
+  /** Returns the memory, with room for this number of further bytes. */
   #roomFor(bytes: number): Buffer {
     const needed = this.#length + bytes;
     let memory = (this.#memory ??= Buffer.allocUnsafeSlow(usualBytes));

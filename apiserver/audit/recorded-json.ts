@@ -1,10 +1,10 @@
 /** Larger bodies are left out of entries. */
 export const maxBodyLength: number = 64 * 1024;
 
-/** What {@link recordedJson} returns for a body that is too large. */
+/** The text that {@link recordedJson} returns for a body that is too large. */
 export const omittedBody = '';
 
-/** Returns the JSON of a body; undefined stands for a body that is too large. */
+/** Returns the JSON of a body, or {@link omittedBody} for a body that is too large, which is given as undefined. */
 export function recordedJson(value: unknown, omitManagedFields: boolean): string {
   if (value === undefined) return omittedBody;
   const json = JSON.stringify(omitManagedFields ? withoutManagedFields(value) : value);

@@ -30,5 +30,5 @@ interface PathAttributes {
   readonly path: string;
 }
 
-/** What a request asks for. */
+/** The action that a request wants to perform. */
 export type Attributes = ResourceAttributes | PathAttributes;

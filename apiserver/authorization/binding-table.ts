@@ -36,7 +36,7 @@ export class BindingTable {
   readonly #users = new Map<string, Holdings>();
   readonly #groups = new Map<string, Holdings>();
   readonly #placed = new Map<string, Placed>();
-  /** The bindings of each role: a changed role changes what they grant. */
+  /** The bindings of each role: a change of the role changes the permissions that they grant. */
   readonly #holdersOf = new Map<RoleKey, Map<string, readonly Holding[]>>();
 
   constructor(roles: RoleTable) {

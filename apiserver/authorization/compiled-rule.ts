@@ -51,7 +51,7 @@ export class CompiledRule {
     return this.#verbs.has(verb) && this.#groups.has(group);
   }
 
-  /** True when the rule names the resource, or `anyParent`, which stands for its subresource in all resources. */
+  /** True when the rule names the resource, or `anyParent`: the same subresource of all resources. */
   hasResource(resource: string, anyParent: string | undefined): boolean {
     return this.#resources.has(resource) || (anyParent !== undefined && this.#resources.has(anyParent));
   }

@@ -84,7 +84,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /**
-   * The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the rules that they grant.
+   * Returns the aggregated ClusterRoles whose stored `rules` are outdated, with their correct rules.
    */
   outdatedRoles(): readonly { readonly name: string; readonly rules: readonly PolicyRule[] }[] {
     return this.#roles.outdated();

@@ -67,7 +67,7 @@ export class RoleTable {
   }
 
   /**
-   * The aggregated ClusterRoles whose own `rules` differ from those that they grant, with the rules that they grant.
+   * Returns the aggregated ClusterRoles whose stored `rules` are outdated, with their correct rules.
    */
   outdated(): readonly { readonly name: string; readonly rules: readonly PolicyRule[] }[] {
     return [...this.#aggregated].flatMap(([key, { content }]) => {

@@ -22,7 +22,8 @@ export const exportFormat = 1;
 export const exportMediaType = 'application/x-ndjson';
 
 /**
- * Most bytes of a line: the largest object has 1.5 MiB, and each of its characters takes at most two in a JSON string.
+ * The maximum number of bytes of a line: the largest object has 1.5 MiB, and each of its characters takes at most two
+ * in a JSON string.
  */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 

@@ -25,11 +25,11 @@ export interface ImportSource {
 
 /** The conversion between the exported form of objects and the form in the store. */
 export interface StoredForm {
-  /** The store with the bytes as they are stored. */
+  /** The store without decryption: it returns the stored bytes. */
   readonly stored: Store;
-  /** True for bytes that are stored as they are exported, since they are encrypted already. */
+  /** True for exported bytes that are already encrypted, and are stored unchanged. */
   readonly isSealed: (data: Uint8Array) => boolean;
-  /** Returns a stored row in the form that was written. */
+  /** Returns a stored row in the form in which it was written. */
   readonly readable: (row: Row) => Row;
 }
 
@@ -111,7 +111,8 @@ class BatchWriter {
     const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
     if (lost)
       throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
-    // No client can resume from the history of an import: its log would only be a second copy.
+    // No client can resume a watch from the history of an import, so its log would only be a second copy of the
+    // objects.
     await this.#store.compact(await this.#store.currentRevision(), this.#limits.maxOperations);
   }
 

@@ -1,13 +1,13 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Row, Store } from '../store/store.ts';
 
-/** Most bytes of objects that are remembered because they changed before the snapshot read them. */
+/** The maximum number of bytes of objects that are remembered because they changed before the snapshot read them. */
 const maxRememberedBytes = 256 * 1024 * 1024;
 
 const changesPerPage = 1000;
 
 /**
- * All objects of a store as they were at one revision, while writes go on. Nothing is locked: the objects are read in pages,
+ * All objects of a store as of one revision, while writes continue. Nothing is locked: the objects are read in pages,
  * and the log has the former state of each object that has changed since the revision. Memory holds one page, and the former
  * states of changed objects on later pages.
  */
@@ -28,7 +28,7 @@ export class Snapshot {
     this.#followed = revision;
   }
 
-  /** Begins a snapshot of the present: it holds every write that was acknowledged before the call. */
+  /** Begins a snapshot of the present: it contains every write that was acknowledged before the call. */
   static async of(store: Store): Promise<Snapshot> {
     return new Snapshot(store, await store.currentRevision());
   }
@@ -72,7 +72,7 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page as they were at the revision. `last` is its last key; without it the page is the last
+   * Returns the rows of a page as of the revision. `last` is its last key; without it the page is the last
    * one.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {

@@ -24,7 +24,7 @@ const matchResources: JsonSchema = {
   'x-kubernetes-map-type': 'atomic',
   properties: {
     resourceRules: { ...rules, description: 'The writes that are matched.' },
-    excludeResourceRules: { ...rules, description: 'The writes that are not matched all the same.' },
+    excludeResourceRules: { ...rules, description: 'Exceptions: writes that are not matched.' },
     matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
     namespaceSelector: { ...selector, description: 'Selects the namespaces of objects. Default: all.' },
     objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },

@@ -47,7 +47,7 @@ export async function openBuiltinKinds({
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** The domain of the service's own kinds, which come in addition. */
+  /** The domain of the service's own kinds, which are served in addition. */
   readonly serviceDomain: string;
 }): Promise<void> {
   const kinds = [...builtinKinds, userKind(serviceDomain)];

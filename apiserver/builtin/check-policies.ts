@@ -13,7 +13,7 @@ import type { AdmissionPolicy, AdmissionPolicyBinding, MatchResources } from './
 
 type Found = Generator<FieldViolation>;
 
-/** Most validations, variables and annotations of one policy. */
+/** The maximum number of validations, variables and annotations of one policy. */
 const maxExpressions = 1000;
 
 /** Kubernetes' limit. */

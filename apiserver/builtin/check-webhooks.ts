@@ -181,7 +181,7 @@ export function* conditionsOf({ matchConditions = [] }: Pick<Webhook, 'matchCond
   }
 }
 
-/** Most characters of an expression. */
+/** The maximum number of characters of an expression. */
 const maxExpressionLength = 10_240;
 
 function* expressionsOf({ matchConditions = [] }: Webhook, field: string): Found {

@@ -41,8 +41,8 @@ interface Lease extends ApiObject {
 }
 
 /**
- * A lease that is held claims its term, by uid and transitions. The commit that hands the lease over, releases or deletes it
- * removes the claim. From then on, commits of the former leader, which require the claim, are refused.
+ * A lease with a holder claims its term, by uid and transitions. The commit that hands the lease over, releases or deletes
+ * it removes the claim. From then on, commits of the former leader, which require the claim, are refused.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,
@@ -65,7 +65,7 @@ export const leaseKind: ModelDescriptor = defineModel({
   scope: 'Namespaced',
   nameFormat: 'subdomain',
   printerColumns: [
-    { name: 'Holder', type: 'string', jsonPath: '.spec.holderIdentity', description: 'Who holds the lease.' },
+    { name: 'Holder', type: 'string', jsonPath: '.spec.holderIdentity', description: 'The holder of the lease.' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   schema,

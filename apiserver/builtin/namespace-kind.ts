@@ -8,7 +8,7 @@ export interface NamespaceObject extends ApiObject {
   readonly status?: { readonly phase?: 'Active' | 'Terminating' };
 }
 
-/** What `spec.finalizers` holds until the namespace is empty. */
+/** The entry of `spec.finalizers` until the namespace is empty. */
 export const namespaceFinalizer = 'kubernetes';
 
 /** The namespace that every server has. */

@@ -71,7 +71,7 @@ const bindingFields: Readonly<Record<string, JsonSchema>> = {
         kind: { ...text, description: 'User, Group or ServiceAccount.' },
         apiGroup: text,
         name: text,
-        namespace: { ...text, description: 'Of a ServiceAccount.' },
+        namespace: { ...text, description: 'The namespace of a ServiceAccount.' },
       },
     },
   },

@@ -40,7 +40,10 @@ const amounts = {
 /** The index of the replica that counts. */
 export const counterIndex = 'counter';
 
-/** Returns the value that a creation under a quota requires: this replica counts, and by these bounds. */
+/**
+ * Returns the value of the claim that a creation under a quota requires. It names the replica that counts, and the
+ * bounds.
+ */
 export function counterValue({ uid, generation }: ApiObject['metadata'], counter: string): string {
   return `${uid}/${generation}/${counter}`;
 }

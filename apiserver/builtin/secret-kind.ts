@@ -101,7 +101,7 @@ function secretViolations(next: Secret, previous: Secret | undefined): readonly 
     ...typeViolations(next),
     ...(previous === undefined || previous.type === next.type ? [] : [typeChanged(next)]),
     ...immutableViolations(next, previous, ['data']),
-    // A hook of a plugin may have set it, after stringData was read.
+    // A hook of a plugin may have set stringData, after the server merged it into data.
     ...(next.stringData === undefined ? [] : [hookedText]),
   ];
 }

@@ -23,8 +23,8 @@ const text = { type: 'string' } as const;
 const whole = { type: 'integer', format: 'int32' } as const;
 
 /**
- * `apiregistration.k8s.io/v1 APIService`: a version of a group that the server offers. It is read-only, and made of what is served:
- * the server passes no requests on to others.
+ * `apiregistration.k8s.io/v1 APIService`: a version of a group that the server offers. It is read-only, and derived
+ * from the served kinds: the server forwards no requests to other servers.
  */
 export const apiServiceKind: ModelDescriptor = defineModel({
   gvk: 'apiregistration.k8s.io/v1/APIService',

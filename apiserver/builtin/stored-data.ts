@@ -3,7 +3,7 @@ import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/cont
 import { badRequest, clip } from '../registry/object/resource-errors.ts';
 import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 
-/** Most bytes of all values together, as in Kubernetes. */
+/** The maximum number of bytes of all values together, as in Kubernetes. */
 export const maxDataBytes: number = 1024 * 1024;
 
 /** Values by key, as Secrets and ConfigMaps have them. */
@@ -55,7 +55,7 @@ export function decodedLength(base64: string): number {
   return Math.floor((base64.length * 3) / 4) - padding;
 }
 
-/** Returns the violations of an object that was immutable: nothing but its metadata may change. */
+/** Returns the violations of a change of an immutable object: only its metadata may change. */
 export function immutableViolations(
   next: DataObject,
   previous: DataObject | undefined,

@@ -109,7 +109,7 @@ function listOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   };
 }
 
-/** `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: webhooks that may change what is written. */
+/** `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: webhooks that may change written objects. */
 export const mutatingWebhookKind: ModelDescriptor = defineModel({
   gvk: `${admissionGroup}/v1/MutatingWebhookConfiguration`,
   plural: 'mutatingwebhookconfigurations',

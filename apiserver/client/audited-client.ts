@@ -30,7 +30,7 @@ export interface AuditedClientParts {
 /** A write, as its entry shows it. */
 interface Write extends GuardedCall {
   readonly options: WriteOptions;
-  /** What is sent. */
+  /** The body of the request. */
   readonly sent?: unknown;
 }
 

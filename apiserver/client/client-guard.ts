@@ -23,12 +23,12 @@ export interface GuardedCall {
   readonly subresource?: string | undefined;
 }
 
-/** Returns what a call asks for. */
+/** Returns the attributes of a call, which authorization decides on. */
 export function attributesOf(
   { group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>,
   call: GuardedCall,
 ): ResourceAttributes {
-  // As in Kubernetes, a Namespace is in itself.
+  // As in Kubernetes, a request for a Namespace counts as a request in that namespace.
   const namespace = call.namespace ?? (group === '' && plural === 'namespaces' ? call.name : undefined);
   return { isResource: true, group, version, resource: plural, ...call, namespace };
 }

@@ -18,7 +18,7 @@ const selectedPerStep = 1_000;
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: readonly Entry[] }>();
 
 /**
- * The selected objects of a kind as they are when this list is made, oldest first. Making it copies only their
+ * The selected objects of a kind at the time when this list is made, oldest first. Making it copies only their
  * pointers; selecting and sorting them takes several turns.
  */
 export class FrozenEntries {
@@ -50,7 +50,7 @@ export class FrozenEntries {
     return this.#byKey.get(key);
   }
 
-  /** The object as it was before its first change after the copy began. */
+  /** The state of the object before its first change after the copy began. */
   #former(key: string): Entry | undefined {
     const { cache, feed } = this.#kind;
     if (feed.revision === this.revision) return cache.get(key);

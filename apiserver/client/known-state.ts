@@ -1,13 +1,13 @@
 import type { BackingSink, KeyedObject } from '@homeostat/controller-runtime';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
-/** The state of an object, and what tells it from others without reading it. */
+/** The state of an object, with data that identifies it without parsing the object. */
 export interface KnownState<T extends ApiObject> extends KeyedObject<T> {
   readonly uid: string | undefined;
   readonly revision: number;
 }
 
-/** Returns a function that tells how objects differ from those that are known. */
+/** Returns a function that compares objects with the known ones. */
 export function tellDifferences<T extends ApiObject>(
   known: Iterable<KnownState<T>>,
   present: Iterable<KnownState<T>>,

@@ -39,7 +39,7 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly onChange: (listener: () => void) => () => void;
 }
 
-/** Most objects of a closing kind that are collected in one turn: about a millisecond. */
+/** The maximum number of objects of a closing kind that are collected in one turn: about a millisecond. */
 const collectedAtOnce = 5_000;
 
 /** The selected objects of a kind, from one registration of the kind to its end. */
@@ -52,14 +52,14 @@ interface Followed extends Pick<Selection, 'selects' | 'entries'> {
 
 /**
  * Backs an informer in the server's process with the server's cache, without a copy and without a delay. While a kind is not
- * served, or the informer is not allowed to follow it, the informer keeps the objects that it had last.
+ * served, or the informer is not allowed to follow it, the informer keeps its last objects.
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
   /** The shaped object of each parsed object. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The resource as it was last served, and its entries at that time. */
+  /** The last resource of the kind, and its entries when it was closed. */
   #before: Before | undefined;
   /** The resource with whose objects the sink of the present run was opened. */
   #opened: Resource | undefined;
@@ -97,7 +97,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return this.#readEach(entries(), resource);
   }
 
-  /** The states of all objects, none of which is parsed before it is read. */
+  /** The states of all objects; each object is parsed only when it is read. */
   states(): readonly KnownState<T>[] {
     if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
@@ -133,8 +133,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // In this turn, so that the cache shows no later change, and handlers receive no change that the cache does
-        // not show.
+        // This happens in the same turn, so that handlers and cache show the same changes.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);
@@ -214,7 +213,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(followed: Followed, sink: BackingSink<T>): void {
-    // In the first life no handler knows an object yet: open() delivers them all.
+    // In the first run no handler has received an object yet: open() delivers them all.
     if (this.#before === undefined) return;
     const { resource } = followed;
     const { resource: last, entries: before, kept } = this.#before;
@@ -304,7 +303,7 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
   }
 }
 
-/** Takes steps, and returns what gives their result, or throws what they threw. */
+/** Runs the steps, and returns a function that returns their result, or throws their error. */
 function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
   try {
     const result = yield* steps;

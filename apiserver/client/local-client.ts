@@ -89,8 +89,8 @@ export interface UncontestedApply<T extends ApiObject> {
 /** The client of a plugin in the server's process. */
 export interface PluginClient extends Client {
   /**
-   * Applies an object, but leaves fields of other managers alone: fields in conflict stay as they are, and are returned as
-   * causes, a hundred at most. Creates the object when it is absent.
+   * Applies an object, but leaves fields of other managers alone: fields in conflict keep their values, and are
+   * returned as causes, a hundred at most. Creates the object when it is absent.
    */
   applyUncontested<T extends ApiObject>(
     model: Model<T>,
@@ -107,7 +107,7 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** Returns a client whose writes are those of another writer, who may do what the guard allows. */
+  /** Returns a client that writes as another writer, with the permissions of the guard. */
   as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
   }

@@ -28,7 +28,7 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The next of them, once it was taken. */
+  /** The iterator over these objects, once it has begun. */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
@@ -133,7 +133,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
-  /** Wakes the watch for everything that it has to look at; returns a function that ends this. */
+  /** Wakes the watch for each event that it has to check; returns a function that ends this. */
   #follow(resource: Resource): () => void {
     const { signal } = this.#options;
     // The kind may have closed while the watch waited for memory.
@@ -184,7 +184,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     for (const change of place.resource.feed.since(place.revision)) {
       const seen = translate(change, place.selection.selects);
       const entry = seen === undefined ? undefined : place.resource.show(seen.entry);
-      // Only now, because showing the change may have to be tried again.
+      // Advances the position only now, because a conversion of the object may have to be tried again.
       place.revision = change.revision;
       if (seen === undefined || entry === undefined) continue;
       this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(entry) });

@@ -29,8 +29,8 @@ export class ObjectReader {
   }
 
   /**
-   * Reads an object of many that are read once, and keeps none: they would replace all others, and garbage collections would have to
-   * copy them. A large one takes several steps.
+   * Reads one of many objects that are read only once, and does not cache it: these objects would replace all others in
+   * the cache, and garbage collections would have to copy them. A large one takes several steps.
    */
   *readOnce<T extends ApiObject>(entry: Entry): Generator<undefined, T, undefined> {
     const known = this.parsed(entry) as T | undefined;

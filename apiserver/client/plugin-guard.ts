@@ -9,7 +9,7 @@ import type { UserInfo } from '../identity/user-info.ts';
 export interface PluginPermits {
   /** True for requests that the plugin's manifest allows. */
   permits(attributes: ResourceAttributes): boolean;
-  /** Returns what its author can do to get a permission; it is a part of the message of the refusal. */
+  /** Returns a hint for the author how to get a permission, which is a part of the refusal's message. */
   cureOf(attributes: ResourceAttributes): string;
 }
 
@@ -21,7 +21,10 @@ export function pluginUser(name: string): UserInfo {
   return { username: `system:plugin:${name}`, groups: [pluginsGroup, authenticatedGroup] };
 }
 
-/** Allows a plugin's client what its manifest declares, and what roles grant to the user `system:plugin:<name>`. */
+/**
+ * Allows a plugin's client the actions that its manifest declares, and those that roles grant to the user
+ * `system:plugin:<name>`.
+ */
 export function pluginGuard(user: UserInfo, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
   const decide = (attributes: ResourceAttributes): Decision =>
     plugin.permits(attributes)

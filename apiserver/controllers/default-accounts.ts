@@ -76,7 +76,7 @@ export class DefaultAccounts {
         this.#queue.add(namespace);
     });
     this.#unsubscribe.set(resource, unsubscribe);
-    // Both kinds are needed: whichever is opened last finds the namespaces that have no account.
+    // Namespaces without an account can be found only when both kinds are open.
     const namespaces = isNamespaces ? resource : this.#parts.table.get(namespaceKind);
     for (const { name } of namespaces?.cache.entries() ?? []) this.#queue.add(name);
   }

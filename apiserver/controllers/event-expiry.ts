@@ -17,7 +17,9 @@ const intervalMs = 60_000;
 /** Events that are checked, and deleted, in one turn; requests run in between. */
 const judgedAtOnce = 100;
 
-/** Most deletions of one pass; many old events are deleted in several passes, {@link pauseMs} apart. */
+/**
+ * The maximum number of deletions of one pass; many old events are deleted in several passes, {@link pauseMs} apart.
+ */
 const deletedPerPass = 1000;
 
 const pauseMs = 1000;
@@ -32,8 +34,8 @@ export interface EventExpiryParts {
 }
 
 /**
- * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The event itself tells when it expires,
- * so several replicas may delete the same ones. An event that occurs again meanwhile stays.
+ * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The time of expiry follows from the
+ * event itself, so several replicas may delete the same ones. An event that occurs again meanwhile stays.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts;
@@ -152,7 +154,7 @@ export class EventExpiry {
   }
 }
 
-/** The fields of both forms of an event that tell when it occurred; clients may have written any value. */
+/** The fields of both forms of an event that have the times of its occurrences; clients may have written any value. */
 interface EventTimes {
   readonly lastTimestamp?: unknown;
   readonly deprecatedLastTimestamp?: unknown;

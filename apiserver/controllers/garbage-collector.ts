@@ -39,7 +39,7 @@ interface Undecided {
 /** Objects handled at the same time, so that their writes are committed together and other writers get a share. */
 const handledAtOnce = 100;
 
-/** Most objects of a newly served kind that are read in one step: some milliseconds. */
+/** The maximum number of objects of a newly served kind that are read in one step: some milliseconds. */
 const learnedAtOnce = 5000;
 
 /** Objects of a larger kind that one step reads. */
@@ -50,8 +50,8 @@ const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidatio
 /**
  * Kubernetes' garbage collection: deletes objects whose owners are all gone. Removes the finalizers of objects that are
  * deleted in the foreground (`foregroundDeletion`) or without their dependents (`orphan`), once the dependents are gone or
- * have lost the reference. An owner whose kind is not served is unknown, and does not count as gone. The objects hold all
- * state, so the work goes on after a restart, and several replicas may do it at the same time.
+ * have lost the reference. An owner whose kind is not served is unknown, and does not count as gone. All state is in
+ * the objects, so the work continues after a restart, and several replicas may do it at the same time.
  */
 export class GarbageCollector {
   readonly #parts: GarbageCollectorParts;
@@ -331,7 +331,7 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /** Warns of a mistake whose only other symptom is a deleted object. */
+  /** Logs a warning about a wrong owner reference, whose only other symptom is the deletion of the object. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);

@@ -38,8 +38,9 @@ const graceMs = 5000;
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /**
- * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. The namespaces hold all
- * state, so the work goes on after a restart, and several replicas may do it at the same time. A namespace with objects of a
+ * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. All state is in
+ * the namespaces, so the work continues after a restart, and several replicas may do it at the same time. A namespace
+ * with objects of a
  * kind that is not served stays until the kind is served. Creations require the namespace's claim, so memory has every object
  * of a namespace that is being deleted.
  */

@@ -95,7 +95,7 @@ export class OwnerGraph {
     return this.#leaving.get(uid)?.policy === 'Orphan';
   }
 
-  /** Returns true while an object that waits for its dependents must go on waiting. */
+  /** Returns true while an object has to wait for its dependents. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
     if (owner?.policy === 'Orphan') return this.#hasReleasable(uid);

@@ -22,7 +22,7 @@ const defaultRunRetention: RunRetention = { maxAgeMs: 86_400_000, maxRuns: 1000,
 
 const intervalMs = 30_000;
 
-/** Writes of others run in between. */
+/** The number of deletions in one step; other writes run between two steps. */
 const deletedAtOnce = 50;
 
 /** Controllers that have not run for that long are gone: their plugin was removed. */
@@ -108,7 +108,7 @@ export class RunExpiry {
   }
 }
 
-/** Reads index values alone: 20,000 records take some milliseconds. */
+/** Reads only index values: 20,000 records take some milliseconds. */
 function expiredRuns(cache: KindCache, { maxAgeMs, maxRuns, maxBytes }: RunRetention, nowMs: number): readonly Entry[] {
   const [times, controllers] = [cache.index('startTime'), cache.index('controller')];
   if (times === undefined || controllers === undefined) return [];

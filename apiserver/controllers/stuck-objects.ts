@@ -6,7 +6,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 
-/** An object that does not get on. */
+/** A stuck object. */
 interface StuckObject {
   readonly object: NamedObject;
   /** `Deleting`, `Failing`, `Parked` (given up until it changes), or `Behind` (its status is about an earlier generation). */
@@ -17,11 +17,12 @@ interface StuckObject {
   readonly message: string;
 }
 
-/** A problem is shown when it has lasted that long. */
+/** A problem is shown once it has lasted for this time. */
 const patienceMs = 60_000;
 
 /**
- * Most objects in the response. For each problem, and each kind or controller, the search also stops at this number.
+ * The maximum number of objects in the response. For each problem, and each kind or controller, the search also stops
+ * at this number.
  */
 const maxItems = 500;
 
@@ -51,7 +52,7 @@ export async function stuckObjects({
   return { items: oldest.slice(0, maxItems), total: items.length };
 }
 
-/** Versions of a kind are one. */
+/** All versions of a kind count as one kind. */
 function idOf({ object: { apiVersion, kind, namespace = '', name } }: StuckObject): string {
   return [apiVersion.replace(/\/?[^/]*$/, ''), kind, namespace, name].join(' ');
 }

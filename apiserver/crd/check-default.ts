@@ -10,7 +10,7 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** More work than one turn may do, so that the next step runs in its own turn. */
+/** A number of units that no turn can do, so that the next step runs in its own turn. */
 const wholeTurn = Infinity;
 
 /** Checks the defaults of a definition. */

@@ -27,7 +27,7 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   return violations.found;
 }
 
-/** Says who approved of a kind in a group of Kubernetes. */
+/** The annotation with the approval of a kind in a group of Kubernetes. */
 const approvalAnnotation = 'api-approved.kubernetes.io';
 
 function approvalOf({ metadata }: CustomResourceDefinition): string {

@@ -16,7 +16,7 @@ import type {
 import { SchemaCost } from './schema-cost.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
-/** Most versions of one definition; the largest in the wild have five. */
+/** The maximum number of versions of one definition; the largest in the wild have five. */
 const maxVersions = 64;
 
 /**

@@ -11,7 +11,7 @@ import type { DefinitionViolations } from './definition-violations.ts';
 import { RuleCosts } from './rule-costs.ts';
 import { showRule } from './show-rule.ts';
 
-/** Most rules of a definition; the largest in the wild have some 200. */
+/** The maximum number of rules of a definition; the largest in the wild have some 200. */
 const maxRules = 5000;
 
 /** Work of one rule, in units of 5 µs, besides the length of its expressions. */
@@ -25,7 +25,7 @@ interface Visit {
   readonly schema: JsonSchema;
   readonly field: string;
   readonly isResource: boolean;
-  /** How often the schema may occur in one object; undefined when nothing but the size of a request bounds it. */
+  /** How often the schema may occur in one object; undefined when only the size of a request bounds it. */
   readonly cardinality: number | undefined;
   /** The schema above whose items or fields cannot be found again in the object before a write. */
   readonly uncorrelated: string | undefined;

@@ -9,7 +9,10 @@ import type { DefinitionViolations } from './definition-violations.ts';
 
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** Keywords that are not allowed below allOf, anyOf, oneOf and not: they say what a value is, as only the outer schema may. */
+/**
+ * Keywords that are not allowed below allOf, anyOf, oneOf and not: they describe the value itself, which only the outer
+ * schema may do.
+ */
 const structuralKeywords = [
   ['description', 'empty'],
   ['title', 'empty'],
@@ -156,7 +159,8 @@ class SchemaCheck {
   }
 
   /**
-   * Beside fields, Kubernetes allows `true` alone, which says nothing of the other fields (`ValidateCustomResourceDefinitionOpenAPISchema`).
+   * Beside fields, Kubernetes allows only `true`, which does not restrict the other fields
+   * (`ValidateCustomResourceDefinitionOpenAPISchema`).
    * Without fields, it accepts `false` too, and its documentation forbids it; so does this server.
    */
   #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {
@@ -257,7 +261,7 @@ function hasBranches({ allOf, anyOf, oneOf, not }: DefinitionSchema): boolean {
   return [allOf, anyOf, oneOf, not].some((part) => part !== undefined);
 }
 
-/** A keyword that says nothing, such as `nullable: false`, may stand anywhere. */
+/** A keyword without an effect, such as `nullable: false`, is allowed everywhere. */
 function isGiven(value: unknown, empty: (typeof structuralKeywords)[number][1]): boolean {
   if (value === undefined) return false;
   if (empty === 'empty') return value !== '' && !(Array.isArray(value) && value.length === 0);

@@ -46,7 +46,7 @@ export class DefinitionController {
   readonly #conflicting = new Set<string>();
   /** Names of the definitions whose kinds must be read again. */
   readonly #rereading = new Set<string>();
-  /** Why kinds wait for the conversion of their objects, by the definition's name. */
+  /** The reasons why kinds wait for the conversion of their objects, by the definition's name. */
   readonly #unconverted = new Map<string, string>();
   /** Unsubscribes from kinds whose last objects are being deleted, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
@@ -84,7 +84,7 @@ export class DefinitionController {
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
-    // A name may be free now.
+    // The names of a deleted definition may be free now.
     this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     table.on('unconverted', this.#onUnconverted);
     this.#unsubscribe.push(() => table.off('unconverted', this.#onUnconverted));
@@ -149,7 +149,7 @@ export class DefinitionController {
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
-    // Its change comes back here.
+    // The watch then reports this change here.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     if (this.#rereading.delete(name)) this.#served.withdraw(name);

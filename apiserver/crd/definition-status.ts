@@ -13,7 +13,7 @@ export function statusOf(definition: CustomResourceDefinition, outcome: ServingO
   return {
     conditions: conditionsOf(outcome).reduce<readonly Condition[]>(
       (conditions, condition) => setCondition(conditions, condition, now),
-      // An older version set this one for definitions with rules, which it did not enforce.
+      // An older version set this condition for definitions with rules, because it did not enforce rules.
       (status?.conditions ?? []).filter(({ type }) => type !== 'FullySupported'),
     ),
     acceptedNames:

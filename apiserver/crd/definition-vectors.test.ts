@@ -44,8 +44,8 @@ function load<T>(name: string): readonly T[] {
 }
 
 /**
- * The recording names fields of Kubernetes' internal type. That type has what is the same in all versions in one place: in
- * spec.validation and spec.selectableFields.
+ * The recording names fields of Kubernetes' internal type. That type has the parts that are equal in all versions only
+ * once: in spec.validation and spec.selectableFields.
  */
 function places(violations: readonly (Violation | FieldViolation)[]): readonly string[] {
   const all = violations.map(({ reason, field }) => {

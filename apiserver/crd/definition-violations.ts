@@ -3,7 +3,7 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 
 type Reason = NonNullable<FieldViolation['reason']>;
 
-/** Most violations that are collected; a response shows 100. */
+/** The maximum number of violations that are collected; a response shows 100. */
 const maxFound = 1000;
 
 /** Collects the violations of a definition, in Kubernetes' words. */

@@ -7,7 +7,7 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
 
-/** A schema as a definition holds it: JSON Schema of OpenAPI v3, structural, checked when the definition is written. */
+/** A schema in a definition: JSON Schema of OpenAPI v3, structural, checked when the definition is written. */
 export type DefinitionSchema = JsonSchema;
 
 export interface DefinitionNames {

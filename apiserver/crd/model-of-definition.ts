@@ -30,7 +30,7 @@ export function modelOfDefinition(definition: CustomResourceDefinition, convert?
   };
 }
 
-/** Returns an object in another version, or throws when its webhook has to be asked first. */
+/** Returns an object in another version, or throws when its webhook has to be called first. */
 export type ConvertTo = (object: ApiObject, apiVersion: string) => ApiObject;
 
 interface VersionParts {

@@ -1,15 +1,15 @@
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** Most that one expression may cost, by Kubernetes' estimate: with the largest values that the schema allows. */
+/** The maximum cost of one expression, by Kubernetes' estimate: with the largest values that the schema allows. */
 const expressionLimit = 10_000_000;
 
-/** Most that all expressions of a schema may cost together. */
+/** The maximum cost of all expressions of a schema together. */
 const totalLimit = 100_000_000;
 
 /** Rules that cost less are not named when the total is too high. */
 const namedFrom = totalLimit / 100;
 
-/** Most rules that are named then. */
+/** The maximum number of rules that are named then. */
 const maxNamed = 4;
 
 /** Adds up the estimated costs of the rules of one schema. */

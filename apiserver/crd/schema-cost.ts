@@ -3,22 +3,33 @@ import { estimateStates } from '../schema/pattern-size.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** Deepest nesting, since the validation of values recurses. An object has 64 levels at most, and so has a definition. */
+/**
+ * The deepest nesting, since the validation of values recurses. An object has 64 levels at most, and so has a
+ * definition.
+ */
 const maxDepth = 100;
 
-/** Most schemas of a definition, all versions together; the largest in the wild have some 10,000. */
+/** The maximum number of schemas of a definition, all versions together; the largest in the wild have some 10,000. */
 const maxSchemas = 100_000;
 
-/** Most properties of one schema: the validation of an object visits all of them, which takes 20 ms. */
+/**
+ * The maximum number of properties of one schema: the validation of an object visits all of them, which takes 20 ms.
+ */
 const maxProperties = 5000;
 
-/** Most schemas in allOf, anyOf, oneOf and not that apply to one value, since each of them checks each value. */
+/**
+ * The maximum number of schemas in allOf, anyOf, oneOf and not that apply to one value, since each of them checks each
+ * value.
+ */
 const maxBranches = 2000;
 
-/** Most states of one pattern: 20 ms to compile. The longest repetition that RE2 allows, `.{1,1000}`, has 2,000. */
+/**
+ * The maximum number of states of one pattern: 20 ms to compile. The longest repetition that RE2 allows, `.{1,1000}`,
+ * has 2,000.
+ */
 const maxPatternStates = 5000;
 
-/** Most states of the different patterns of a definition: half a second to compile, in slices. */
+/** The maximum number of states of the different patterns of a definition: half a second to compile, in slices. */
 const maxStates = 100_000;
 
 interface Visit {

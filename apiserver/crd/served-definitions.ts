@@ -46,8 +46,8 @@ export class ServedDefinitions {
   }
 
   /**
-   * Serves a definition as it is now. When only its schema has changed, watches and objects are not affected. Rejects when the
-   * database fails, which says nothing about the definition.
+   * Serves the present state of a definition. When only its schema has changed, watches and objects are not affected.
+   * Rejects when the database fails, whatever the definition contains.
    */
   async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;

@@ -1,6 +1,6 @@
 import type { SchemaRule } from '@homeostat/controller-runtime/api';
 
-/** Longest text of a rule that a message repeats. */
+/** The longest text of a rule that a message repeats. */
 const maxShown = 1024;
 
 /** Prints a rule as messages of kube-apiserver do, in the form of Go. */

@@ -29,19 +29,22 @@ export type WorkerAnswer =
       };
     };
 
-/** Least bytes of a large body. */
+/** The minimum number of bytes of a large body. */
 export const largeBody: number = 64 * 1024;
 
-/** Largest JSON that is parsed on the event loop, which takes up to 10 ms; the worker handles larger bodies. */
+/** The largest JSON that is parsed on the event loop, which takes up to 10 ms; the worker handles larger bodies. */
 const maxJsonHere = 256 * 1024;
 
-/** Largest YAML or protobuf that is. YAML of 16 KB takes 30 ms in the first requests, in which its parser is not compiled yet. */
+/**
+ * The largest YAML or protobuf that is parsed on the event loop. YAML of 16 KB takes 30 ms in the first requests, while
+ * its parser is not compiled yet.
+ */
 const maxOtherHere = 16 * 1024;
 
-/** Largest JSON that is written as YAML on the event loop, which takes up to 5 ms. */
+/** The largest JSON that is written as YAML on the event loop, which takes up to 5 ms. */
 const maxYamlHere = 16 * 1024;
 
-/** Largest heap of the worker. YAML of 3 MiB takes up to 400 MB. */
+/** The largest heap of the worker. YAML of 3 MiB takes up to 400 MB. */
 const defaultHeapMb = 768;
 
 /** Time after which an idle worker is ended, to release its memory. */

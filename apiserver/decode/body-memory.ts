@@ -7,7 +7,10 @@ export interface Exchange {
   readonly res: ServerResponse;
 }
 
-/** Least bytes of a counted body: smaller ones of all connections of a process take at most about 160 MB. */
+/**
+ * The minimum number of bytes of a counted body: smaller ones of all connections of a process take at most about 160
+ * MB.
+ */
 const leastCounted = 16 * 1024;
 
 /**
@@ -19,8 +22,8 @@ const defaultMaxBytes = 64 * 1024 * 1024;
 const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
 
 /**
- * The memory of request bodies, from their arrival until the requests are over. All bodies share one bound, of which those of one
- * client take at most half.
+ * The memory of request bodies, from their arrival until the requests are over. All bodies share one bound; those of
+ * one client may take half of it.
  */
 export class BodyMemory {
   readonly #memory: SharedMemory<IncomingMessage>;

@@ -9,7 +9,7 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 
-/** Thrown to end the reading; its message is the result. */
+/** An error that ends the reading; its message is the result. */
 class Problem extends Error {}
 
 /**

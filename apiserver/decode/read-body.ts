@@ -7,13 +7,16 @@ import { GrowingBuffer } from './growing-buffer.ts';
 import { ServedRequest } from './served-request.ts';
 import type { BodyTaker } from './served-request.ts';
 
-/** Most bytes of a body after inflation: 3 MiB, as in Kubernetes. */
+/** The maximum number of bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
 
-/** Most bytes that are read and dropped after a refusal, so that the client gets the response instead of a reset. */
+/**
+ * The maximum number of bytes that are read and dropped after a refusal, so that the client gets the response instead
+ * of a reset.
+ */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
-/** The most bytes that inflating one byte can give. */
+/** The maximum number of bytes that one compressed byte can become. */
 const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };

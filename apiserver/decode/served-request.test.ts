@@ -27,7 +27,7 @@ describe('ServedRequest', () => {
     return request({ port, method: 'POST', headers: { 'Content-Length': length } });
   }
 
-  /** Collects the body as text, and answers with it. */
+  /** Collects the body as text, and sends it back. */
   function echo(served: ServedRequest, response: ServerResponse): void {
     let text = '';
     served.giveTo({ add: (chunk) => (text += chunk.toString()), end: () => response.end(text) });

@@ -52,7 +52,7 @@ describe('parseYaml', () => {
     });
   });
 
-  it('refuses values that JSON cannot hold, and names the field', () => {
+  it('refuses values that JSON cannot represent, and names the field', () => {
     expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" holds a number that JSON cannot hold');
     expect(refusal('a: .inf')).to.equal('the field "a" holds a number that JSON cannot hold');
     expect(refusal('a: "\\ud800"')).to.contain('half of a surrogate pair');

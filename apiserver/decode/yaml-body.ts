@@ -15,7 +15,10 @@ import { LineIndex } from './line-index.ts';
 import { startOf } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';
 
-/** Most aliases in one document. People write a few; thousands are an attempt to make a small text large. */
+/**
+ * The maximum number of aliases in one document. People write a few; thousands are an attempt to make a small text
+ * large.
+ */
 const maxAliases = 100;
 
 /** One document of a stream. */
@@ -52,7 +55,8 @@ const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
  * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string; but `0755` is octal) to a
  * value that JSON can hold. It refuses several documents, duplicate names and names that are not strings, cycles, NaN and infinity,
  * more than 100 aliases, and documents that aliases make too large.
- * @throws ApiError BadRequest that names line and column, or the field; it repeats nothing of the body but names of tags and aliases.
+ * @throws ApiError BadRequest that names line and column, or the field; it quotes only names of tags and aliases from
+ * the body.
  */
 export function parseYaml(text: string, limits: BodyLimits): unknown {
   const documents = parseYamlDocuments(text, limits);

@@ -39,7 +39,10 @@ export class YamlPlaces {
     return this.#closest(1, '', wanted)?.offset;
   }
 
-  /** Finds the deepest field below a node that is the wanted one or holds it. A name may have dots, so several may fit. */
+  /**
+   * Finds the deepest field below a node that is the wanted field or contains it. A name may have dots, so several may
+   * fit.
+   */
   #closest(node: number, path: string, wanted: string): Place | undefined {
     let best: Place | undefined;
     for (const child of this.#children(node, path)) {

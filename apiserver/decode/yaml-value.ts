@@ -3,7 +3,10 @@ import { formatPath } from '../schema/judge/field-path.ts';
 import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
-/** Most characters and values that a document may hold with its aliases written out: the limit of a body, 3 MiB. */
+/**
+ * The maximum number of characters and values that a document may hold with its aliases written out: the limit of a
+ * body, 3 MiB.
+ */
 const maxSize = 3 * 1024 * 1024;
 
 /**

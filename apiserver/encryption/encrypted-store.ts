@@ -17,7 +17,7 @@ import type { Encryption, KindEncryption } from './encryption.ts';
 /** Finds the keys, once the database is open and before anything is read from it. */
 export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promise<Encryption>;
 
-/** A row that has to be written again. Its data can be read unless it has a problem. */
+/** A row that has to be written again. Its data is readable unless it has a problem. */
 export interface OutdatedRow extends Row {
   /** The number of its kind. */
   readonly kind: number;
@@ -31,7 +31,7 @@ const plainText: KindEncryption = { key: undefined, readsPlain: true };
  * with the problem.
  */
 export class EncryptedStore implements Store {
-  /** The bytes as they are stored. */
+  /** The store without decryption: it returns the stored bytes. */
   readonly stored: Store;
   readonly #openEncryption: OpenEncryption;
   #encryption: Encryption | undefined;
@@ -195,7 +195,7 @@ export class EncryptedStore implements Store {
     return { ...operation, data: this.#opened().seal(encryption, key, data) };
   }
 
-  /** The row itself when there is nothing to decrypt. */
+  /** Returns the row itself when there is nothing to decrypt. */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;
     const unsealed = this.#opened().unseal(encryption, key, data);

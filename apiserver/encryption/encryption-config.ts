@@ -20,7 +20,7 @@ export class EncryptionConfigError extends Error {
 
 /**
  * Parses a file of kind EncryptionConfiguration, as Kubernetes has it, with the providers `aesgcm` and `identity`. A key has a
- * `secret`, 32 bytes in base64, or names a variable that holds them: `secretFromEnv`. `path` stands in messages.
+ * `secret`, 32 bytes in base64, or names a variable that holds them: `secretFromEnv`. `path` is used in messages.
  * @throws EncryptionConfigError
  */
 export function parseEncryptionConfig(text: string, path: string, environment: Environment): Encryption {
@@ -33,7 +33,7 @@ export function parseEncryptionConfig(text: string, path: string, environment: E
   }
 }
 
-/** Reads the values of a file, and refuses what it does not know. */
+/** Reads the values of a file, and refuses unknown keys. */
 class ConfigReader {
   readonly #environment: Environment;
   readonly #keys = new Map<string, EncryptionKey>();
@@ -68,7 +68,7 @@ class ConfigReader {
     if (name === 'aesgcm')
       return atLeastOne(provider.mapping(name).withKeys(['keys']), 'keys').map((key) => ({ key: this.#key(key) }));
     const [planted] = provider.mapping(name).names;
-    if (planted !== undefined) throw provider.mistake(`${name}.${planted}`, 'is not a field; there are none');
+    if (planted !== undefined) throw provider.mistake(`${name}.${planted}`, 'is unknown: identity has no fields');
     return [{ key: undefined }];
   }
 

@@ -46,7 +46,7 @@ export class Encryption {
     this.#vault = { key, readsPlain: false };
   }
 
-  /** The names of the keys that encrypt what is written. */
+  /** The names of the keys that encrypt written objects. */
   get writingKeys(): readonly string[] {
     const first = this.#entries.flatMap(({ providers }) => providers[0]?.key?.name ?? []);
     return [...new Set([...first, ...(this.#vault.key === undefined ? [] : [this.#vault.key.name])])];
@@ -70,7 +70,7 @@ export class Encryption {
     return isSealed(data) ? sealingKeyOf(data) !== key?.name : key !== undefined;
   }
 
-  /** Returns the bytes to store. Bytes that are encrypted already, by an import, stay as they are. */
+  /** Returns the bytes to store. Bytes that an import has encrypted already stay unchanged. */
   seal({ key }: KindEncryption, place: string, data: Uint8Array): Uint8Array {
     return key === undefined || isSealed(data) ? data : seal(key, place, data);
   }

@@ -95,7 +95,7 @@ export function readingEncryption(database: string, config: string | undefined):
 
 let keyOfProcess: Encryption | undefined;
 
-/** The key of this process, for databases that live no longer than it. */
+/** The key of this process, for databases in its memory. */
 export const processEncryption: OpenEncryption = async () => {
   const key = { name: 'process', secret: createSecretKey(randomBytes(keyBytes)) };
   keyOfProcess ??= new Encryption([{ resources: ['secrets'], providers: [{ key }] }]);

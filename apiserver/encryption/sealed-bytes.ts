@@ -54,7 +54,7 @@ export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint
 }
 
 /**
- * Decrypts what {@link seal} returned; undefined when the key or the place is another one, or the bytes have changed.
+ * Decrypts the result of {@link seal}; undefined when the key or the place is another one, or the bytes have changed.
  */
 export function unseal({ name, secret }: EncryptionKey, place: string, sealed: Uint8Array): Buffer | undefined {
   const start = marker.length + name.length + 1;

@@ -9,10 +9,10 @@ export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * The seats of each level. A seat is a request in progress. More in progress do not make the server faster while several
- * identities share it, and each of them waits for all: 32 take a few milliseconds. One identity may have 4 of them, so that a
- * user with 4 requests in flight waits for at most three times its own work beside another one who sends without end. One
- * identity alone gets more, since commits of many writes are cheaper, and writes that wait for webhooks take long.
+ * The seats of each level. A seat is a request in progress. While several identities share the server, more seats would not
+ * make it faster, and each request waits for all others: 32 requests take a few milliseconds. One identity may have 4 seats:
+ * then a user with 4 requests in flight waits for at most three times its own work, beside another user who sends without end.
+ * An identity that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Leases wait for no other request: a controller that cannot renew its lease in time loses it.
@@ -26,7 +26,7 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
 /** The maximum seats of one request: an identity that shares the server must be able to get them. */
 export const maxCost = 4;
 
-/** Objects that a list may read without being bulk. */
+/** The maximum number of objects that a list may read without being `bulk`. */
 const smallList = 500;
 
 /** The number of objects for each seat of a longer list. */

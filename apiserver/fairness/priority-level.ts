@@ -26,7 +26,7 @@ export class Contention {
   }
 }
 
-/** How many seats a level has, and how many of them one identity may have. */
+/** The number of seats of a level, and how many of them one identity may have. */
 export interface SeatLimits {
   readonly inAll: number;
   readonly ofOne: number;
@@ -34,7 +34,7 @@ export interface SeatLimits {
 
 export interface PriorityLevelParts {
   readonly name: string;
-  /** While several identities send requests. */
+  /** The limits while several identities send requests. */
   readonly shared: SeatLimits;
   /** The limits while only one identity sends requests, which may have more than its share among several. */
   readonly alone: SeatLimits;
@@ -85,8 +85,8 @@ export class Flow {
 const maxIdleFlows = 256;
 
 /**
- * Shares seats among identities: a free seat goes to the waiting identity that has the fewest, and among equals to
- * the one that has waited longest. The requests of one identity keep their order. So a client that sends more than
+ * Shares seats among identities: the waiting identity with the fewest seats gets a free seat, and among equals the one
+ * that has waited longest. The requests of one identity keep their order. So a client that sends more than
  * its share waits only for its own requests.
  */
 export class PriorityLevel {

@@ -132,7 +132,7 @@ function askedOf(context: Context): Asked {
   return { verb, group, resource: plural, subresource: subresources.includes(subresource) ? subresource : '' };
 }
 
-/** What the handler of a request has thrown. */
+/** The error that the handler of a request has thrown. */
 export interface Failure {
   readonly error: unknown;
 }

@@ -34,7 +34,7 @@ export interface AuthenticatorParts {
   readonly tokens: readonly TokenAuthenticator[];
   /** Called only for requests without an Authorization header. Absent: there are no sessions. */
   readonly sessions?: SessionFinder;
-  /** The audience that this server is. */
+  /** The audience of tokens for this server. */
   readonly audience: string;
   /** The user of requests without a credential. Default: they get 401. */
   readonly fallback?: UserInfo;
@@ -89,7 +89,7 @@ export class Authenticator {
     return fallback === undefined || certificates?.hasCredential(request) === true ? undefined : fallback;
   }
 
-  /** The audience that this server is. */
+  /** The audience of tokens for this server. */
   get audience(): string {
     return this.#parts.audience;
   }
@@ -110,7 +110,9 @@ export class Authenticator {
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 
-/** Calls one authenticator after the other. Synchronous as long as they are: most credentials need no I/O. */
+/**
+ * Calls one authenticator after the other. Synchronous as long as the authenticators are: most credentials need no I/O.
+ */
 function firstOf(count: number, ask: (index: number) => Found, from = 0): Found {
   for (let index = from; index < count; index += 1) {
     const found = ask(index);

@@ -1,8 +1,7 @@
 import type { UserInfo } from './user-info.ts';
 
 /**
- * What the server must remember during a browser's login, until the person comes back from the issuer. All of it is
- * secret.
+ * The data that the server must remember while a person logs in at the issuer's page. All of it is secret.
  */
 export interface LoginSecrets {
   readonly state: string;
@@ -12,12 +11,12 @@ export interface LoginSecrets {
 
 /** A login that has begun. */
 export interface BegunLogin {
-  /** Where the person logs in. */
+  /** The address of the issuer's login page. */
   readonly location: string;
   readonly secrets: LoginSecrets;
 }
 
-/** What the issuer's page has sent back, by way of the browser. */
+/** The parameters that the issuer's page has sent back through the browser. */
 export interface ReturnedLogin {
   /** The path of the callback, as the issuer knows it. */
   readonly redirectUri: string;
@@ -29,7 +28,7 @@ export interface ReturnedLogin {
 export interface LoginProvider {
   /** A part of the paths of the login. */
   readonly name: string;
-  /** What the login page shows. */
+  /** The name on the login page. */
   readonly displayName: string;
   /** Distinguishes settings from others of the same name: sessions that began with other settings are void. */
   readonly settingsId: string;
@@ -40,8 +39,8 @@ export interface LoginProvider {
 }
 
 /**
- * Why a login failed: the issuer refused it; what the browser brought back is wrong; the claims give no user; or the
- * issuer cannot be reached, or used.
+ * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims give no user; or the issuer
+ * cannot be reached, or used.
  */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 

@@ -75,7 +75,7 @@ class Pair {
 }
 
 describe('compactSlabs', () => {
-  it('keeps the bytes of all entries, and those read before, while writes go on between its steps [slow]', () => {
+  it('keeps the bytes of all entries, and those read before, while writes continue between its steps [slow]', () => {
     const pair = new Pair(1);
     for (let round = 0; round < 10; round += 1) {
       pair.writeMany(3000);

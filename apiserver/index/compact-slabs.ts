@@ -16,7 +16,7 @@ const fullShare = 0.9;
 
 /**
  * Moves the bytes of entries out of the blocks that hold the most garbage, so that these can be freed. Bytes that were read before
- * stay valid. `entries` gives each entry in use once; writes may go on between the steps.
+ * stay valid. `entries` gives each entry in use once; writes may happen between the steps.
  */
 export function* compactSlabs(slabs: Slabs, entries: () => Iterable<Entry>): Steps<void> {
   slabs.seal();

@@ -38,8 +38,8 @@ export function formatContinueToken({ revision, offset }: ContinuePosition, scop
 }
 
 /**
- * Throws ApiError BadRequest for a malformed token or one of another query, and Expired for one of another epoch, in
- * which its revision may mean another state.
+ * Throws ApiError BadRequest for a malformed token or one of another query. Throws Expired for a token of another
+ * epoch, because its revision may mean another state there.
  */
 export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
   const token = decode(text);

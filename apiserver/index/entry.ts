@@ -19,7 +19,7 @@ export function valueList(value: IndexValue = noValues): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** One owner of an object, with what is known without reading the object. */
+/** One owner of an object, with the data that needs no parsing of the object. */
 interface OwnerLink {
   readonly uid: string;
   /** True when the owner, deleted in the foreground, waits for this object. */
@@ -44,7 +44,7 @@ export interface Entry {
   readonly values: IndexValues;
   /** The owners in its ownerReferences; undefined when it has none. */
   readonly owners: readonly OwnerLink[] | undefined;
-  /** What happens to its dependents once it is marked for deletion; undefined before. */
+  /** The policy for its dependents once it is marked for deletion; undefined before. */
   readonly deletion: PropagationPolicy | undefined;
 }
 
@@ -52,8 +52,8 @@ export interface Entry {
 export interface EntryParts {
   readonly revision: number;
   /**
-   * Kept as they are: allocate them in {@link Slabs} or outside of Buffer's pool, because one entry would keep 8 KB of
-   * the pool alive.
+   * Not copied: allocate them in {@link Slabs} or outside of Buffer's pool, because one entry would keep 8 KB of the
+   * pool alive.
    */
   readonly bytes: Buffer;
   /** From `KindCache.draft`. */

@@ -10,7 +10,7 @@ function cacheWith(indexFunc: IndexSpec['indexFunc']): KindCache {
 }
 
 describe('KindCache', () => {
-  it('holds the newest entry of each key', () => {
+  it('contains the newest entry of each key', () => {
     const cache = createPersonCache();
     const first = entryOf(cache, createPerson({ name: 'ann' }));
     const second = entryOf(cache, createPerson({ name: 'ann' }, { name: 'Ann' }), 2);

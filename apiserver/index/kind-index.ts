@@ -20,8 +20,7 @@ const noValues: readonly string[] = Object.freeze([]);
 
 /**
  * Returns the same string for equal values of one index: with a handful of phases, each of 100,000 objects then costs a
- * pointer. The pool is cleared when it is full, and disabled when that happens repeatedly: both lose sharing and nothing
- * else.
+ * pointer. The pool is cleared when it is full, and disabled when that happens repeatedly: both only reduce sharing.
  */
 class ValuePool {
   readonly #values = new Map<string, string>();

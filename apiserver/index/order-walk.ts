@@ -53,7 +53,7 @@ function compareKeyed({ index, descending }: SortKey, otherwise: CompareEntries)
   };
 }
 
-/** The smallest items, as many as a page needs: most items are compared only with the last of the best. */
+/** Returns as many of the smallest items as a page needs. Most items are compared only with the largest of these. */
 function smallest<T>(items: readonly T[], compare: (a: T, b: T) => number, count: number): readonly T[] {
   const best: T[] = [];
   if (count === 0) return best;

@@ -2,7 +2,7 @@ import type { Condition } from './condition.ts';
 import type { KindCache } from './kind-cache.ts';
 import type { Query } from './query.ts';
 
-/** The number of objects up to which an index is built at once when it is needed: some milliseconds. */
+/** The maximum number of objects for which an index is built in one turn when it is needed: some milliseconds. */
 const preparedAtOnce = 2_000;
 
 /**

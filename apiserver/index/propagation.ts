@@ -1,7 +1,7 @@
-/** What a deletion does to the objects that have the deleted one as an owner (Kubernetes' `propagationPolicy`). */
+/** The effect of a deletion on the objects that have the deleted one as an owner (Kubernetes' `propagationPolicy`). */
 export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
 
-/** The finalizers that keep an object until the collector has carried out its deletion policy. Kubernetes' names. */
+/** The finalizers that keep an object until the collector has applied its deletion policy. Kubernetes' names. */
 export const propagationFinalizers = { Foreground: 'foregroundDeletion', Orphan: 'orphan' } as const;
 
 /** The policy that these finalizers request, whether or not the object is marked for deletion. */

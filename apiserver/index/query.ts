@@ -19,7 +19,7 @@ export interface QueryOptions {
   readonly fieldSelector?: Selector;
   /** Objects of this namespace only. */
   readonly namespace?: string;
-  /** Most significant first. Default: newest first. */
+  /** The most significant key first. Default: newest first. */
   readonly sort?: readonly SortRequest[];
 }
 

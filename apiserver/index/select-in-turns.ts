@@ -22,12 +22,12 @@ const checksAtOnce = 4 * checksPerStep;
 const checksPerSort = 16;
 
 /**
- * True when selecting a page in one turn may hold the event loop for too long: many objects with many conditions
+ * True when selecting a page in one turn may block the event loop for too long: many objects with many conditions
  * or sort keys.
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // Up to this number, the walk takes the time, not the conditions.
+  // Up to this number of conditions, the walk takes most of the time.
   if (cache.size * checks <= checksAtOnce) return false;
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }

@@ -9,7 +9,7 @@ import type { QueryOptions, SortRequest } from './query.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
 
-// The reference implementation: filter all objects, sort them, cut. It uses no index.
+// The reference implementation filters all objects, sorts them, and cuts out the page. It uses no index.
 const fields: Readonly<Record<string, (person: Person) => readonly string[]>> = {
   'metadata.name': ({ metadata }) => [metadata.name],
   'metadata.namespace': ({ metadata }) => (metadata.namespace === undefined ? [] : [metadata.namespace]),

@@ -75,7 +75,7 @@ export function entriesOf({ slices, exact }: Candidates): readonly Entry[] {
   return exact ? found : [...new Set(found)];
 }
 
-/** What the indexes can say about the conditions. */
+/** Chooses the index with the fewest candidates; `total` is the number of matches, if the indexes know it. */
 export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };

@@ -44,7 +44,7 @@ const minBucket = 32;
 /** Buckets filled in one step: about a millisecond. */
 const bucketsPerStep = 256;
 
-/** Items that wait to be placed. Placing so many takes 1 to 2 ms. */
+/** The maximum number of items that wait to be placed. Placing all of them takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**
@@ -173,7 +173,8 @@ export class SortedIndex {
       for (const { slots } of this.#buckets) for (const { entry } of slots) found.push(entry);
       return found;
     }
-    // The entries of the present value, which may reach into the buckets before; they are added in their own order.
+    // The entries of one value, which the walk collects backwards and adds in their own order. They may begin in an
+    // earlier bucket.
     const group: Entry[] = [];
     let value: string | undefined;
     for (let number = this.#buckets.length - 1; number >= 0; number--) {
@@ -367,7 +368,7 @@ export class SortedIndex {
   }
 }
 
-/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of what it removes. */
+/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of the removed items. */
 function insertAt<T>(list: T[], at: number, item: T): void {
   list.push(item);
   for (let to = list.length - 1; to > at; to--) list[to] = inBounds(list[to - 1]);

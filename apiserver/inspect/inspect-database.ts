@@ -13,7 +13,7 @@ export interface DatabaseInspection {
   readonly schema: number;
   /** The version of this program: a server upgrades older tables at its start. */
   readonly knownSchema: number;
-  /** Its objects; 0 if they were not read, because a server would upgrade the tables first. */
+  /** The number of objects; 0 if they were not read, because a server would upgrade the tables first. */
   readonly objects: number;
   /** The keys of the first 20 objects that cannot be read, each with the reason. */
   readonly unreadable: readonly { readonly key: string; readonly reason: string }[];

@@ -1,10 +1,16 @@
 /** Limits of a body beyond its size in bytes. */
 export interface BodyLimits {
-  /** Deepest nesting of objects and lists; the outermost counts as 1. */
+  /** The deepest nesting of objects and lists; the outermost counts as 1. */
   readonly maxDepth: number;
-  /** Most fields of one object, and most items of a list that must be distinct (`set`, `map`, finalizers). Default: any number. */
+  /**
+   * The maximum number of fields of one object, and of items of a list that must be distinct (`set`, `map`,
+   * finalizers). Default: any number.
+   */
   readonly maxFields?: number;
-  /** Most fields and items of all objects and lists together; each object and list adds one. Default: any number. */
+  /**
+   * The maximum number of fields and items of all objects and lists together; each object and list adds one. Default:
+   * any number.
+   */
   readonly maxNodes?: number;
 }
 

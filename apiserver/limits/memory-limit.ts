@@ -3,7 +3,10 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import type { MemoryMeter, MemoryUse } from './process-memory.ts';
 
-/** From this share of its limit on, V8 ends a process whose collections free little; the rest of the heap counts as not there. */
+/**
+ * From this share of its limit on, V8 ends a process whose collections free little, so only this share of the heap is
+ * usable.
+ */
 const usableShare = 0.8;
 
 /** From this share of either limit on, memory is full. */
@@ -35,16 +38,16 @@ export interface MemoryLimitParts {
   readonly meter: MemoryMeter;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called repeatedly while memory is full: frees what can be freed. */
+  /** Called repeatedly while memory is full: frees memory where possible. */
   readonly onFull: () => void;
 }
 
 /**
- * Refuses what would take more memory than the process may have, before V8 or the system ends it: both limits are those of
- * the process, the heap of V8 and the memory that the system grants.
+ * Refuses writes for which the process lacks memory, before V8 or the system ends it. Two limits apply: that of V8's
+ * heap, and the memory that the system grants.
  */
 export class MemoryLimit {
-  /** True while writes that need more memory than what they replace are refused. */
+  /** True while writes that make objects larger are refused. */
   isFull = false;
   readonly #parts: MemoryLimitParts;
   readonly #atStart: MemoryUse;
@@ -104,7 +107,10 @@ export class MemoryLimit {
     return fits(this.#parts.meter.read()) || fits(this.#collect());
   }
 
-  /** Says in words what a start with this many stored objects needs; used after {@link load} has returned false. */
+  /**
+   * Returns a message about the memory that a start with this many stored objects needs; used after {@link load} has
+   * returned false.
+   */
   needOf(objects: number): string {
     const use = this.#parts.meter.read();
     const isHeap = use.heap / (use.heapLimit * usableShare) > use.resident / use.residentLimit;

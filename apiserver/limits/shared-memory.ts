@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Counts the memory that all clients share. It has one bound, of which the holders of one client take at most half. */
+/** Counts the memory that all clients share. It has one bound; the holders of one client may take half of it. */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;
@@ -30,10 +30,10 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Counts the bytes of a holder, which replace those that were counted for it before. The bound of all never refuses a holder
-   * that is the only one, and that of a client never the only one of the client.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when they and those of the others exceed the bound, or those of the
-   * same client exceed half of it
+   * Counts the bytes of a holder, in place of its previous count. The bound of all never refuses the only holder, and the
+   * bound of a client never refuses the only holder of the client.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the bound, or those of one
+   * client exceed half of it
    */
   hold(holder: Holder, bytes: number): void {
     this.#ownOf(holder)?.check(holder, bytes);

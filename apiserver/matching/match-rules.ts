@@ -24,7 +24,7 @@ export interface MatchPath {
   readonly isNamespaced: boolean;
 }
 
-/** True when one of the rules is for this path. The same rules as kube-apiserver's. */
+/** True when one of the rules applies to this path. The same rules as kube-apiserver's. */
 export function matchesRules(rules: readonly MatchRule[], path: MatchPath): boolean {
   return rules.some((rule) => matchesRule(rule, path));
 }

@@ -5,7 +5,7 @@ import type { Fragment, Method, OpenApiSchema, OpenApiOperation, Parameter, Path
 import { methods } from './open-api.ts';
 import { operationId } from './operation-id.ts';
 import { pathParameter } from './parameters.ts';
-import { portableSchema } from './portable-schema.ts';
+import { openApiSchema } from './open-api-schema.ts';
 import { errorsOf } from './responses.ts';
 
 /**
@@ -79,7 +79,7 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
  */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {
-    const text = JSON.stringify(allSteps(portableSchema(schema, () => undefined)));
+    const text = JSON.stringify(allSteps(openApiSchema(schema, () => undefined)));
     return JSON.parse(text) as OpenApiSchema;
   } catch (error) {
     return { description: `This schema cannot be shown: ${error instanceof Error ? error.message : String(error)}` };

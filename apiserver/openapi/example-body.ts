@@ -62,7 +62,7 @@ function targetsOf(schema: JsonSchema): ReadonlySet<string> {
   return targets;
 }
 
-/** Makes values that schemas accept. `undefined` stands for a field to leave out. */
+/** Makes values that schemas accept. `undefined` means that the field is left out. */
 class ExampleMaker {
   readonly #components: ModelDescriptor['components'];
   #values = 0;

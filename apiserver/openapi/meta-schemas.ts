@@ -55,7 +55,11 @@ const objectMeta: OpenApiSchema = {
       description: 'Set when the object is declared deleted; it stays readable until its last finalizer is gone.',
     },
     deletionGracePeriodSeconds: { type: 'integer', readOnly: true },
-    finalizers: { type: 'array', items: text, description: 'Who must act before the object is removed. A set.' },
+    finalizers: {
+      type: 'array',
+      items: text,
+      description: 'Tasks that must be done before the object is removed. A set.',
+    },
     labels: { ...texts, description: 'Keys and values by which objects are selected.' },
     annotations: { ...texts, description: 'Free-form information, at most 256 KiB in all.' },
     ownerReferences: { type: 'array', items: schemaReference(meta.ownerReference) },

@@ -235,7 +235,7 @@ class ModelOperations {
 
   delete(): OpenApiOperation {
     const either = { anyOf: [schemaReference(meta.status), this.#object] };
-    const description = 'The object if its finalizers hold it, else a Status of Success.';
+    const description = 'The object if finalizers keep it, otherwise a Status of Success.';
     return this.#operation({
       verb: 'delete',
       action: 'delete',

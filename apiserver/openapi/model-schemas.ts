@@ -5,7 +5,7 @@ import type { ComponentNames } from './component-names.ts';
 import { meta } from './meta-schemas.ts';
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
-import { portableSchema } from './portable-schema.ts';
+import { openApiSchema } from './open-api-schema.ts';
 
 const referencePrefix = '#/components/schemas/';
 
@@ -21,7 +21,7 @@ export function* modelSchemas(
   };
   const schemas: Record<string, OpenApiSchema> = {};
   for (const [component, schema] of Object.entries(model.components)) {
-    const portable = yield* portableSchema(schema, nameOf);
+    const portable = yield* openApiSchema(schema, nameOf);
     schemas[names.of(model, component)] = component === model.schemaName ? withEnvelope(model, portable) : portable;
   }
   schemas[names.ofList(model)] = listSchema(model, names);
@@ -55,7 +55,7 @@ function listSchema(model: ModelDescriptor, names: ComponentNames): OpenApiSchem
       metadata: schemaReference(meta.listMeta),
       page: { type: 'integer', minimum: 1, description: 'From 1.' },
       size: { ...count, description: '0: not paged.' },
-      total: { ...count, description: 'All matches, whatever the page.' },
+      total: { ...count, description: 'The number of matches on all pages.' },
       totalPages: count,
       first: flag,
       last: flag,

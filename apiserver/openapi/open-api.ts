@@ -1,4 +1,4 @@
-/** A schema object of OpenAPI 3.0; `$ref` stands alone. */
+/** A schema object of OpenAPI 3.0; one with `$ref` has no other keyword. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
 /** `#/components/schemas/<name>` as a schema. */

@@ -21,11 +21,15 @@ const resourceVersion = query(
 );
 
 const readable: readonly Parameter[] = [
-  query('pretty', flag, 'Indented JSON, of up to 128 KiB. Default true for curl, Wget and pages of a browser.'),
+  query(
+    'pretty',
+    flag,
+    'true: indents JSON, in responses of up to 128 KiB. Default true for curl, Wget and pages of a browser.',
+  ),
   query(
     'managedFields',
     flag,
-    'false: without metadata.managedFields, up to 128 KiB. The default for the same clients.',
+    'false: leaves out metadata.managedFields, in responses of up to 128 KiB. Default false for curl, Wget and pages of a browser.',
   ),
 ];
 
@@ -46,7 +50,7 @@ export const writeParameters: readonly Parameter[] = [
 /** Parameters of PATCH. */
 export const patchParameters: readonly Parameter[] = [
   ...writeParameters,
-  query('force', flag, 'Of an apply patch: take over fields that others manage.'),
+  query('force', flag, 'For apply patches: take over fields that others manage.'),
 ];
 
 /** Parameters of DELETE. */
@@ -114,12 +118,12 @@ const watchParameters: readonly Parameter[] = [
     flag,
     'Respond with changes, from resourceVersion on, until the client disconnects or the time is over.',
   ),
-  query('allowWatchBookmarks', flag, 'Of a watch: send bookmarks.'),
-  query('sendInitialEvents', flag, 'Of a watch: send the present objects first.'),
+  query('allowWatchBookmarks', flag, 'For watches: send bookmarks.'),
+  query('sendInitialEvents', flag, 'For watches: send the present objects first.'),
   query(
     'timeoutSeconds',
     { type: 'integer', minimum: 0 },
-    'Of a watch: the time after which it ends. Default 30 to 60 minutes.',
+    'For watches: the time after which the watch ends. Default 30 to 60 minutes.',
   ),
 ];
 
@@ -127,7 +131,7 @@ function query(name: string, schema: OpenApiSchema, description: string): Parame
   return { name, in: 'query', description, schema };
 }
 
-/** What may be selected and sorted by. */
+/** Describes the fields by which lists may select and sort. */
 function fieldsOf({ indexes }: ModelDescriptor): string {
   return [...defaultIndexes(), ...indexes].map(({ name }) => name).join(', ');
 }

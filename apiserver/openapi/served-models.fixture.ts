@@ -20,7 +20,7 @@ export class PersonSpec {
   @Schema({ type: () => Person, nullable: true, description: 'Another person' }) otherPerson?: Person | null;
 }
 
-/** Revision 2.9: the fields stand on the class, in another group under the same names. */
+/** Revision 2.9: the fields are on the class, in another group under the same names. */
 @GVK({ group: 'old-people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;
@@ -87,7 +87,7 @@ const token: ModelDescriptor = defineModel({
 
 const all: readonly Model[] = [Person, FlatPerson, machine, machineList, token];
 
-/** Descriptors of models of every form, as they are served: all of them can be registered. */
+/** Descriptors of models of every form: all of them can be registered. */
 export function servedModels(): readonly ModelDescriptor[] {
   const schemes = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   return all.map((model) => schemes.register(model).descriptor);

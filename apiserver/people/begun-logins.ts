@@ -8,26 +8,25 @@ import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 const keyPrefix = 'login/key';
 const usedPrefix = 'login-used/';
 
-/** How long a login may take: long enough to type a password and a second factor. */
+/** The time that a login may take: long enough to type a password and a second factor. */
 export const maxLoginMs: number = 10 * 60_000;
 
-/** How long a key encrypts new logins. */
+/** The time for which a key encrypts new logins. */
 const keyPeriodMs = 30 * 24 * 3_600_000;
 
-/** A login that has begun at an issuer. The browser keeps it, encrypted, until the person comes back. */
+/** A login that has begun at an issuer. The browser keeps it, encrypted, until the issuer sends it back here. */
 export interface KeptLogin {
   /** The name of the provider. */
   readonly provider: string;
   readonly redirectUri: string;
-  /** The path that the person wanted. */
+  /** The path that the browser requested before the login. */
   readonly next: string;
   readonly secrets: LoginSecrets;
 }
 
 /**
- * Logins that wait for a person to come back from an issuer. Each is in a cookie of the browser that began it, encrypted by a
- * key that replicas share and that changes every 30 days, so that logins that are never finished cost nothing. The database
- * notes those that are used.
+ * The logins of people who are at the issuer's page. A cookie of the browser has the login, encrypted by a key that all
+ * replicas share; the key changes every 30 days. So unfinished logins need no memory. The database stores the used ones.
  */
 export class BegunLogins {
   readonly #vault: Vault;
@@ -47,7 +46,7 @@ export class BegunLogins {
       .encrypt(this.#key(kid) ?? (await this.#makeKey(kid)));
   }
 
-  /** Resolves with undefined for what this server has not sealed, and for what is too old. */
+  /** Resolves with undefined for a text that no replica has encrypted, and for a login that is too old. */
   async open(sealed: string): Promise<KeptLogin | undefined> {
     try {
       const key = await this.#keyOf(String(decodeProtectedHeader(sealed).kid));

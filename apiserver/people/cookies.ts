@@ -22,7 +22,7 @@ export function readCookie(header: string, { name }: LoginCookie, isSecure: bool
   return undefined;
 }
 
-/** Returns the Set-Cookie header that keeps a secret in a browser, out of reach of scripts; '' takes it away. */
+/** Returns the Set-Cookie header that keeps a secret in a browser, out of reach of scripts; '' deletes it. */
 export function setCookie(cookie: LoginCookie, value: string, isSecure: boolean): string {
   const { name, sameSite, maxAgeSeconds } = cookie;
   const secure = isSecure ? '; Secure' : '';

@@ -17,21 +17,21 @@ export interface IssuerLoginsParts {
   readonly clock: Clock;
 }
 
-/** What a person who wants to log in at an issuer asks for. */
+/** A request to begin a login at an issuer. */
 export interface WantedLogin {
   /** The name of the provider. */
   readonly provider: string;
   readonly redirectUri: string;
-  /** The path that the person wanted. */
+  /** The path that the browser requested before the login. */
   readonly next: string;
 }
 
-/** A person who comes back from an issuer. */
+/** A browser that the issuer has sent back. */
 export interface Return {
   /** The name of the provider, by the path. */
   readonly provider: string;
   readonly querystring: string;
-  /** What {@link IssuerLogins.begin} gave to the browser. */
+  /** The login that {@link IssuerLogins.begin} returned, from the cookie. */
   readonly sealed: string | undefined;
   /** The client's address, or the block that counts as one client. */
   readonly address: string;
@@ -47,7 +47,7 @@ export class IssuerLogins {
     this.#begun = new BegunLogins(parts.vault, parts.clock);
   }
 
-  /** What the login page offers. */
+  /** The issuers on the login page. */
   offers(): readonly Pick<LoginProvider, 'name' | 'displayName'>[] {
     return this.#parts.providers();
   }
@@ -61,7 +61,10 @@ export class IssuerLogins {
     return this.#parts.providers().some((provider) => provider.settingsId === settingsId);
   }
 
-  /** Resolves with the issuer's page, and with what the browser has to keep until it comes back. @throws LoginFailure */
+  /**
+   * Resolves with the address of the issuer's page, and with the login that the browser has to keep. @throws
+   * LoginFailure
+   */
   async begin({
     provider,
     redirectUri,
@@ -99,8 +102,8 @@ export class IssuerLogins {
   }
 
   /**
-   * Returns the login, which can come back only once, with the state that was sent, and to the path of the provider at
-   * which it began.
+   * Returns the begun login of a browser. It is valid only once, with the state that was sent, at the callback of the
+   * provider at which it began.
    */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);

@@ -1,7 +1,7 @@
 import { maxLoginMs } from './begun-logins.ts';
 import { readCookie, setCookie } from './cookies.ts';
 
-/** Lax, because the issuer's page leads the person back. */
+/** Lax, because the issuer's page sends the browser back to this server. */
 const login = { name: 'homeostat-login', sameSite: 'Lax', maxAgeSeconds: maxLoginMs / 1000 } as const;
 
 /** Returns the login that a browser has begun, encrypted; over TLS, only that of the cookie for TLS. */
@@ -9,7 +9,7 @@ export function readLoginCookie(header: string, isSecure: boolean): string | und
   return readCookie(header, login, isSecure);
 }
 
-/** Returns the Set-Cookie header that keeps a login until the person comes back; '' takes it away. */
+/** Returns the Set-Cookie header that keeps a begun login; '' deletes it. */
 export function loginCookie(sealed: string, isSecure: boolean): string {
   return setCookie(login, sealed, isSecure);
 }

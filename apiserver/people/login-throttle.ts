@@ -33,8 +33,8 @@ interface Failures {
 type Part = 'account' | 'home' | 'address';
 
 /**
- * Slows down logins that fail again and again, by account and by address: by the failures here, which count at once, or by those
- * of all replicas, which arrive a second later and outlast a restart, whichever wait is longer. An account at an address from
+ * Slows down logins that fail again and again, by account and by address. Failures at this replica count at once; those of all
+ * replicas arrive a second later and outlast a restart; the longer of the two waits decides. An account at an address from
  * which it has logged in before has a count of its own: failures elsewhere must not lock its owner out.
  */
 export class LoginThrottle {
@@ -78,7 +78,7 @@ export class LoginThrottle {
     else this.#failures.address.set(address, { ...known, count: known.count - 1 });
   }
 
-  /** Notes an address from which an account has logged in before, as sessions tell after a restart. */
+  /** Notes an address from which an account has logged in before; after a restart, sessions have these addresses. */
   remember(account: string, address: string): void {
     const home = homeOf(account, address);
     this.#homes.delete(home);

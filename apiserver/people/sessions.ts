@@ -15,8 +15,8 @@ const idleMs = 8 * hourMs;
 export const maxSessionMs: number = 7 * 24 * hourMs;
 
 /**
- * The same for a session that began at an issuer. Issuers do not tell when a person leaves, so people have to go
- * through the issuer again.
+ * The same for a session that began at an issuer. An issuer does not report that a person has left the company, so
+ * people have to log in at the issuer again.
  */
 const maxIssuerSessionMs = 24 * hourMs;
 
@@ -36,7 +36,7 @@ interface OwnerByPassword {
   readonly uid: string;
   /** The id of the password that began it. */
   readonly password: string;
-  /** Where it began. Absent in sessions of earlier versions. */
+  /** The address from which it began. Absent in sessions of earlier versions. */
   readonly address?: string;
 }
 

@@ -25,7 +25,7 @@ export interface Failures {
 /** The failures by the digest of their key. */
 type Stored = Readonly<Record<string, Failures>>;
 
-/** What has happened to a key since it was last stored. */
+/** The changes of a key since it was last stored. */
 interface Pending extends Failures {
   /** The number of times that earlier failures were forgotten; 0: the stored ones still count. */
   readonly resets: number;

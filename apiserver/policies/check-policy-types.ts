@@ -8,7 +8,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { compilePolicy } from './compile-policy.ts';
 
-/** Most kinds with which a policy is checked; Kubernetes' limit. */
+/** The maximum number of kinds with which a policy is checked; Kubernetes' limit. */
 const maxKinds = 10;
 
 /** A mistake that an expression has with some kinds. Kubernetes' `ExpressionWarning`. */

@@ -7,7 +7,7 @@ import type { CelType } from '../cel/types/cel-type.ts';
 import { policyScope } from './policy-scope.ts';
 import type { ScopeOptions } from './policy-scope.ts';
 
-/** A compiled expression, and what it belongs to. */
+/** A compiled expression, and the item of the policy to which it belongs. */
 export interface Compiled<T> {
   readonly of: T;
   readonly expression: CelExpression;
@@ -31,13 +31,13 @@ export interface CompiledPolicy {
   readonly mistakes: readonly ExpressionMistake[];
 }
 
-/** What is wrong with an expression. */
+/** A mistake in an expression. */
 interface ExpressionMistake {
   readonly field: string;
   readonly problem: string;
 }
 
-/** What an expression may return. */
+/** The types that an expression may return. */
 type Results = readonly CelType['kind'][];
 
 const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };

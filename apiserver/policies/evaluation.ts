@@ -5,7 +5,7 @@ import { CostMeter } from '../cel/values/cost-meter.ts';
 import type { CelExpression } from '../cel/evaluate/cel-expression.ts';
 import type { Compiled } from './compile-policy.ts';
 
-/** Most that one expression may cost. */
+/** The maximum cost of one expression. */
 const callLimit = 1_000_000;
 
 /** The values of expressions, in the order of their variables. */

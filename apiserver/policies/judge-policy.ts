@@ -3,10 +3,10 @@ import type { CompiledPolicy, CompiledValidation } from './compile-policy.ts';
 import { isError } from './evaluation.ts';
 import type { Budget, EvaluationValues } from './evaluation.ts';
 
-/** Longest value of an annotation in an audit entry. */
+/** The longest value of an annotation in an audit entry. */
 const maxAnnotation = 10 * 1024;
 
-/** Why a policy does not allow a write. */
+/** The reason why a policy does not allow a write. */
 export interface PolicyDecision {
   readonly message: string;
   readonly reason: string;
@@ -22,7 +22,7 @@ export interface PolicyEvaluation {
   readonly annotate: (key: string, value: string) => void;
 }
 
-/** Evaluates the conditions of a policy, then its validations, and then what it adds to the audit entry. */
+/** Evaluates the conditions of a policy, then its validations, and then its audit annotations. */
 export async function judgePolicy(
   policy: CompiledPolicy,
   evaluation: PolicyEvaluation,

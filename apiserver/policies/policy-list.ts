@@ -8,7 +8,7 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 import { compilePolicy } from './compile-policy.ts';
 import type { CompiledPolicy } from './compile-policy.ts';
 
-/** What a policy or a binding is for. */
+/** The writes to which a policy or a binding applies. */
 export interface Matching {
   readonly match: MatchResources;
   readonly selectors: CompiledSelectors;
@@ -27,7 +27,9 @@ export interface ListedBinding extends Matching {
 export class PolicyList {
   readonly #policies: () => Resource | undefined;
   readonly #bindings: () => Resource | undefined;
-  /** What was read from each stored object. An entry never changes, so it is read once. */
+  /**
+   * The policies and bindings that were read, by their entries. An entry never changes, so each object is read once.
+   */
   readonly #readPolicies = new WeakMap<Entry, ListedPolicy>();
   readonly #readBindings = new WeakMap<Entry, ListedBinding>();
 

@@ -7,7 +7,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** Most objects that a selector may give to one evaluation of a policy. */
+/** The maximum number of objects that a selector may give to one evaluation of a policy. */
 const maxParams = 100;
 
 export interface ParamsAsked {

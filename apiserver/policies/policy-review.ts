@@ -18,13 +18,13 @@ import type { ListedBinding, ListedPolicy, Matching, PolicyList } from './policy
 import { paramsOf } from './policy-params.ts';
 import { readNamespace, readRequest } from './policy-scope.ts';
 
-/** Most that a policy may cost with one binding and one write. */
+/** The maximum cost of a policy with one binding and one write. */
 const objectLimit = 10_000_000;
 
 /** Cost after which other requests have a turn: about 5 ms. */
 const costPerTurn = 150_000;
 
-/** Most failures that an audit entry lists. */
+/** The maximum number of failures that an audit entry lists. */
 const maxAudited = 50;
 
 export interface PolicyReviewParts {
@@ -100,7 +100,7 @@ export class PolicyReview {
       into.audited.push({ message, policy, binding: name, expressionIndex: index, validationActions });
   }
 
-  /** Returns the write as a policy sees it; undefined when the policy is not for it. */
+  /** Returns the write in the version that a policy sees; undefined when the policy does not apply to it. */
   #subjectOf(listed: ListedPolicy, object: ApiObject | undefined, write: ReviewedWrite): Subject | undefined {
     const version = this.#versionFor(listed, write, object);
     if (version === undefined) return undefined;

@@ -11,7 +11,7 @@ import type { CelValue } from '../cel/values/cel-value.ts';
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const labels: JsonSchema = { type: 'object', additionalProperties: text };
-/** A value of any form: the only schema without a type whose values expressions can read. */
+/** The schema of a value of any form. It is the only schema without a type that expressions can read. */
 const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
@@ -105,7 +105,7 @@ function withPlainNames(type: CelType | undefined): CelType | undefined {
   return { ...type, field };
 }
 
-/** Returns what the expressions of policies, and the conditions of webhooks, may refer to. */
+/** Returns the names that the expressions of policies, and the conditions of webhooks, may use. */
 export function policyScope(options: ScopeOptions): CelScope {
   const { hasParams, hasAuthorizer, variables, object: type = dyn, params = dyn } = options;
   const types: Readonly<Record<(typeof variableNames)[number], CelType | undefined>> = {

@@ -17,7 +17,7 @@ export interface PolicyStatusParts {
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Sets the status of admission policies: what is wrong with their expressions for the kinds that they name. */
+/** Sets the status of admission policies: the type errors of their expressions for the kinds that they name. */
 export class PolicyStatusController {
   readonly #parts: PolicyStatusParts;
   readonly #queue: WorkLoop<string>;
@@ -67,7 +67,7 @@ export class PolicyStatusController {
     try {
       await registry.patch(policies, { name }, { type: 'merge', patch }, { ...asService, subresource: 'status' });
     } catch (error) {
-      // The change comes back here.
+      // The watch then reports this change here.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -4,7 +4,10 @@ import { magic, typeMeta } from './decode-object.ts';
 import { bytesField, encodeMessage } from './encode-message.ts';
 import { answerMessageOf, listMetaMessage, watchEventMessage } from './object-messages.ts';
 
-/** Encodes an object of a built-in kind, or a Status, for a client that accepts nothing but protobuf. @throws Error for other kinds */
+/**
+ * Encodes an object of a built-in kind, or a Status, for a client that accepts only protobuf. @throws Error for other
+ * kinds
+ */
 export function encodeProtobufObject(object: JsonObject): Buffer {
   const { apiVersion, kind } = object;
   const message = answerMessageOf(String(apiVersion), String(kind));

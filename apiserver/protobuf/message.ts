@@ -37,7 +37,7 @@ export interface MessageField {
   readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown' | 'either';
 }
 
-/** The fields of a message of which one has the value: an object, a list, or true or false. */
+/** The fields of a message that holds one of several values: an object, a list, or true or false. */
 export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as const;
 
 /** The fields of a message by their numbers. Fields with other numbers are ignored, as protobuf requires. */

@@ -88,7 +88,7 @@ const subjectReview = review({
   6: ['uid', 'string'],
 });
 
-/** The messages of kinds that are only answered, and never stored. */
+/** The messages of kinds such as reviews, which get a response and are never stored. */
 export const reviewMessages: Readonly<Record<string, Message>> = {
   'authentication.k8s.io/v1/TokenRequest': message({
     1: ['metadata', metadata],

@@ -31,7 +31,7 @@ export function countKey({ group, plural }: Pick<ModelDescriptor, 'group' | 'plu
   return group === '' ? `count/${plural}` : `count/${plural}.${group}`;
 }
 
-/** Resolves once the objects of a namespace can be counted at once; undefined when they can. */
+/** Resolves when the objects of a namespace can be counted; returns undefined when they can be counted now. */
 export function prepareCount({ storage }: Resource): Promise<void> | undefined {
   return storage.cache.index('metadata.namespace')?.prepareCondition({ absent: false, order: false });
 }

@@ -143,7 +143,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // Another process is also working: it should not have to decide all creations again for which it holds places.
+    // The other process counts for this quota as well, and should not have to repeat the creations for which it has
+    // reserved places.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

@@ -40,7 +40,7 @@ type PlannedCommit = Extract<WritePlan, { readonly kind: 'commit' }>;
 
 export type { RegistryOptions };
 
-/** A write to carry out; it is planned again when the state that the plan was based on has changed. */
+/** A write to execute; it is planned again when the state on which the plan was based has changed. */
 interface Work {
   readonly resource: Resource;
   readonly name: string;
@@ -50,7 +50,7 @@ interface Work {
 }
 
 /**
- * Every write of every kind goes through here: it is planned on the stored object ({@link WritePlanner}), one commit
+ * The registry executes every write of every kind: it is planned on the stored object ({@link WritePlanner}), one commit
  * makes it durable, and index and feed follow before the response ({@link Committer}). Rejects with ApiError only; any
  * other error is a bug.
  */

@@ -46,7 +46,7 @@ describe('estimateStates', () => {
           return;
         }
         compared += 1;
-        // A program has two states more for its beginning and its end.
+        // A compiled pattern has two more states, for its beginning and its end.
         expect(estimateStates(pattern), pattern).to.be.at.least((states - 4) / 2);
       }),
       { numRuns: 2000 },

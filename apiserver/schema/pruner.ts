@@ -5,7 +5,10 @@ import type { Shape } from './shape.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Most paths that are reported: each becomes a header or a part of a message. All unknown fields are removed. */
+/**
+ * The maximum number of paths that are reported: each becomes a header or a part of a message. All unknown fields are
+ * removed.
+ */
 const maxReported = 100;
 
 const nothing: readonly string[] = Object.freeze([]);
@@ -23,7 +26,10 @@ const unknownShape: Shape = {
   defaults: [],
 };
 
-/** Removes the fields that a schema does not declare. Handles one object at a time; allocates nothing when there is no such field. */
+/**
+ * Removes the fields that a schema does not declare. Handles one object at a time; allocates nothing when all fields
+ * are declared.
+ */
 export class Pruner {
   readonly #root: Shape;
   readonly #path: PathSegment[] = [];

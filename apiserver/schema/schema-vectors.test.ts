@@ -68,7 +68,7 @@ function expectUnless(deviation: Deviation | undefined, check: () => void): void
   expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();
 }
 
-/** Otherwise a deviation whose case is gone would stay in the list for ever. */
+/** A deviation without a case must fail, because it would otherwise stay in the list for ever. */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
   it('names only existing cases as deviations', () => {
     expect(cases).to.include.members(Object.keys(deviations));

@@ -3,7 +3,7 @@ import type { Identity } from './judge/distinct.ts';
 import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
 /**
- * The shape of a field. `anything`: the value stays as it is. `metadata`: its fields are known by name, whatever the
+ * The shape of a field. `anything`: the value stays unchanged. `metadata`: its fields are known by name, whatever the
  * schema says.
  */
 export type FieldShape = Shape | 'anything' | 'metadata';
@@ -40,7 +40,8 @@ interface Source {
 }
 
 /**
- * Most shapes of a model. Combinations of references and branches can be many more than schemas, but no model that a person
+ * The maximum number of shapes of a model. Combinations of references and branches can be many more than schemas, but
+ * no model that a person
  * writes needs more. A definition has no references, so its shapes are not more than its schemas.
  */
 const maxShapes = 100_000;

@@ -2,7 +2,10 @@ import { checkDescriptor, defineModel, ModelError } from '@homeostat/controller-
 import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compileSchema } from './compile-schema.ts';
 
-/** Most fields and items of a value, as settings are counted. A value is judged in one turn, which takes 10 ms for so many. */
+/**
+ * The maximum number of fields and items of a value, counted as for settings. A value is judged in one turn, which takes
+ * 10 ms for this number.
+ */
 const maxNodes = 25_000;
 
 /** The result of applying a schema to a value. */
@@ -22,7 +25,10 @@ export interface ValueSchema {
    * of more than 25,000 fields and items is a violation by itself.
    */
   judge(value: unknown): JudgedValue;
-  /** Returns every violation of the value as it is, at most 100. Parts that the schema does not describe need not be JSON. */
+  /**
+   * Returns every violation of the unchanged value, at most 100. Parts that the schema does not describe need not be
+   * JSON.
+   */
   validate(value: unknown): readonly FieldCause[];
 }
 

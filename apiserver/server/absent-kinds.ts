@@ -21,8 +21,8 @@ export interface AbsentKindsParts {
 }
 
 /**
- * Tells a kind that is not served at the moment (503) from one that does not exist (404). The database has the kinds
- * that were ever served; the plugins and definitions know whether they will serve one of them again.
+ * Distinguishes a kind that is not served at the moment (503) from one that does not exist (404). The database has the
+ * kinds that were ever served; the plugins and definitions know whether they will serve one of them again.
  */
 export class AbsentKinds {
   readonly #parts: AbsentKindsParts;
@@ -52,7 +52,7 @@ export class AbsentKinds {
     return undefined;
   }
 
-  /** In another version, for example. */
+  /** The kind may be served in another version, for example. */
   #isRegistered({ group, plural }: StoredKind): boolean {
     return this.#parts.schemes
       .list()

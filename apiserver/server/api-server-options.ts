@@ -89,7 +89,7 @@ export interface ApiServerOptions {
   readonly maxWatches?: number;
   /** The number of processes on this machine that serve together, and share the memory that the system grants. Default 1. */
   readonly processes?: number;
-  /** Returns the text of `GET /metrics`, given the metrics of this process. Default: only those. */
+  /** Returns the text of `GET /metrics`, given the metrics of this process. Default: returns these alone. */
   readonly gatherMetrics?: (own: string) => string | Promise<string>;
   /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
   readonly readyChecks?: readonly HealthCheck[];

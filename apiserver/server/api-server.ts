@@ -124,8 +124,8 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, who may do what `permits` allows and
-   * what roles grant, or everything without `permits`.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, with the permissions that `permits`
+   * allows and that roles grant; without `permits`, with all permissions.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);
@@ -240,12 +240,12 @@ export class ApiServer {
     await webhooks.client.close();
     await collected;
     await commits.close();
-    // Controllers of this process write until then.
+    // Controllers of this process may write until this point.
     await this.#parts.audit?.close();
     this.#stopMeasuring();
     await keeper.stop();
     await store.close();
-    // A kind that is being opened may wait until then for changes that nothing reads any more.
+    // Until then, a kind that is being opened may wait for changes that the stopped follower no longer reads.
     await followed;
   }
 }

@@ -41,7 +41,7 @@ const boxes = '/apis/example.com/v1/boxes';
 interface Answer {
   readonly status: number;
   readonly warning: string | null;
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   readonly body: any;
 }
 
@@ -201,7 +201,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
     });
 
-    it('keeps its uid when it is replaced, or gets the uid that is sent; preconditions hold', async () => {
+    it('keeps its uid when it is replaced, or gets the uid that is sent; preconditions are checked', async () => {
       const one = (await call('POST', notes, newNote('one'))).body;
       const two = (await call('POST', notes, newNote('two'))).body;
       await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });

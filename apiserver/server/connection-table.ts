@@ -53,7 +53,10 @@ export class ConnectionTable {
   /** Connections that have sent no request, oldest first. */
   readonly #silent = new Set<Connection>();
   readonly #heard = new WeakMap<Socket, Connection>();
-  /** The next connections to replace, the first one last, each with its order when it was found. */
+  /**
+   * The connections that are replaced next; the last entry is the first to be replaced. Each has the order that it had
+   * when it was found.
+   */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
   /** The number of unknown connections of each address. */

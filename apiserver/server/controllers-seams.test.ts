@@ -164,7 +164,7 @@ describe('controllers of the server and concurrent writers', () => {
       const adopted = client.patch(Note, 'owned', { type: 'merge', patch });
       await eventually(asked.isReached);
       await client.delete(Note, 'owner');
-      // They are checked in this order.
+      // The garbage collector checks the objects in this order.
       await eventually(async () => !(await namesOf(Note, replica)).includes('sibling'));
       asked.open();
       await adopted;

@@ -56,7 +56,7 @@ interface QuotaAdmissionParts {
   readonly registry: () => Registry;
 }
 
-/** What calls webhooks. */
+/** The parts that call webhooks. */
 export interface Webhooks {
   readonly client: WebhookClient;
   readonly places: WebhookPlaces;
@@ -125,7 +125,10 @@ export interface WriteRuleParts {
   readonly isShared: boolean;
 }
 
-/** The rules of writes that depend on other objects: definition and namespace must exist, and users grant only what they have. */
+/**
+ * The rules of writes that depend on other objects: definition and namespace must exist, and users grant only
+ * permissions that they have.
+ */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
   { table, authorizer, vault, isShared }: WriteRuleParts,

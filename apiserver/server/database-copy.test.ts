@@ -33,7 +33,7 @@ describe('a copy of a database', () => {
     return digests;
   }
 
-  it('goes from SQLite to SQLite, with equal digests', async () => {
+  it('copies SQLite to SQLite, with equal digests', async () => {
     const digests = await moveAlong(`sqlite:${folder}/a.db`, `sqlite:${folder}/b.db`);
     expect(new Set(digests).size).to.equal(1);
   });

@@ -43,7 +43,7 @@ export interface ImportDatabaseOptions {
 }
 
 export interface ExportDatabaseOptions {
-  /** True writes Secrets, and the server's own secrets, in plain text. Default: as they are stored. */
+  /** True writes Secrets, and the server's own secrets, in plain text. Default: in their stored form. */
   readonly decrypt?: boolean;
   /** The path of an encryption configuration. Default `encryption.key` beside the database. */
   readonly encryptionConfig?: string;
@@ -52,7 +52,7 @@ export interface ExportDatabaseOptions {
 /**
  * The text of an export of a database (`sqlite:<file>`, `postgres://…`, `mysql://…` or `etcd://…`), whole lines at a time. The
  * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, with RangeError for an
- * invalid URL, and with EncryptionConfigError when it has to decrypt and the keys are not there.
+ * invalid URL, and with EncryptionConfigError when keys to decrypt are missing.
  */
 export async function* exportDatabase(
   database: string,

@@ -216,7 +216,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     store.isDeaf = true;
     await send(first, path, { method: 'DELETE' });
     await eventually(async () => (await send(first, path)).status === 404);
-    // Reads from memory: a read that waits would stop the clock, for which the reading of changes waits.
+    // Reads from memory: another read would wait for changes while the clock stands still, and their reading waits for the clock.
     const hears = (what: () => Promise<boolean>): Promise<boolean> =>
       eventually(async () => {
         store.hear(await store.currentRevision());

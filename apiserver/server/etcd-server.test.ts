@@ -13,7 +13,7 @@ import { describeQuota } from './quota-databases.fixture.ts';
 import { describeServer } from './server-restart.fixture.ts';
 import { describeSharedVault, describeVault } from './vault.fixture.ts';
 
-// One file for all that runs on etcd, so that one cluster serves it.
+// All tests on etcd are in one file, so that they share one cluster.
 describe('etcd', () => {
   const etcd = EtcdTestCluster.useShared();
   const newDatabase = async (): Promise<() => Store> => {
@@ -41,7 +41,7 @@ describe('etcd', () => {
       return join(folder, file);
     };
 
-    it('goes from SQLite to etcd and back, with equal digests, and is refused while a server has the database [slow]', async () => {
+    it('copies SQLite to etcd and back, with equal digests, and is refused while a server uses the database [slow]', async () => {
       const store = createSqliteStore({ path: `${folder}/source.db` });
       await store.open();
       await written(store, ...exampleObjects());

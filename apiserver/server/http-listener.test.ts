@@ -9,7 +9,7 @@ import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 
-/** Real time, as Node keeps it. */
+/** The real time, because Node's own limits use it. */
 const times = { headersMs: 100, requestMs: 200, checkMs: 20 };
 const address = { host: '127.0.0.1', port: 0, insecure: false };
 const whole = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';

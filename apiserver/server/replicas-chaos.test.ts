@@ -22,7 +22,7 @@ const Note = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'string' } } },
 }) as unknown as ModelDescriptor<Note>;
 
-/** What the writer of a key knows of it. */
+/** The state of a key, as its writer knows it. */
 interface Known {
   /** The revision of the last acknowledged state; undefined: the object is absent. */
   revision: number | undefined;
@@ -109,7 +109,7 @@ function revisionOf({ metadata }: ApiObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** Reads other writers' keys, and compares the results with what was acknowledged before the read. */
+/** Reads other writers' keys, and compares the results with the writes that were acknowledged before the read. */
 async function readAround(server: ApiServer, writers: readonly Writer[], isOver: () => boolean): Promise<number> {
   const keys = writers.flatMap(({ known }) => [...known]);
   let reads = 0;

@@ -105,7 +105,7 @@ describe('the parts of a replica together', () => {
       expect(unheard).to.deep.equal([]);
     });
 
-    it('does not return memory to its state before the writes of this replica', async () => {
+    it('does not undo the writes of this replica in memory', async () => {
       const [a, b] = [await start(), await start()];
       const told: string[] = [];
       const informer = b.server.client.informer(Note);
@@ -281,7 +281,7 @@ describe('the parts of a replica together', () => {
       });
       b.store.beforeRevision = free;
       asked.open();
-      // The kind may come back, as it does here; NotFound would mean that its objects are gone.
+      // The kind may be served again, as in this test; NotFound would mean that its objects are gone.
       expect(await outcome).to.equal('ServiceUnavailable');
       b.server.schemeManager.register(Note);
       await b.server.whenReady(Note);

@@ -107,7 +107,7 @@ export interface Parts {
   readonly permissions: OpenRequests;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
-  /** What a server with TLS has in addition. */
+  /** The additional parts of a server with TLS. */
   readonly secure: SecureParts | undefined;
   readonly access: Access;
   /** undefined: requests are not audited. */
@@ -116,7 +116,7 @@ export interface Parts {
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
-/** Opens the built-in kinds and what else is stored, listens, and starts what runs beside the requests. */
+/** Opens the built-in kinds and the other stored kinds, listens, and starts the parts that run beside the requests. */
 export async function beginServing(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds({ ...parts, ...settings });
   await parts.roles.open();
@@ -136,7 +136,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
   parts.policies.start();
 }
 
-/** Creates the parts of a server, and connects them. Opens the store; nothing else runs yet. */
+/** Creates the parts of a server, and connects them. Opens the store; no other part runs yet. */
 export async function wireServer(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const { clock, logger, random, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);

@@ -33,7 +33,7 @@ export class ReplicaStore implements Store {
   readonly isShared = true;
   /** True: the store receives no hints. */
   isDeaf = false;
-  /** What the next calls wait for, or fail with. */
+  /** The promise that the next calls wait for, or the error with which they fail. */
   beforeChanges: () => Promise<void> = async () => undefined;
   beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;
   afterCommit: () => Promise<void> = async () => undefined;

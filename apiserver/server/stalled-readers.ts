@@ -3,8 +3,8 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 
 /**
  * A connection whose client reads less than this within the time below, while more is waiting for it, is closed. That
- * is 9 KiB/s, less than any link on which a program is usable. Otherwise a client that reads a byte a minute would hold
- * the memory of its response for years.
+ * is 9 KiB/s, less than any link on which a program is usable. Otherwise a client that reads a byte a minute would keep
+ * its response in memory for years.
  */
 const leastBytes = 512 * 1024;
 const withinMs = 60_000;

@@ -19,7 +19,7 @@ async function settled(): Promise<void> {
 
 const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ op: 'create', key, kind: 1, ...rest });
 
-/** A store whose commits finish when the test says so. */
+/** A store whose commits the test finishes. */
 function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
   const commits: Commit[] = [];
   let revision = 0;
@@ -185,7 +185,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while the responses of the last one are sent, and no batch holds more than half of all writers', async () => {
+  it('commits the next batch while the responses of the last one are sent, and no batch has more than half of all writers', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));
@@ -341,7 +341,7 @@ describe('GroupCommit outcomes', () => {
     expect([await next, keysOf(commits)]).to.deep.equal([{ revision: 1 }, [['/a', '/b'], ['/a']]]);
   });
 
-  it('lets memory come to the revision before a batch, in order, before it applies the batch', async () => {
+  it('waits until memory has the revision before a batch, then applies the batch', async () => {
     const told: string[] = [];
     const following: { readonly before: number; readonly resolve: () => void }[] = [];
     const follow = (before: number): Promise<void> =>

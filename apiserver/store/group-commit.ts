@@ -17,7 +17,7 @@ export interface GroupCommitOptions {
    * with 429.
    */
   readonly maxQueued?: number;
-  /** Called with an error that `apply` threw; the write itself stands. */
+  /** Called with an error that `apply` threw; the write itself is stored. */
   readonly onError: (error: unknown) => void;
   /** For a store with other writers: brings memory to the revision before a batch, which is then applied. */
   readonly follow?: (before: number) => Promise<void>;
@@ -32,7 +32,10 @@ type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 /** A batch of this many operations starts before the end of the turn, if starting costs the store nothing. */
 const enough = 32;
 
-/** The number of batches that are written but not answered yet, besides the one that is being written. */
+/**
+ * The number of batches that are written but whose results are not delivered yet, besides the one that is being
+ * written.
+ */
 const maxUnanswered = 2;
 
 /**
@@ -42,7 +45,7 @@ const maxUnanswered = 2;
  */
 const maxSettled = 16;
 
-/** An operation, and what is called when it is committed. Either `settle` or `fail` is called, once. */
+/** An operation, and the functions for its result. Either `settle` or `fail` is called, once. */
 export interface Submission {
   readonly operation: Operation;
   /**
@@ -95,9 +98,9 @@ export class GroupCommit {
   #queued = 0;
   /** The number of operations that the store is working on. */
   #inFlight = 0;
-  /** The number of batches that are durable and wait to be answered. */
+  /** The number of batches that are durable and whose results wait to be delivered. */
   #unanswered = 0;
-  /** Resolves when the batches before are answered. */
+  /** Resolves when the results of the previous batches are delivered. */
   #answered: Promise<void> = Promise.resolve();
   #isScheduled = false;
   #isClosed = false;
@@ -131,7 +134,7 @@ export class GroupCommit {
     this.#enqueue({ submission, tokens, required: noRequirements, successors: undefined, blockers: 0 });
   }
 
-  /** True while the store works on a batch, or a batch is not answered yet. */
+  /** True while the store works on a batch, or results of a batch are not delivered yet. */
   isCommitting(): boolean {
     return this.#inFlight + this.#unanswered > 0;
   }
@@ -213,8 +216,8 @@ export class GroupCommit {
   }
 
   /**
-   * One batch in flight and at most two unanswered, so that a replica that lags behind other writers is not flooded by
-   * its own.
+   * True when the next batch may be sent: one batch is in flight at a time, and the results of at most two are not delivered
+   * yet. So a replica that lags behind other writers is not flooded by its own writes.
    */
   #maySend(): boolean {
     return this.#inFlight === 0 && this.#unanswered < maxUnanswered;
@@ -242,7 +245,8 @@ export class GroupCommit {
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && follow === undefined) return this.#answer(batch, committed.outcomes);
     this.#unanswered += 1;
-    // The store works on the next batch while this one is answered (256 creations in flight: 20k/s instead of 14k/s).
+    // The store works on the next batch while the results of this one are delivered (256 creations: 20k/s instead of
+    // 14k/s).
     if (this.#ready.length > 0 && this.#maySend()) this.#send(batch.length);
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
@@ -278,7 +282,7 @@ export class GroupCommit {
   }
 
   /**
-   * Handles a batch of which nothing was written. One refused operation fails the batch; halving finds it in a few
+   * Handles a batch that failed as a whole. One refused operation fails the batch; halving finds it in a few
    * commits.
    */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {

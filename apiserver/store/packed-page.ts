@@ -19,7 +19,7 @@ export interface PagedStore extends Store {
   changePages(after: number, limit: number): Promise<readonly PackedPage[]>;
 }
 
-/** The most rows of a page, which may end before because of its bytes. */
+/** The maximum number of rows of a page, which may end earlier because of its bytes. */
 export const maxPageRows = 1000;
 
 const pageStride = 6;

@@ -1,6 +1,6 @@
 /**
- * One read for all waiting callers. A caller that comes during a read does not join it, but the next: the running one
- * may have read before a write that was acknowledged since, and a linearizable read has to see that write.
+ * One read for all waiting callers. A caller that comes during a read joins the next one: a linearizable read has to
+ * see all acknowledged writes, and the running one may have read before the latest of them.
  */
 export class SharedRead<Result> {
   readonly #read: () => Promise<Result>;

@@ -49,7 +49,7 @@ export function describeClaims(store: () => Store): void {
     ]);
   });
 
-  it('tells values apart by kind, index, length, NUL and lone surrogates', async () => {
+  it('distinguishes values by kind, index, length, NUL and lone surrogates', async () => {
     const long = 'x'.repeat(300);
     // This value looks as if the client knew the stored form of the long value.
     const hashOfLong = `#${createHash('sha256').update(Buffer.from(long, 'utf16le')).digest('base64')}`;
@@ -236,7 +236,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), create('f', '', [[1, 'won']]));
   });
 
-  it('refuses for the missing claim before any other reason, and tells claims apart by kind and index', async () => {
+  it('refuses for the missing claim before any other reason, and distinguishes claims by kind and index', async () => {
     await written(store(), lease([term]));
     const missing = [
       { kind, claim: term },

@@ -71,7 +71,7 @@ export interface KindClaims {
  */
 export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
 
-/** A claim as it is stored. */
+/** A stored claim. */
 export interface StoredClaim {
   readonly index: number;
   /** The value in the form of `storedClaimValue`. */
@@ -137,9 +137,9 @@ export interface NumberedKind extends StoredKind {
   readonly number: number;
 }
 
-/** Bytes that a program keeps about objects of a kind, so that its next start need not compute them. */
+/** Data about objects of a kind that a program keeps, so that its next start need not compute it. */
 export interface KeptData {
-  /** The last revision that it is about. */
+  /** The last revision to which the data belongs. */
   readonly last: number;
   readonly data: Uint8Array;
   /** The reason why `data` is encrypted and cannot be read. Engines set none. */
@@ -147,8 +147,8 @@ export interface KeptData {
 }
 
 /**
- * The data that is kept about the objects of each kind, in parts. A part belongs to revisions, whose data never
- * change while the part exists. Parts may be lost.
+ * The kept data about the objects of each kind, in parts. A part belongs to a range of revisions, and stays valid.
+ * Parts may be lost.
  */
 export interface KeptStore {
   /** The first part whose last revision is at least `from`; undefined when there is none. */
@@ -202,7 +202,7 @@ export interface Store {
   numberOf(name: string): Promise<number>;
   /** Every numbered name that starts with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
-  /** The unique indexes of a kind, without its claims, of which there may be millions. */
+  /** The unique indexes of a kind, without its claims: there may be millions of claims. */
   uniqueIndexes(kind: number): Promise<StoredIndexes>;
   /** The claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
@@ -224,7 +224,7 @@ export interface Store {
    * continues at a later revision, with a new epoch. It is absent where the engine's own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
-  /** Absent when the engine keeps nothing, so that each start computes everything. */
+  /** Absent when the engine cannot keep such data, so that each start computes it. */
   readonly kept?: KeptStore | undefined;
   close(): Promise<void>;
 }

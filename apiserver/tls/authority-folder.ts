@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 const authorityDays = 3650;
 const serverDays = 365;
 
-/** A server certificate is renewed when this much of it is left. */
+/** A server certificate is renewed when its remaining validity is below this time. */
 const renewalDays = 60;
 
 /** The authority's key and certificate: the one file that cannot be made again. */

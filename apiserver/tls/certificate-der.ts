@@ -36,7 +36,7 @@ const ids = {
 /** 128 bits of chance make it unique, with the highest bit clear (RFC 5280 4.1.2.2: at most 20 bytes, positive). */
 const serialBytes = 16;
 
-/** What a certificate says, with names and extensions in DER. */
+/** The content of a certificate, with names and extensions in DER. */
 export interface CertificateContent {
   readonly subject: Buffer;
   readonly issuer: Buffer;
@@ -73,7 +73,10 @@ export function encodeName(commonName: string, organizations: readonly string[] 
   return encodeSequence(part(ids.commonName, commonName), ...organizations.map((text) => part(ids.organization, text)));
 }
 
-/** Returns the subject of a certificate as it stands there, in DER: the issuer of what it signs must be the same bytes. */
+/**
+ * Returns the subject of a certificate, with its own bytes of DER: certificates that it signs must have the same bytes
+ * as issuer.
+ */
 export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);
   // The version is left out in certificates of version 1.
@@ -144,7 +147,7 @@ function extension(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeOctetString(value));
 }
 
-/** An extension that clients which do not know it must not ignore. */
+/** A critical extension: clients that do not know it must refuse the certificate. */
 function critical(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeTrue(), encodeOctetString(value));
 }

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 /** The names of the loopback interface, which every certificate has. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
-/** Addresses that stand for all addresses of a machine: a server can listen on them, but no host has them. */
+/** Addresses that mean all addresses of a machine: a server can listen on them, but no host has them. */
 const unspecified = new Set(['0.0.0.0', '::']);
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;

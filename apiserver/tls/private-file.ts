@@ -2,13 +2,13 @@ import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** Largest file that is read: a key and a chain of certificates have some kilobytes. */
+/** The largest file that is read: a key and a chain of certificates have some kilobytes. */
 const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
   /** Accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for a service's user. */
   readonly groupOfRoot: boolean;
-  /** What the file is, for messages. Default `private key`. */
+  /** The content of the file, for messages. Default `private key`. */
   readonly holds?: string;
 }
 

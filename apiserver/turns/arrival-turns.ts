@@ -2,7 +2,8 @@ import { nextTurn } from './next-turn.ts';
 import { msPerTurn } from './turn-queue.ts';
 
 /**
- * Spreads what arrives at the same time over turns of the event loop: the first requests of hundreds of connections would
+ * Spreads requests that arrive at the same time over turns of the event loop: the first requests of hundreds of
+ * connections would
  * otherwise be handled in a single one. They are handled in the order in which they came.
  */
 export class ArrivalTurns {

@@ -28,7 +28,7 @@ export function allSteps<R>(steps: Steps<R>): R {
   }
 }
 
-/** Work that is one step. */
+/** Work of a single step. */
 export function* oneStep<R>(step: () => R): Steps<R> {
   yield;
   return step();

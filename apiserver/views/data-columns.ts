@@ -1,4 +1,4 @@
-import { countFieldsAt } from './json-value.ts';
+import { countFieldsAt } from './json-value-at.ts';
 import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition } from './table-columns.ts';
 

@@ -27,7 +27,7 @@ interface EventColumn {
   readonly read: (event: EventFields) => unknown;
 }
 
-/** The paths of everything that the columns read: no event has much in these fields. */
+/** The paths of all fields that the columns read: these fields are small in all events. */
 const shownPaths: readonly FieldPath[] = [
   metadataPaths.name,
   metadataPaths.creationTimestamp,

@@ -6,7 +6,7 @@ import { eventKind } from '../builtin/event-kinds.ts';
 import { clusterRoleBindingKind, clusterRoleKind } from '../builtin/rbac-kinds.ts';
 import { secretKind } from '../builtin/secret-kind.ts';
 import { columnsOf } from './columns-of.ts';
-import { jsonValueAt } from './json-value.ts';
+import { jsonValueAt } from './json-value-at.ts';
 import { MetadataView } from './metadata-view.ts';
 import { declaredColumns } from './table-columns.ts';
 import { TableView } from './table-view.ts';

@@ -1,4 +1,4 @@
-import { jsonValueAt } from './json-value.ts';
+import { jsonValueAt } from './json-value-at.ts';
 import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 
 /** The view PartialObjectMetadata: only the metadata of objects. */

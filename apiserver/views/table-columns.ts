@@ -1,6 +1,6 @@
 import { formatAge, JsonPath } from '@homeostat/controller-runtime/api';
 import type { PrinterColumn } from '@homeostat/controller-runtime/api';
-import { isStructure, jsonValueAt } from './json-value.ts';
+import { isStructure, jsonValueAt } from './json-value-at.ts';
 
 /** The value of a cell; null is shown as an empty cell. */
 export type Cell = string | number | boolean | null;

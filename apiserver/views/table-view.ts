@@ -1,4 +1,4 @@
-import { jsonValueAt } from './json-value.ts';
+import { jsonValueAt } from './json-value-at.ts';
 import { formatMetadata } from './metadata-view.ts';
 import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-view.ts';
 import { parseRow } from './table-columns.ts';

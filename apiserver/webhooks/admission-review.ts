@@ -34,7 +34,7 @@ export interface AdmissionRequest {
   readonly options: object | null;
 }
 
-/** What a webhook has decided. */
+/** The decision of a webhook. */
 export interface AdmissionVerdict {
   readonly isAllowed: boolean;
   /** A JSON patch; undefined for none. */
@@ -45,11 +45,11 @@ export interface AdmissionVerdict {
   readonly result: JsonObject;
 }
 
-/** Most warnings of one response, and the length of one; Kubernetes cuts longer ones. */
+/** The maximum number of warnings of one response, and the length of one; Kubernetes cuts longer ones. */
 const maxWarnings = 64;
 const maxWarningLength = 256;
 
-/** Most audit annotations of one answer, and the length of a value. */
+/** The maximum number of audit annotations of one response, and the maximum length of a value. */
 const maxAnnotations = 64;
 const maxAnnotationLength = 10 * 1024;
 
@@ -169,7 +169,7 @@ function reasonFor(code: unknown): StatusReason {
   return knownReasons.find((reason) => statusCodes[reason] === code) ?? 'Forbidden';
 }
 
-/** Returns the 500 for a webhook that did not answer as it should, as kube-apiserver words it. */
+/** Returns the 500 for a webhook without a valid response, as kube-apiserver words it. */
 export function failedCall(name: string, cause: Error): ApiError {
   const words = `failed calling webhook ${JSON.stringify(name)}: ${cause.message}`;
   return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });

@@ -12,7 +12,7 @@ import type { WebhookPlaces } from './webhook-places.ts';
 /** Kubernetes' time limit of conversions. */
 const timeoutMs = 30_000;
 
-/** Most objects of one call, and roughly the most characters of their JSON. */
+/** The maximum number of objects of one call, and roughly that of the characters of their JSON. */
 const maxBatch = 100;
 const maxBatchLength = 1024 * 1024;
 
@@ -47,7 +47,10 @@ export class ConversionWebhook implements RemoteConverter {
     this.#parts = parts;
   }
 
-  /** Returns the object in another version. @throws PendingConversion when the webhook has to be asked first; ApiError when it is refused */
+  /**
+   * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; ApiError
+   * when it is refused
+   */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;
     const key = keyOf(object, apiVersion);

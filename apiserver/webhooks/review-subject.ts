@@ -34,7 +34,10 @@ export function pathOf({ verb, resource, options }: ReviewedWrite): MatchPath {
   };
 }
 
-/** Returns the version of a kind in which a webhook sees it. @throws Error for a version that the kind does not have */
+/**
+ * Returns the version of a kind in which a webhook receives objects. @throws Error for a version that the kind does not
+ * have
+ */
 export function inVersionOf(resource: Resource, version: string): Resource {
   const found = resource.storage.inVersion(version);
   if (found === undefined) throw new Error(`${resource.model.kind} has no version ${version}`);
@@ -104,7 +107,7 @@ function shown(object: ApiObject | undefined, { resource, options }: ReviewedWri
   return scaleOf(scale, object);
 }
 
-/** Returns the whole object after a webhook has changed the part that it was shown. */
+/** Returns the whole object after a webhook has changed the part that it received. */
 export function withShown(object: ApiObject, next: unknown, { resource, options }: ReviewedWrite): unknown {
   const { scale } = resource.model;
   if (options.subresource !== 'scale' || scale === undefined) return next;

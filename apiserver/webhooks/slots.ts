@@ -21,7 +21,7 @@ export class Slots {
     }
   }
 
-  /** The slot goes to the next one in line, or is free again. */
+  /** Gives the slot to the next caller in line, or frees it. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#taken -= 1;

@@ -16,7 +16,7 @@ export interface WebhookCallerParts {
   readonly metrics: WebhookMetrics;
 }
 
-/** One question to one webhook. */
+/** One call of one webhook. */
 export interface Question {
   readonly listed: ListedWebhook;
   readonly write: ReviewedWrite;
@@ -25,7 +25,7 @@ export interface Question {
   readonly mayPatch: boolean;
 }
 
-/** Asks webhooks, and applies their failure policies. */
+/** Calls webhooks, and applies their failure policies. */
 export class WebhookCaller {
   readonly #parts: WebhookCallerParts;
 
@@ -34,7 +34,7 @@ export class WebhookCaller {
   }
 
   /**
-   * Returns what the webhook has decided; undefined when it failed, and its policy ignores that.
+   * Returns the decision of the webhook; undefined when it failed, and its policy ignores that.
    * @throws ApiError with which the webhook refuses the write; InternalError when it failed
    */
   async ask(question: Question): Promise<AdmissionVerdict | undefined> {
@@ -86,7 +86,7 @@ export class WebhookCaller {
 /** The status of a webhook that sends no response, or a wrong one. */
 const unavailable = 503;
 
-/** Says why there is no decision. */
+/** The reason why there is no decision. */
 class FailedCall extends Error {
   override readonly name = 'FailedCall';
   readonly status: number;

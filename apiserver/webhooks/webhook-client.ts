@@ -7,7 +7,7 @@ import { UnusableAnswer, WebhookConnections } from './webhook-connections.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-connections.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
-/** Most calls at the same time; further ones wait, and the wait counts towards their timeout. */
+/** The maximum number of calls at the same time; further ones wait, and the wait counts towards their timeout. */
 const maxInFlight = 1000;
 
 /** A call of a webhook. */
@@ -112,7 +112,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls: failed to verify certificate: x509: certificate signed by unknown authority',
 };
 
-/** Says why a call failed, in the words of kube-apiserver where it has some. */
+/** Returns the reason why a call failed, in the words of kube-apiserver where it has some. */
 function explain(error: Error & { readonly code?: unknown }, { url: { host } }: WebhookRequest): string {
   const { code } = error;
   const known = typeof code === 'string' && Object.hasOwn(reasons, code) ? reasons[code] : undefined;

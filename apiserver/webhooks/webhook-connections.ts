@@ -18,7 +18,7 @@ const idleMs = 90_000;
 /** The largest response: that of the largest object, as base64 in a patch. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
-/** What all requests to a webhook have in common. */
+/** The common parts of all requests to a webhook. */
 export interface WebhookRequest {
   readonly place: WebhookPlace;
   readonly timeoutMs: number;
@@ -38,7 +38,7 @@ export interface WebhookAnswer {
   readonly bytes: Buffer;
 }
 
-/** A response that has arrived, but says nothing that can be used. */
+/** An error for a response that cannot be used. */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer';
   /** The status of an HTTP error; undefined for any other response. */

@@ -98,7 +98,7 @@ export class WebhookList {
     this.#validating = new Listings(table.getterOf(validatingWebhookKind));
   }
 
-  /** True when a webhook may be asked about writes of this kind. Most servers have no configuration at all. */
+  /** True when a webhook may be called for writes of this kind. Most servers have no configuration at all. */
   readonly covers = (resource: Resource): boolean => {
     // A webhook that refuses everything must not prevent its own removal.
     if (resource.model.group === admissionGroup) return false;
@@ -114,7 +114,7 @@ export class WebhookList {
   }
 }
 
-/** True when a webhook may be asked about some write of a kind. */
+/** True when a webhook may be called for some write of a kind. */
 function concerns({ rules = [] }: Webhook, group: string, plural: string): boolean {
   return rules.some(({ apiGroups = [], resources = [] }) => {
     const isGroup = apiGroups.includes('*') || apiGroups.includes(group);

@@ -28,7 +28,7 @@ export interface WebhookReviewParts {
   readonly uuid: () => string;
 }
 
-/** A webhook that is for a write, and the version in which it sees the object. */
+/** A webhook that applies to a write, and the version in which it receives the object. */
 interface Matched {
   readonly listed: ListedWebhook;
   readonly version: string;
@@ -37,7 +37,7 @@ interface Matched {
 /** The cost of conditions in one turn of the event loop: 30 ms. */
 const maxConditionCost = 1_000_000;
 
-/** Asks the configured webhooks about writes, by the rules of kube-apiserver. */
+/** Calls the configured webhooks for writes, by the rules of kube-apiserver. */
 export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   readonly covers: WriteReview['covers'];
   readonly #parts: WebhookReviewParts;
@@ -47,7 +47,10 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     this.covers = parts.list.covers;
   }
 
-  /** Asks mutating webhooks one after the other, and once more those that want to see what later ones changed. */
+  /**
+   * Calls mutating webhooks one after the other, and then once more those with reinvocationPolicy `IfNeeded` whose
+   * object a later one has changed.
+   */
   async change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject> {
     const listed = this.#parts.list.mutating();
     if (listed.length === 0) return object;
@@ -57,7 +60,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     return this.#changeOnce(first, [...round.again].sort(inOrderOf(listed)), { write, again: new Set() });
   }
 
-  /** Asks validating webhooks at the same time. */
+  /** Calls validating webhooks at the same time. */
   async check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void> {
     const questions: Question[] = [];
     const meter = new CostMeter(maxConditionCost);
@@ -125,7 +128,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     return listed.selectors.match(written, () => namespaces.of(resource, written)) ? { listed, version } : undefined;
   }
 
-  /** undefined when its conditions leave the webhook out, or it cannot be asked and its policy ignores that. */
+  /** undefined when its conditions leave the webhook out, or it cannot be called and its policy ignores that. */
   #ask({ listed, version }: Matched, { object, write, mayPatch, meter }: Asked): Question | undefined {
     const { uuid, caller } = this.#parts;
     try {
@@ -149,7 +152,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
 interface Round {
   readonly write: ReviewedWrite;
-  /** Filled with the webhooks to ask once more. */
+  /** Filled with the webhooks to call once more. */
   readonly again: Set<ListedWebhook>;
 }
 
@@ -158,7 +161,7 @@ interface Asked {
   readonly object: ApiObject | undefined;
   readonly write: ReviewedWrite;
   readonly mayPatch: boolean;
-  /** Counts the conditions of all webhooks that are asked about the write at the same time. */
+  /** Counts the conditions of all webhooks that are called for the write at the same time. */
   readonly meter: CostMeter;
 }
 
@@ -175,7 +178,7 @@ const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 interface Patched {
   readonly patch: unknown;
-  /** What the webhook was shown of the object. */
+  /** The part of the object that the webhook received. */
   readonly shown: object;
   readonly write: ReviewedWrite;
 }

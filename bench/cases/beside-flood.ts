@@ -69,7 +69,7 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
 /** The figures of each round. */
 interface Found {
   readonly alone: Figures[];
-  /** With as many in flight, alone, as all users have in progress beside the flood. */
+  /** The user alone, with as many requests in flight as all users together have in progress during the flood. */
   readonly least: Figures[];
   readonly flooded: Figures[];
   readonly floodRates: number[];
@@ -91,7 +91,10 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
   return { name: 'creates beside a flood of 2,000', ours, limit, target, note };
 }
 
-/** What the flood costs at least: the same user alone, with as many requests in flight as are in progress beside the flood. */
+/**
+ * The least that a flood can cost: the same user alone, with as many requests in flight as are in progress during the
+ * flood.
+ */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];
   const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times that of the user with 4 in flight`;

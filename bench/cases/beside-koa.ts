@@ -13,10 +13,10 @@ const connections = 64;
 /** The objects that updates and reads use in turn. */
 const objects = 1_000;
 
-/** The most that an operation may cost, in creations by koa that sends the body back. */
+/** The largest allowed cost of each operation, as a multiple of a request to koa that sends the body back. */
 const goals = { create: 1.9, update: 2, get: 1 } as const;
 
-/** The most that a credential and a permission may cost: this share of the goal. */
+/** The largest allowed cost with checks of credentials and permissions, as a share of the goal. */
 const shareOfRequired = 1.05;
 
 interface Contestant {

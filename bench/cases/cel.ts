@@ -14,10 +14,12 @@ const group = 'rules.example.com';
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const pathOf = (kind: string): string => `/apis/${group}/v1/${kind.toLowerCase()}s`;
 
-/** Most that a typical rule may take. */
+/** The maximum time of a typical rule. */
 const maxRuleUs = 10;
 
-/** Rules of the kind whose creations are compared with those of a kind without rules, to find what one takes. */
+/**
+ * The number of rules of a kind that is compared with a kind without rules; the difference gives the time of one rule.
+ */
 const manyRules = 100;
 
 /** A definition is served within this time, or the run fails. */

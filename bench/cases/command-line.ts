@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const command = `${root}plugins/host/bin/homeostat.js`;
 const scaffoldTest = 'test/dist/scaffold/scaffold.test.js';
 
-/** A person does not notice it. */
+/** A time that a person does not notice. */
 const mostMs = 150;
 const mostCreateMs = 60_000;
 

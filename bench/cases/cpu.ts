@@ -76,7 +76,7 @@ function bodyOf(name: string, number: number): string {
   return JSON.stringify(newPerson({ name, number }));
 }
 
-/** What do the operations cost, compared with another checkout, and in units of bare koa? */
+/** Measures the processor time of operations, compared with another checkout and with bare koa. */
 export async function cpu(context: CaseContext): Promise<readonly Row[]> {
   return [...(await besideCheckout(context)), ...(await besideKoa(context))];
 }
@@ -144,7 +144,7 @@ async function costOf(server: Server, operation: Operation, settings: Settings):
   return ((server.child.cpuMs() - beforeMs) / count) * 1000;
 }
 
-/** Each round has the cost of ours, and the cost of the other checkout if there is one. */
+/** The costs of each round: those of this checkout, and those of the other checkout if there is one. */
 function rowOf(name: string, rounds: readonly (readonly number[])[]): Row {
   const costOfContestant = (index: number): number => median(rounds.map((costs) => costs[index] ?? Number.NaN));
   const text = `${costOfContestant(0).toFixed(1)} us`;

@@ -13,7 +13,10 @@ const mostSeconds = 30;
 const mostStallMs = 50;
 const mostBytes = 1.5 * 1024 * 1024;
 
-/** How soon are many definitions served that are created at once, what do they hold, and for how long does one hold up the others? */
+/**
+ * Measures many definitions that are created at once: the time until they are served, their memory, and the longest
+ * pause that one causes.
+ */
 export async function definitions({ settings }: CaseContext): Promise<readonly Row[]> {
   const count = settings.definitions < usual / 2 ? quick : usual;
   const kinds = Array.from({ length: count }, (_, number) => `Bulk${number.toString()}`);

@@ -7,7 +7,7 @@ import { ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** What does a plugin's endpoint cost above a route of koa's, and a list through it above the generated list? */
+/** Compares a plugin's endpoint with a route of koa, and a list through the endpoint with the generated list. */
 export async function endpoints({ settings }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-router');

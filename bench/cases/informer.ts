@@ -28,7 +28,8 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
   const found = await alternate(settings.rounds, {
     ours: async () => {
       const { ms, objects, jsonBytes, heldBytes } = await synchroniseOnce(url);
-      if (objects !== count) throw new Error(`the handler was told of ${objects.toString()} of ${count.toString()}`);
+      if (objects !== count)
+        throw new Error(`the handler received ${objects.toString()} of ${count.toString()} objects`);
       factors.push(heldBytes / jsonBytes);
       bytesEach.push(jsonBytes / objects);
       return figuresOf(count, ms);

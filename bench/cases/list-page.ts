@@ -8,14 +8,14 @@ import { p99AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** The number of objects that match, whatever the total; half of a small total. */
+/** The number of matching objects, the same in the small and the large kind; half of the small kind. */
 const mostMatching = 500;
 
 const connections = 8;
 
 const path = `${personsPath}?fieldSelector=spec.city=home&sort=spec.name,asc&page=3&size=20`;
 
-/** What does a page of a sorted, selected list cost, and does it grow with the objects that do not match? */
+/** Measures a page of a sorted, selected list, also with more objects that do not match. */
 export async function listPage({ settings }: CaseContext): Promise<readonly Row[]> {
   await using small = new Child('api-server');
   await using large = new Child('api-server');

@@ -48,7 +48,7 @@ interface Filled {
   readonly objects: number;
 }
 
-/** What do very many objects cost: memory, pauses under writes, pages, and a start? */
+/** Measures the cost of very many objects: memory, pauses during writes, pages of lists, and a start. */
 export async function million({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { manyObjects: objects } = settings;
   const file = join(folder, 'million.db');

@@ -14,7 +14,7 @@ const childrenOfMany = 3;
 const mostSeconds = 60;
 const mostGrowth = 1.2;
 
-/** What does a run cost whose ten dependents are as they should be, and how long does a start take with 100,000 owners? */
+/** Measures a run whose ten dependents need no change, and a start with 100,000 owners. */
 export async function owners({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   return [await unchanged(settings.rounds), ...(await manyOwners(folder))];
 }

@@ -7,7 +7,7 @@ import { opsAtLeast, p99AtMost } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** So few that each write has the machine to itself. */
+/** A number so small that writes do not overlap. */
 const perSecond = 50;
 
 /** Keys that reconcile in turn. */
@@ -22,7 +22,7 @@ interface WrittenFigures {
   readonly beyond: Figures;
 }
 
-/** What does a controller cost, and how long after a write does it run? */
+/** Measures the cost of a controller, and the time from a write to its run. */
 export async function reconciles({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, seconds, writes, objects } = settings;
   const count = Math.ceil(perSecond * seconds);

@@ -9,7 +9,10 @@ import { alternate } from '../rounds.ts';
 
 const mostMs = 2_500;
 
-/** How long does a running server take from the registration of a model to its first answer, with so many objects stored? */
+/**
+ * Measures the time from the registration of a model at a running server to the first response, with many objects
+ * stored.
+ */
 export async function registration({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, objects } = settings;
   const file = join(folder, 'registration.db');

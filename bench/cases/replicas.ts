@@ -11,7 +11,7 @@ import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 import { Watchers, watchFromNow } from '../watchers.ts';
 
-/** So few that each write has the servers to itself. */
+/** A rate so low that writes do not overlap. */
 const writesPerSecond = 20;
 
 /**

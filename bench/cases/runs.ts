@@ -13,7 +13,7 @@ const keys = 1_000;
 const mostMs = 30;
 const mostPercent = 3;
 
-/** What does it cost to record runs? Processor time of all threads, by turns. */
+/** Measures the cost of recording runs: processor time of all threads, by turns. */
 export async function runs({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('reconciler');
   await child.call('serve', `sqlite:${join(folder, 'runs.db')}`);

@@ -10,8 +10,8 @@ import { besideFlood } from './beside-flood.ts';
 import { besideOpen } from './beside-open.ts';
 
 /**
- * What do an audit log, and the check of credentials and permissions, cost a request? What does a user notice of another one
- * who floods the server?
+ * How much do an audit log, and the checks of credentials and permissions, slow down a request? How much does one user slow down
+ * another user by flooding the server?
  */
 export async function security(context: CaseContext): Promise<readonly Row[]> {
   return [
@@ -24,7 +24,7 @@ export async function security(context: CaseContext): Promise<readonly Row[]> {
 const audited = 'http-create, audited at Metadata';
 const leastAudited = 'http-create, one line of the same length for each';
 
-/** Creates with an audit log beside creates without one; and creates that cost the least that a log can. */
+/** Compares creates with an audit log to creates without one, and to creates with the cheapest possible log. */
 async function auditedCreates({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   if (!audited.includes(only) && !leastAudited.includes(only)) return [];
   await using logging = new Child('api-server');

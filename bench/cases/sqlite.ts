@@ -9,7 +9,7 @@ import type { Row, Target } from '../result-table.ts';
 
 const width = 256;
 
-/** So few that even 12 KB of log each are not written back before they are counted. */
+/** A number so small that even 12 KB of log for each write are not written back before they are counted. */
 const loggedWrites = 1_000;
 
 const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
@@ -31,8 +31,8 @@ interface Cost {
 }
 
 /**
- * What does a create of 1 KB cost SQLite: the processor time of its thread, its write-ahead log, and the bytes written
- * to disk, with those that move from the log into the database? And how long does a start take?
+ * Measures a create of 1 KB in SQLite: the processor time of its thread, its write-ahead log, and the bytes written
+ * to disk, with those that move from the log into the database; and the time of a start.
  */
 export async function sqlite({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const rows = await writes({ settings, folder });

@@ -18,7 +18,7 @@ interface Writing {
   readonly nextNumber: () => number;
 }
 
-/** Selects every person, and is compared with each. */
+/** A selector that selects every person, and is compared with each. */
 const selective = '&labelSelector=team!%3Dnone&fieldSelector=spec.name!%3Dnobody';
 
 /** How long after a write is sent does each of many watchers have it? */

@@ -71,7 +71,7 @@ interface Creating {
   readonly seconds: number;
 }
 
-/** Returns a round of creations, which results in the processor time of each, in milliseconds. */
+/** Returns a function that sends a round of creations and returns the processor time of each, in milliseconds. */
 function creator(server: Child, { url, prefix, connections: many, seconds }: Creating): () => Promise<number> {
   const create = creations(prefix);
   return async () => {

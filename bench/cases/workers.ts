@@ -42,7 +42,7 @@ interface Cost {
   readonly followers: number;
 }
 
-/** What do the processes of `serve --workers` do for an operation, with one worker and with two? */
+/** Measures the processor time of each process of `serve --workers` for an operation, with one worker and with two. */
 export async function workers({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const count of [1, 2]) {

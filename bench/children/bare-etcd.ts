@@ -42,7 +42,9 @@ async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
 }
 
-/** The same in turn with other processes: each write names the next process in the head, which has a watch of it. */
+/**
+ * Writes in turn with other processes: each write names the next process in the head key, which every process watches.
+ */
 async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figures> {
   const turns = await Turns.start(at);
   const figures = await runTransactions({ count, size, width: 1 }, async () => {
@@ -64,7 +66,7 @@ async function beginTurns(): Promise<void> {
   await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
 }
 
-/** Several writes in a transaction which depends on nothing but its own objects, and reads nothing before. */
+/** Several writes in a transaction that depends only on its own objects, and needs no read before. */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {
     const keys = newKeys(size);
@@ -125,7 +127,7 @@ class Turns {
       if (created) started();
       this.#see(events.at(-1)?.kv.value);
     });
-    // Its end is an error as well.
+    // The end of the watch is an error as well.
     watch.on('error', () => undefined);
     watch.write({ create_request: { key: headKey } });
     this.#watch = watch;

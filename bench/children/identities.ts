@@ -1,5 +1,5 @@
-// Measures, in processor time, how the user of a service account's token is found, as on a server with 1,000 listed
-// tokens at each request; and the least that this can cost: one digest of the token, and a lookup in a map.
+// Measures the processor time of finding the user of a service account's token, as on a server with 1,000 listed tokens
+// at each request; and the least that this can cost: one digest of the token, and a lookup in a map.
 import { hash } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { answerCalls } from '../answer-calls.ts';

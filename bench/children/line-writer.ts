@@ -1,12 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { open } from 'node:fs/promises';
 
-/** The lines of a batch are written when they have so many bytes, or after so long: as the audit log does. */
+/** A batch of lines is written at this size, or after this time, as in the audit log. */
 const enoughBytes = 256 * 1024;
 const gatherMs = 50;
 
 /**
- * Writes the same line to a file for each request that this process answers: the least that a log of requests can cost. The line is
+ * Writes the same line to a file for each response of this process: the least that a log of requests can cost. The line is
  * copied into one buffer, from which a batch is written.
  */
 export async function writeLines({ path, line }: { readonly path: string; readonly line: string }): Promise<void> {

@@ -35,7 +35,7 @@ const Page = defineModel({
 let client: Client;
 
 interface Running {
-  /** Nothing is left to do. */
+  /** True when no work is left. */
   isIdle(): boolean;
   /** Settles when all of it has stopped. */
   stop(): Promise<void>;
@@ -137,7 +137,7 @@ async function createAll(options: {
   return { ms: performance.now() - startMs, cpuMs: (user + system) / 1000 };
 }
 
-/** Resolves with the microseconds of processor time that a run takes which changes nothing. */
+/** Resolves with the microseconds of processor time of a run that changes nothing. */
 async function runUnchanged(count: number): Promise<number> {
   let runs = 0;
   let before = process.cpuUsage();

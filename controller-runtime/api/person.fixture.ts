@@ -23,7 +23,7 @@ export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;
 }
 
-/** Revision 2.9: the fields stand on the model itself. */
+/** Revision 2.9: the fields are on the model itself. */
 @GVK({ group: 'old.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 export class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;

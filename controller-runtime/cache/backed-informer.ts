@@ -42,8 +42,8 @@ export interface InformerBacking<T extends ApiObject> {
    */
   objects(): Iterable<KeyedObject<T>>;
   /**
-   * The same for a caller that reads each object once, as it comes, and keeps none. Undefined is a step towards the next object, for
-   * one that takes long to read: the caller may go on in a later turn of the event loop.
+   * The same for a caller that reads each object once and keeps none. Yields undefined as a pause while a large object
+   * is read: the caller may continue in a later turn of the event loop.
    */
   objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**
@@ -62,7 +62,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** The first filling of the indexes, which takes several turns; the informer opens at its end. */
+/** The first time the indexes are filled, which takes several turns; the informer opens afterwards. */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
   readonly filling: IndexFilling<T>;
@@ -89,7 +89,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   readonly #onLeft: (handlers: number) => void;
   #isOpen = false;
   #opening: Opening<T> | undefined;
-  /** A filling of the indexes of an informer that is open. */
+  /** Fills the indexes of an informer that is already open. */
   #refilling: IndexFilling<T> | undefined;
   /** Resolves when the last filling that has begun is over. */
   #filled: Promise<void> = Promise.resolve();

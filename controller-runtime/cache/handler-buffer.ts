@@ -116,7 +116,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   async #deliver(event: HandlerEvent<T>): Promise<void> {
     if (this.#removed) return;
     try {
-      // An async function passes for one that returns void, so this waits for its promise.
+      // TypeScript accepts an async function for a type that returns void, so this waits for its promise.
       await (this.#call(event) as unknown);
     } catch (error) {
       this.#options.report(error);

@@ -29,7 +29,7 @@ describe('coalesce', () => {
     ['an addition and its updates become an addition', [add('u@1', true), update('u@1', 'u@2')], [add('u@2', true)]],
     ['an addition and its deletion become nothing', [add('u@1'), gone('u@2')], []],
     ['an update and a deletion become a deletion', [update('u@1', 'u@2'), gone('u@3')], [gone('u@3')]],
-    ['another object of the name is told as such', [gone('u@2'), add('v@3')], [gone('u@2'), add('v@3')]],
+    ['another object of the name is reported as another object', [gone('u@2'), add('v@3')], [gone('u@2'), add('v@3')]],
     [
       'one that came and went in between is left out',
       [update('u@1', 'u@2'), gone('u@3'), add('v@4'), gone('v@5')],

@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // A handler that receives these two also receives the error.
+    // One of the objects cannot be read: the handler gets this error when it receives the two events.
     return [first, last];
   }
 }

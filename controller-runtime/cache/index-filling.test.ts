@@ -27,7 +27,7 @@ describe('the filling of the indexes of a cache', () => {
     expect(filling.putSome(clock)).to.equal(false);
   });
 
-  it('goes on with an object that takes several steps in a later turn', () => {
+  it('continues with an object that takes several steps in a later turn', () => {
     let nowMs = 0;
     const put: string[] = [];
     function* steps(): Generator<(typeof states)[number] | undefined> {

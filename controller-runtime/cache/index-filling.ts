@@ -1,10 +1,10 @@
 import type { ApiObject, Clock } from '../api/index.ts';
 import type { KeyedObject } from './handler-event.ts';
 
-/** Objects that are put in one turn of the event loop at most. */
+/** The maximum number of objects that are indexed in one turn of the event loop. */
 const putPerTurn = 200;
 
-/** Time after which a turn ends: one object may take 25 µs to read, and the next one many steps of a millisecond. */
+/** The time after which a turn ends. Reading an object takes 25 µs, or many steps of a millisecond if it is large. */
 const msPerTurn = 1;
 
 /** Puts the objects of a cache into its indexes, some at a time. */
@@ -13,7 +13,7 @@ export class IndexFilling<T extends ApiObject> {
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states`: the objects at the time of the call; undefined is a step towards the next one. */
+  /** `states`: the objects at the time of the call; undefined is a pause while a large object is read. */
   constructor(states: Iterable<KeyedObject<T> | undefined>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;

@@ -45,7 +45,7 @@ function describeCache(followed: FollowedCase): void {
       expect(Number(informer.resourceVersion)).to.be.at.least(Number(changed.metadata.resourceVersion));
     });
 
-    it('holds frozen objects', async () => {
+    it('contains frozen objects', async () => {
       const a = await followed.one.create('a');
       await followed.run();
       const cached = followed.informer.get(keyOf(a)) as Person;

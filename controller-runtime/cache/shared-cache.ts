@@ -55,7 +55,7 @@ export class SharedCache<T extends ApiObject> {
 export class SharedCaches {
   readonly #caches = new Map<string, SharedCache<ApiObject>>();
 
-  /** The cache under a key, made where there is none. The key names the kind, hence the type. */
+  /** The cache under a key, made where there is none. The key names the kind, and therefore the type. */
   take<T extends ApiObject>(key: string, make: () => InformerBacking<T>): SharedCache<T> {
     const present = this.#caches.get(key) as SharedCache<T> | undefined;
     const cache = present ?? new SharedCache(make());
@@ -126,7 +126,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
     caches.giveBack(key, cache);
   }
 
-  /** Runs in the turn in which the informer stops, because other informers may go on. */
+  /** Runs in the turn in which the informer stops, because other informers may continue. */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
   }

@@ -102,7 +102,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('hold nothing before they are run, and are not held by the client [slow]', async () => {
+  it('use no memory before they run, and can be collected although the client exists [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));

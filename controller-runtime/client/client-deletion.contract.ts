@@ -13,7 +13,7 @@ export function describeDeletion(subject: ContractSubject): void {
   };
 
   describe('delete', () => {
-    it('removes an object that no finalizer holds, and returns undefined', async () => {
+    it('removes an object without finalizers, and returns undefined', async () => {
       const { metadata } = await subject.newCase().create('alice');
       expect(await subject.client.delete(Person, metadata.name)).to.equal(undefined);
       expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');

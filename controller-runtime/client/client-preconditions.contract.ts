@@ -44,7 +44,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('carry out a patch whose preconditions hold', async () => {
+    it('carry out a patch whose preconditions are met', async () => {
       const present = await subject.newCase().create('alice');
       const { name, uid, resourceVersion } = present.metadata;
       const preconditions = { uid, resourceVersion };

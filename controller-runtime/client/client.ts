@@ -159,7 +159,7 @@ export interface Client {
 }
 
 /**
- * The type of an object's status: `never` for a kind that has none, `unknown` for objects of which nothing is known.
+ * The type of an object's status: `never` for a kind that has none, `unknown` for objects of unknown type.
  */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
@@ -178,7 +178,10 @@ export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'ki
   readonly metadata?: MergePatch<Partial<ApiObject['metadata']>>;
 };
 
-/** What is merged into a value (RFC 7396): any of its fields; null removes a field that is optional. Lists are replaced whole. */
+/**
+ * A patch that is merged into a value (RFC 7396): any of its fields; null removes an optional field. Lists are replaced
+ * as a whole.
+ */
 export type MergePatch<V> = V extends readonly unknown[]
   ? V
   : V extends object

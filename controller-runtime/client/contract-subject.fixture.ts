@@ -18,7 +18,7 @@ export type OpenClient = (models: readonly ModelDescriptor[]) => Promise<OpenedC
 /** The label that separates the objects of a test from those of other tests. */
 export const caseLabel = 'contract.example.com/case';
 
-/** The client that a contract suite works on: opened before its first test, closed after its last. */
+/** The client that a contract suite tests: opened before its first test, closed after its last. */
 export class ContractSubject {
   #opened: OpenedClient | undefined;
   #cases = 0;

@@ -24,7 +24,7 @@ export interface CreateOrUpdateRequest<T extends ApiObject> {
   change(this: void, present: T | undefined): NewObject<T>;
 }
 
-/** The resulting object, and what was done to it. */
+/** The resulting object, and whether it was created, updated or unchanged. */
 export interface CreatedOrUpdated<T extends ApiObject> {
   readonly object: T;
   readonly result: 'created' | 'updated' | 'unchanged';

@@ -6,7 +6,7 @@ const chunkSize = 1000;
 
 export interface Listed<T extends ApiObject> {
   readonly items: readonly T[];
-  /** The revision at which all items are as they are here. */
+  /** The revision of the list: all items are from this revision. */
   readonly resourceVersion: string;
 }
 

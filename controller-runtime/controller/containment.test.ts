@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws a value without a text is retried as after any error', async () => {
+  it('throws a value without a text is retried, as after any other error', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -126,14 +126,14 @@ describe('a controller whose logger', () => {
   };
   const warned = ['the logger threw (disk full); lines of the log are lost'];
 
-  it('throws reconciles on: no key is locked, and nothing is left unhandled', async () => {
+  it('throws still reconciles: no key is locked, and no error is left unhandled', async () => {
     const fail = (): never => {
       throw new Error('disk full');
     };
     expect(await warningsWith(fail)).to.deep.equal(warned);
   });
 
-  it('is asynchronous and rejects reconciles on, and leaves no rejection unhandled', async () => {
+  it('is asynchronous and rejects still reconciles, and leaves no rejection unhandled', async () => {
     expect(await warningsWith(() => Promise.reject(new Error('disk full')))).to.deep.equal(warned);
   });
 });

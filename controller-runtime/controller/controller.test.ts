@@ -237,7 +237,7 @@ describe('a controller', () => {
     expect(owners).to.deep.equal([undefined, 1]);
   });
 
-  it('runs again at once after a conflict that the cache has passed already, but backs off when that goes on', async () => {
+  it('runs again at once after a conflict that the cache has passed already, but backs off when that continues', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {
@@ -328,7 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('warns of a key whose every run changes its spec, later than of other loops', async () => {
+  it('warns of a key when each run changes its spec, after more runs than for other loops', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {

@@ -35,9 +35,9 @@ export interface ControllerParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the reconcileID of each run. */
+  /** Returns a new reconcileID for each run. */
   readonly uuid: () => string;
-  /** If the caches are not synced after this time, an error is logged; the wait goes on. */
+  /** If the caches are not synced after this time, an error is logged; the controller continues to wait. */
   readonly cacheSyncTimeoutMs: number;
   /** The time for which a stop waits for runs under way. */
   readonly graceMs: number;
@@ -53,10 +53,10 @@ const maxNamedKeys = 10;
 
 /** A shard that this process holds. */
 export interface HeldShard {
-  /** Its writes are refused once another process holds the shard. */
+  /** A client whose writes are refused after another process took over the shard. */
   readonly client: Client;
   readonly leader: ReportedShard['leader'];
-  /** False when another process may hold it by now. */
+  /** False when another process may hold the shard by now. */
   readonly mayWrite: () => boolean;
 }
 
@@ -82,7 +82,7 @@ export class Controller {
   readonly #shards = new Map<number, Shard>();
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
-  /** Aborts when there is a shard: without one, events need not be delivered. */
+  /** Aborts when the first shard opens: without a shard, events need not be delivered. */
   readonly #opened = new AbortController();
   /** True once events are delivered: a shard that is opened later has missed those of the present objects. */
   #hasBegun = false;
@@ -186,14 +186,14 @@ export class Controller {
     return this.#filling.size === 0 && this.#events.isIdle() && this.#present().every((shard) => shard.isIdle());
   }
 
-  /** Why keys can no longer be reconciled; undefined when they can. */
+  /** Returns the reason why keys can no longer be reconciled; undefined when they can. */
   healthProblem(): string | undefined {
     const { name, concurrency } = this.#definition;
     const overdue = this.#present().flatMap((shard) => [...shard.overdue]);
     if (overdue.length < concurrency) return undefined;
     const keys = overdue.slice(0, maxNamedKeys).join(', ');
     const more = overdue.length > maxNamedKeys ? ', …' : '';
-    return `controller "${name}": none of its ${concurrency} workers is left: runs outlasted their timeout and have not ended (${keys}${more})`;
+    return `controller "${name}": runs that outlasted their timeout and have not ended occupy all of its workers (${concurrency}): ${keys}${more}`;
   }
 
   /** The states of the first `limit` keys. */

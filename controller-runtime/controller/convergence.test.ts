@@ -14,7 +14,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   kind: fc.constantFrom('rename', 'make', 'delete', 'vandalise', 'scribble', 'lag', 'wait'),
   name: fc.constantFrom(...names),
 });
-/** The faults of the controller's requests, in order; after the last one, they repeat from the first. */
+/** The faults of the controller's requests, in order; after the last one, the list repeats. */
 const fault = fc.constantFrom('none', 'none', 'none', 'conflict', 'error', 'slow');
 
 /** One server, one controller that makes a badge for each person, and other clients that change the same objects. */

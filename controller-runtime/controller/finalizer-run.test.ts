@@ -29,7 +29,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(seen).to.deep.equal([[finalizer], [finalizer]]);
   });
 
-  it('holds the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
+  it('keeps the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
     const calls: string[] = [];
     const at = harnessFor({
       reconcile: () => void calls.push('reconcile'),
@@ -65,7 +65,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('leaves other finalizers alone, and is not reconciled any more when its own is gone', async () => {
+  it('leaves other finalizers unchanged; after its own finalizer is removed, the object is not reconciled any more', async () => {
     const calls: string[] = [];
     const at = harnessFor({ reconcile: () => void calls.push('reconcile'), cleanup: () => void calls.push('cleanup') });
     await at.person('ada');

@@ -93,7 +93,7 @@ describe('a run', () => {
     expect(valueOf(at, 'controller_runtime_reconcile_total{controller="person",result="error"}')).to.equal(2);
     expect(at.lines('error').map(({ fields }) => fields['key'])).to.include.members(['ada', 'bob']);
     expect(at.manager.healthProblem()).to.equal(
-      'controller "person": none of its 2 workers is left: runs outlasted their timeout and have not ended (ada, bob)',
+      'controller "person": runs that outlasted their timeout and have not ended occupy all of its workers (2): ada, bob',
     );
     letGo.shift()?.();
     await at.holds(() => letGo.length === 2);

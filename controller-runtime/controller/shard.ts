@@ -22,13 +22,13 @@ import { childLogger } from './sources/child-logger.ts';
 
 export interface ShardParts {
   readonly definition: ControllerDefinition;
-  /** Its runs write with this client. */
+  /** The client of the runs' writes. */
   readonly client: Client;
   readonly clock: Clock;
   /** Adds the controller to each line. */
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** What the runs of all shards share. */
+  /** The parts that the runs of all shards share. */
   readonly shared: Pick<
     RunParts,
     'view' | 'related' | 'ownKind' | 'statusWrites' | 'finalizerWrites' | 'quietWrites' | 'quietKinds'
@@ -37,7 +37,7 @@ export interface ShardParts {
   readonly pool: WorkerPool;
   /** Begins to report the shard. Absent: it is not reported. */
   readonly follow: ((controller: ReportedController) => ControllerReporter) | undefined;
-  /** Why the controller can no longer reconcile keys. */
+  /** The reason why the controller can no longer reconcile keys. */
   readonly healthProblem: () => string | undefined;
 }
 

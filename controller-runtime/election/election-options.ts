@@ -25,8 +25,8 @@ export interface LeaderElectionOptions {
    */
   readonly retryPeriodMs?: Duration;
   /**
-   * Called when this process becomes the leader, and when it stops being the leader; for metrics. What it throws is
-   * logged.
+   * Called when this process becomes the leader, and when it stops being the leader; for metrics. Errors that it throws
+   * are logged.
    */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }
@@ -39,7 +39,9 @@ export interface ElectionSettings {
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
-  /** The name of the way in which processes share this lease as one of a group. */
+  /**
+   * The scheme by which processes share the leases of a group, such as the number of shards. Absent for a single lease.
+   */
   readonly strategy?: string;
 }
 

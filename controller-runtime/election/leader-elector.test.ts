@@ -68,7 +68,7 @@ describe('a leader elector', () => {
   const makeLease = (held: LeaseSpec): Promise<Lease> =>
     client.create<Lease>(Lease, { metadata: { name: 'lock', namespace: 'default' }, spec: held });
 
-  it('makes the lease when there is none, and renews it every retry period', async () => {
+  it('creates the lease when it does not exist, and renews it every retry period', async () => {
     const a = candidate('a');
     const term = await elect(a);
     expect(term.epoch).to.include({ namespace: 'default', name: 'lock', transitions: 0 });

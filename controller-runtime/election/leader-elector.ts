@@ -55,7 +55,7 @@ export class LeaderElector {
     return this.#observed?.lease.spec ?? {};
   }
 
-  /** Milliseconds until the lease is free, by what was last seen; 0 or less when it is. */
+  /** Milliseconds until the lease is free, according to the last read; 0 or less when it is free. */
   get freeInMs(): number {
     const { lease, atMs } = this.#observed ?? {};
     if (lease === undefined || atMs === undefined || this.holder === undefined) return 0;
@@ -199,8 +199,9 @@ export class LeaderElector {
   }
 
   /**
-   * Returns true when the term goes on with a lease that another client changed, and ends the term otherwise. If
-   * another process has held the lease, its writes are unknown here. The lease stays unchanged, so that the next
+   * Called when another client has changed the lease. Returns true when the term continues, and ends the term
+   * otherwise. If another process has held the lease in between, this process does not know its writes, so the term
+   * ends. The lease stays unchanged, so that the next
    * candidate can take it at once.
    */
   #goesOn(term: Term, lease: Lease): boolean {

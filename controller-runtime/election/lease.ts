@@ -14,7 +14,7 @@ export interface HolderState {
    * identity: writes of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
-  /** Names the way in which processes share the leases of a group. Absent when they do not. */
+  /** The scheme by which processes share the leases of a group. Absent for a single lease. */
   readonly strategy?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** Leaves out the request of another process, which the former holder has carried out. */
+/** Leaves out the other process's request for the lease, because the former holder has granted it. */
 function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
   return spec;
 }

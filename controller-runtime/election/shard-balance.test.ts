@@ -17,7 +17,7 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('-ab-bab-'))).to.deep.equal({ take: [0, 3], ask: [] });
   });
 
-  it('asks the process with the most shards until no other one has two more', () => {
+  it('asks the process with the most shards for one, until no process has two more than this one', () => {
     expect(planShards('a', seen('bbbbcc')).ask).to.deep.equal([0, 1]);
     expect(planShards('a', seen('bbbcccdd')).ask).to.deep.equal([0, 3]);
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });

@@ -9,7 +9,7 @@ export interface SeenShard {
   readonly canAsk: boolean;
 }
 
-/** What a process does next: both are lists of shards. */
+/** The next steps of a process: the shards that it takes, and those that it asks for. */
 export interface ShardPlan {
   readonly take: readonly number[];
   readonly ask: readonly number[];

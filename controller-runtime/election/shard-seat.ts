@@ -113,7 +113,10 @@ export class ShardSeat {
     try {
       await this.#elector.ask();
     } catch (err) {
-      this.#parts.logger.debug({ err, lease: this.#settings.name }, 'a shard was not asked for; trying again');
+      this.#parts.logger.debug(
+        { err, lease: this.#settings.name },
+        'another process could not be asked for a shard; trying again',
+      );
     }
   }
 

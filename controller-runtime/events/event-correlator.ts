@@ -47,7 +47,7 @@ const burst = 25;
 const refillMs = 300_000;
 const maxRemembered = 4096;
 
-/** Longest name of an event; the object's is cut off. */
+/** The longest name of an event; the object's is cut off. */
 const maxNameLength = 253;
 const suffixLength = 16;
 

@@ -6,7 +6,7 @@ import { eventually } from '../testing/eventually.ts';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { EventWriter } from './event-recorder.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- bodies are the wire's
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
 type Sent = readonly [verb: 'create' | 'patch', body: any, options: { readonly namespace?: string }];
 
 describe('an event recorder', () => {
@@ -161,7 +161,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('holds at most a thousand events, and says once that it drops the newest', async () => {
+  it('queues at most a thousand events, and logs once that it drops the newest', async () => {
     let letGo = (): void => {};
     troubles = [new Promise((resolve) => (letGo = resolve))];
     for (let index = 0; index < 1100; index += 1) {

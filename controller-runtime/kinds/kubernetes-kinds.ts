@@ -1,8 +1,8 @@
 import { defineModel } from '../api/index.ts';
 import type { ModelDescriptor, NamespacedObject, ApiObject } from '../api/index.ts';
 
-// The kinds of Kubernetes that every server has, as clients name them: with the types of their fields, and without the rules,
-// indexes and columns, which are the server's.
+// Models of the Kubernetes kinds that every server has, for clients: names and types of fields. Rules, indexes and
+// columns are in the server.
 
 const text = { type: 'string' } as const;
 const count = { type: 'integer', minimum: 0 } as const;

@@ -13,6 +13,9 @@ export interface ControllerStatus {
    * with other processes.
    */
   readonly shards?: { readonly held: readonly number[]; readonly of: number };
-  /** Why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it can. */
+  /**
+   * The reason why it can no longer reconcile keys: runs that do not end occupy all of its workers. Absent while it
+   * can.
+   */
   readonly problem?: string;
 }

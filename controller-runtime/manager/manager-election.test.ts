@@ -8,7 +8,7 @@ import type { Runnable } from './runnable.ts';
 const leaderElection = { name: 'lock', identity: 'me' };
 const inDefault = { namespace: 'default' };
 
-describe('a manager that stands for election', () => {
+describe('a manager with leader election', () => {
   let harness: Harness | undefined;
   let events: string[];
   let ended: unknown;

@@ -14,7 +14,7 @@ export interface ManagerOptions {
   /** Long-running parts; those that need nothing start before the controllers, and stop after them. */
   readonly runnables?: readonly Runnable[];
   /**
-   * Only one of the managers with the same lease runs its controllers, and their writes carry its term: the server
+   * Only one of the managers with the same lease runs its controllers, and their writes include its term: the server
    * refuses the writes of a former leader (409), even when it has not noticed yet. Default: no election.
    */
   readonly leaderElection?: LeaderElectionOptions;
@@ -26,7 +26,9 @@ export interface ManagerOptions {
   readonly uuid?: () => string;
   /** Jitter of the election, in [0, 1). Default Math.random. */
   readonly random?: () => number;
-  /** The time that caches may take to sync before an error names them; the wait goes on. Default 2 minutes. */
+  /**
+   * The time that caches may take to sync before an error names them; the manager continues to wait. Default 2 minutes.
+   */
   readonly cacheSyncTimeoutMs?: Duration;
   /** The time that a stop waits for running reconciles before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;

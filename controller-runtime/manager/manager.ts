@@ -97,7 +97,7 @@ export class Manager {
    * Starts the parts that need nothing, then the caches, then the parts that need these, and, once elected, the
    * controllers. Works until the signal aborts, and stops in reverse order: the lease is released last. Settles when
    * all of it has stopped. Rejects when it was run before, and when the lease is lost (see `isFormerLeader`): the
-   * process goes on, and a new manager may stand again.
+   * process continues, and a new manager may take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
@@ -275,7 +275,10 @@ export class Manager {
     return this.#candidacy?.healthProblem() ?? first;
   }
 
-  /** Why it is not ready; undefined when it is. A manager that waits for its election is ready. */
+  /**
+   * Returns the reason why the manager is not ready; undefined when it is. A manager that waits for its election is
+   * ready.
+   */
   readinessProblem(): string | undefined {
     if (this.#state !== 'running') return this.#state === 'created' ? 'not started' : 'stopped';
     const unsynced = this.#caches?.unsynced() ?? this.#unsyncedControllers();

@@ -3,7 +3,7 @@ import type { Client } from '../client/client.ts';
 /** The arguments of a runnable besides its signal. */
 export interface RunnableContext {
   /**
-   * The manager's client. If the runnable needs `leadership`, the client's writes carry the term, like those of
+   * The manager's client. If the runnable needs `leadership`, the client's writes include the term, like those of
    * controllers: the server refuses them (409, `isFormerLeader`) once another process leads.
    */
   readonly client: Client;

@@ -82,7 +82,7 @@ describe('a sharded controller', () => {
     expect(overlaps).to.deep.equal([]);
   });
 
-  /** Requests of a silent process get lost; its caches go on. */
+  /** Requests of a silent process get lost; its caches continue. */
   const clientOf = (name: string): Client =>
     new Proxy(client, {
       get: (target, property) => {
@@ -153,7 +153,7 @@ describe('a sharded controller', () => {
     for (const name of names) await touch(name);
     await clock.runUntil(() => ran.length >= names.length);
     expect(ran.toSorted()).to.deep.equal(names.map((name) => `${ownerOf(name)} ${name}`).toSorted());
-    // At rest, nothing moves.
+    // Once the shards are balanced, none of them moves.
     const before = processes.map(({ held }) => held);
     await clock.advance(60_000);
     expect(processes.map(({ held }) => held)).to.deep.equal(before);
@@ -184,7 +184,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => (a?.held.length ?? 0) + (b?.held.length ?? 0) === shards && ran.length >= left.length);
     expect(clock.monotonicMs() - sinceMs).to.be.within(13_000, 17_000);
     expect(ran.map((run) => run.split(' ')[1]).toSorted()).to.deep.equal(left.toSorted());
-    // It gave up before the others took over.
+    // The silent process stopped its runs before the others took over.
     expect(c?.held).to.deep.equal([]);
     expect(c?.errors).to.include('the lease of a shard is lost');
     silent.delete('c');
@@ -206,7 +206,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => processes[0]?.held.length === 16);
     const index = shardOf('person-0', shards);
     const b = start('b');
-    // B asks for shards in an order of its own: until the busy one is among them.
+    // B asks for shards in an order of its own, so the test waits until the busy one is among them.
     await clock.runUntil(() => b.held.length > 0);
     await change(index, { preferredHolder: 'b' });
     await clock.runUntil(() => wasTold);

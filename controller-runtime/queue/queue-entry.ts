@@ -8,7 +8,7 @@ export interface WorkItem {
    * Consecutive runs before this one after which another was needed, with a back-off: failures, requeues, conflicts.
    */
   readonly attempts: number;
-  /** Why the key was enqueued, in the order it happened; at most eight. */
+  /** The reasons why the key was enqueued, the first reason first; at most eight. */
   readonly reasons: readonly Reason[];
   /** Milliseconds for which the key was ready; only if the queue has an observer. */
   readonly waitMs?: number;
@@ -48,7 +48,7 @@ export class QueueEntry {
   dueMs = 0;
   /** Monotonic time at which it became ready; kept only if the queue has an observer. */
   readyMs = 0;
-  /** Decides between equal dueMs: first in, first out. */
+  /** Orders entries with equal dueMs: first in, first out. */
   order = 0;
   /** Position in the delay heap; -1 outside. */
   heapIndex = -1;

@@ -1,4 +1,4 @@
-/** Its methods are on the queue's hot path: they must be quick, and must not throw. */
+/** An observer of a queue. The queue's hot path calls its methods: they must be quick, and must not throw. */
 export interface QueueObserver {
   /** Called when a key became ready. */
   added(): void;

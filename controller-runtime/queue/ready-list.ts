@@ -1,8 +1,8 @@
 import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
 /**
- * Empty levels are kept, since the same few priorities come back all the time; with more than this many they are
- * dropped.
+ * The maximum number of empty levels that are kept. They are kept because the same few priorities occur again and
+ * again.
  */
 const maxLevels = 32;
 

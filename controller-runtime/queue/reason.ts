@@ -1,5 +1,5 @@
 /**
- * Why a key was enqueued: its own object changed, an object it owns changed, a mapping named it, a periodic resync, a
+ * The reason why a key was enqueued: its own object changed, an object it owns changed, a mapping named it, a periodic resync, a
  * retry after a failure, a time that was asked for, a slot of the schedule, or a person or program by hand.
  */
 export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'schedule' | 'manual';

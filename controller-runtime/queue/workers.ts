@@ -39,7 +39,7 @@ export class Workers {
     this.pump();
   }
 
-  /** Takes no more keys. Items being processed go on. */
+  /** Takes no more keys. Items that are being processed continue. */
   stop(): void {
     this.#isWorking = false;
     this.#leave?.();

@@ -11,7 +11,7 @@ export class Counter {
   }
 }
 
-/** A number that goes up and down. */
+/** A number that may rise and fall. */
 export class Gauge {
   value = 0;
 }

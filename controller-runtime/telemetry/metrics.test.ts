@@ -85,7 +85,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('# TYPE broken gauge\n');
   });
 
-  it('measures the process until it is told to end', () => {
+  it('measures the process until the measurement is ended', () => {
     const metrics = new Metrics();
     const stop = startProcessMetrics(metrics);
     const valueOf = (name: string): number => Number(new RegExp(`^${name} (.+)$`, 'm').exec(metrics.text())?.[1]);

@@ -9,7 +9,10 @@ const resolutionMs = 20;
 
 type Figures = Readonly<Record<string, readonly [type: SampledOptions['type'], help: string, read: () => number]>>;
 
-/** Measures this process, under the names that Prometheus' clients have for it. Returns a function that ends it. */
+/**
+ * Measures this process, with the metric names of Prometheus' client libraries. Returns a function that ends the
+ * measurement.
+ */
 export function startProcessMetrics(metrics: Metrics): () => void {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
@@ -48,7 +51,7 @@ const resources: Figures = {
   process_start_time_seconds: ['gauge', 'Start, seconds since 1970.', () => performance.timeOrigin / 1000],
   process_resident_memory_bytes: ['gauge', 'Resident memory.', () => process.memoryUsage.rss()],
   nodejs_heap_size_total_bytes: ['gauge', 'Size of the heap.', () => process.memoryUsage().heapTotal],
-  nodejs_heap_size_used_bytes: ['gauge', 'Used part of the heap.', () => process.memoryUsage().heapUsed],
+  nodejs_heap_size_used_bytes: ['gauge', 'The used part of the heap.', () => process.memoryUsage().heapUsed],
   nodejs_external_memory_bytes: [
     'gauge',
     'Memory of objects outside of the heap.',

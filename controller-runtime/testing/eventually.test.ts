@@ -8,7 +8,7 @@ describe('eventually', () => {
     expect(await eventually(() => (asked += 1) > 2 && `asked ${asked}`)).to.equal('asked 3');
   });
 
-  it('treats a throwing condition as one that does not hold yet', async () => {
+  it('treats a condition that throws as not true yet', async () => {
     let asked = 0;
     await eventually(async () => expect((asked += 1)).to.equal(3));
     expect(asked).to.equal(3);

@@ -8,7 +8,7 @@ export interface RecordedRequest {
 
 /** The fault of one request. */
 export type Fault =
-  /** It never reaches the server, as when the connection is refused. */
+  /** The request never reaches the server, as when the connection is refused. */
   | { readonly kind: 'refuse' }
   /** The server never receives it; the client gets this response. */
   | {
@@ -17,11 +17,11 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: unknown;
     }
-  /** It reaches the server, but its response is lost. */
+  /** The request reaches the server, but its response is lost. */
   | { readonly kind: 'loseAnswer' }
-  /** It is sent when the promise has settled. */
+  /** The request is sent when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The body breaks off after so many bytes. */
+  /** The body breaks off after this number of bytes. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
 export interface FaultInjectingFetch {

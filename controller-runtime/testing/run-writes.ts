@@ -15,7 +15,10 @@ export interface RunOfWrite {
   /** Name of the controller; absent for a write before the author's code, such as that of a finalizer. */
   readonly controller?: string;
   readonly key?: ObjectKey;
-  /** Why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the controller is absent. */
+  /**
+   * The reasons why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the controller is
+   * absent.
+   */
   readonly reasons: readonly string[];
 }
 
@@ -29,7 +32,7 @@ export interface WriteStep {
   readonly after?: ApiObject;
   /** The fields that differ, without those that only the server sets. */
   readonly changes: readonly FieldChange[];
-  /** What the write failed with. */
+  /** The error of a failed write. */
   readonly error?: unknown;
 }
 

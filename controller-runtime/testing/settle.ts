@@ -49,7 +49,9 @@ export async function settleUnless(
     if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return false;
     stable = 0;
   }
-  throw new Error(`not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'on and off'}`);
+  throw new Error(
+    `not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'work that starts again and again'}`,
+  );
 }
 
 async function behind(participants: readonly Participant[]): Promise<readonly string[]> {

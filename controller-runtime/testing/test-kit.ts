@@ -28,10 +28,10 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
    */
   readonly stepped?: boolean;
   /**
-   * The invariants, by name. They are checked after each write of a run, and before the next one, with a client that
-   * sees what is stored. A function that throws or rejects does not hold. `settle`, `step` and `expectConverged` then
-   * reject with an error that names the first write after which one does not hold, the run that made it, and the
-   * fields that it changed. Default none.
+   * The invariants, by name. They are checked after each write of a run, before the next write, with a client that
+   * reads the stored objects. An invariant is broken when its function throws or rejects. `settle`, `step` and
+   * `expectConverged` then reject with an error that names the first write that broke an invariant, the run of this
+   * write, and the fields that it changed. Default none.
    */
   readonly invariants?: KitInvariants;
 };

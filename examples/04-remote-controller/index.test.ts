@@ -30,7 +30,7 @@ class WorkerProcess {
     this.#exited = once(this.#child, 'close');
   }
 
-  /** Its name; empty until it has printed something. */
+  /** The name of the process; empty until it has printed something. */
   get name(): string {
     return this.#said.split(' ', 1)[0] ?? '';
   }

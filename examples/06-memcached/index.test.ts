@@ -52,7 +52,7 @@ describe('example 06: Memcached', () => {
     expect((await workload()).metadata.uid).not.to.equal(uid);
   });
 
-  it('takes its workload along when it is deleted', async () => {
+  it('is deleted with its workload', async () => {
     await client.delete(Memcached, 'sample', { namespace });
     await server.settle();
     expect(isNotFound(await workload().catch((error: unknown) => error))).to.equal(true);

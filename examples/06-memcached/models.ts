@@ -17,7 +17,7 @@ export const Memcached = defineModel({
   },
 });
 
-/** What a Deployment is in Kubernetes: so many running copies of an image. */
+/** Like Kubernetes' Deployment: a number of running copies of an image. */
 export const Workload = defineModel({
   gvk: 'cache.example.com/v1alpha1/Workload',
   plural: 'workloads',

@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Workload } from './models.ts';
 
-/** Stands for the programs that run the copies: all of them run at once. */
+/** Simulates the programs that run the copies: all copies run immediately. */
 export const workloadController = controller(Workload, {
   async reconcile({ object, condition, status }) {
     const { name } = object.metadata;

@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Deployment } from './models.ts';
 
-/** Stands for the web server: it runs at once. */
+/** Simulates the web server: it runs immediately. */
 export const deploymentController = controller(Deployment, {
   reconcile({ condition }) {
     condition('Ready', 'True', { reason: 'Running' });

@@ -49,14 +49,14 @@ describe('example 09: ephemeral volume claim', () => {
     expect([metadata.uid, status?.capacity]).to.deep.equal([uid, '2Gi']);
   });
 
-  it('passes on labels that change and that go, and leaves the labels of others alone', async () => {
+  it('passes on changed and removed labels, and keeps the labels of other managers', async () => {
     const patch = { metadata: { labels: { [tier]: 'fast' } } };
     await client.patch(Volume, 'scratch', { type: 'merge', patch }, { namespace });
     await changeClaim({ metadata: { labels: { [owner]: 'you', [app]: null } } });
     expect((await volume()).metadata.labels).to.deep.equal({ [owner]: 'you', [tier]: 'fast' });
   });
 
-  it('creates a volume again that another user deleted, and takes it along at its end', async () => {
+  it('creates a volume again that another user deleted, and deletes it with the claim', async () => {
     const { uid } = (await volume()).metadata;
     await client.delete(Volume, 'scratch', { namespace });
     await server.settle();

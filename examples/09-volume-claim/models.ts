@@ -16,7 +16,7 @@ export const EphemeralVolumeClaim = defineModel({
   },
 });
 
-/** What a PersistentVolumeClaim is in Kubernetes. */
+/** Like Kubernetes' PersistentVolumeClaim: a request for storage. */
 export const Volume = defineModel({
   gvk: 'storage.example.com/v1alpha1/Volume',
   plural: 'volumes',

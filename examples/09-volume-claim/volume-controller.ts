@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Volume } from './models.ts';
 
-/** Stands for the storage: each volume gets its size at once. */
+/** Simulates the storage: each volume gets its size immediately. */
 export const volumeController = controller(Volume, {
   async reconcile({ object, condition, status }) {
     condition('Ready', 'True', { reason: 'Provisioned' });

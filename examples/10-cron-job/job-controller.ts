@@ -1,7 +1,10 @@
 import { controller } from 'homeostat';
 import { Job } from './models.ts';
 
-/** Stands for the program that runs jobs: each takes its seconds, and those of the image "broken" fail. */
+/**
+ * Simulates the program that runs jobs: a job takes the number of seconds in its spec, and fails with the image
+ * "broken".
+ */
 export const jobController = controller(Job, {
   async reconcile({ object, clock, condition, status }) {
     const { image, seconds = 0 } = object.spec;

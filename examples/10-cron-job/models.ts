@@ -44,7 +44,7 @@ export const CronJob = defineModel({
 });
 export type CronJob = FromModel<typeof CronJob>;
 
-/** What a Job is in Kubernetes, as far as this example needs it. */
+/** Like Kubernetes' Job, with only the fields that this example needs. */
 export const Job = defineModel({
   gvk: 'batch.example.com/v1/Job',
   plural: 'jobs',

@@ -35,7 +35,7 @@ interface Listed {
   list(): readonly { readonly plugin: string; readonly value: object }[];
 }
 
-/** What the plugin needs of the host. */
+/** The parts of the host that the plugin uses. */
 interface Context {
   readonly extensions: { declare(point: { readonly name: string; readonly schema: object }): Listed };
   readonly endpoints: { add(router: RouterFunction): void };
@@ -64,7 +64,7 @@ const column = {
 const verb = { type: 'string', pattern: '^[a-z]{1,30}$' };
 const action = { type: 'object', required: panel.required, properties: { ...panel.properties, verb } };
 
-/** Serves what plugins add to the console; the console itself is the plugin's static files. */
+/** Serves the contributions of plugins to the console. The console itself is a set of static files. */
 const consolePlugin = {
   start({ extensions, endpoints }: Context): void {
     const points = {

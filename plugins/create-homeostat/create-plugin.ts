@@ -8,7 +8,7 @@ import { pluginFiles, tools } from './templates/plugin-files.ts';
 import { writeNewFiles } from './names/write-new-files.ts';
 
 export interface CreatePluginOptions {
-  /** Made when it does not exist; must be empty, except for `.git`. */
+  /** The folder, which is created if it does not exist; it must be empty, except for `.git`. */
   readonly folder: string;
   readonly name: string;
   readonly group: string;

@@ -51,7 +51,7 @@ class Command {
     });
   }
 
-  /** Its stderr no longer has a reader. */
+  /** Closes the reading end of the process's stderr. */
   closeStderr(): void {
     this.#child.stderr?.destroy();
   }

@@ -52,7 +52,7 @@ function errorNameOf(node: ts.NewExpression): string {
   return node.expression.getText() + code;
 }
 
-/** These take a code or reason before the message. */
+/** The error classes whose constructors take a code or a reason before the message. */
 function hasCode(node: ts.NewExpression): boolean {
   return /^(StoreError|ApiError|IndexValueError)$/.test(node.expression.getText());
 }

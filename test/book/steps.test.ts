@@ -24,7 +24,7 @@ describe('planPage', () => {
     expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: no fence stands right below "output"']);
   });
 
-  it('keeps each line of TypeScript in the line where the page has it, and runs a module where its last part stands', () => {
+  it('keeps each line of TypeScript in the line where the page has it, and runs a module at the place of its last part', () => {
     const page = `<!-- file: a.ts\nconst a = 1;\n-->\n<!-- file: a.ts -->\n\n${fence('ts', 'a + 1;')}\n${fence('sh', 'ls')}\n<!-- file: a.ts\na + 2;\n-->\n`;
     const { files, steps } = planPage(page);
     const lines = page.split('\n');

@@ -138,7 +138,7 @@ describe('client-node, over TLS with a token', () => {
     expect(error).to.include({ code: 401, body: undefined });
   });
 
-  it('does not speak to a server for which another authority vouches [compat credentials]', async () => {
+  it('refuses a server with the certificate of another authority [compat credentials]', async () => {
     const other = await SecureServer.start();
     const cluster = { ...config.getCurrentCluster()!, server: other.http.api.url };
     const mixed = new KubeConfig();

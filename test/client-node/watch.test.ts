@@ -132,7 +132,7 @@ describe('client-node, watching over TLS with a token', () => {
       await informer.stop();
     });
 
-    it('holds the existing objects, and follows changes', async () => {
+    it('has the existing objects, and follows changes', async () => {
       expect(seen).to.deep.equal(['add ann']);
       await create('bob');
       const headers = authorization();

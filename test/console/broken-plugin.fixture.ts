@@ -2,13 +2,13 @@ import { controller, definePlugin } from 'homeostat';
 import type { Plugin } from 'homeostat';
 import { Ticket } from './tickets.fixture.ts';
 
-/** What tests change while the plugin runs. */
+/** The switch that tests change while the plugin runs. */
 export interface Faults {
-  /** Runs fail, and so do cleanups. */
+  /** When true, runs and cleanups fail. */
   isBroken: boolean;
 }
 
-/** A controller with a finalizer that fails when it is told to. */
+/** A plugin with a controller that has a finalizer, and that fails while `faults.isBroken` is true. */
 export function brokenPlugin(faults: Faults): Plugin {
   const check = async (): Promise<void> => {
     if (faults.isBroken) throw new Error('the <b>printer</b> is on fire');

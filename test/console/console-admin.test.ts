@@ -111,7 +111,7 @@ describe('an administrator in the console [slow]', function () {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('Stamps <b>letters</b>').waitFor();
     await card.getByRole('button', { name: 'Uninstall…' }).waitFor();
-    // One that the server was started with is not in the folder.
+    // A plugin that was given at the start of the server is not in the folder.
     const task = page.getByRole('region', { name: 'task', exact: true });
     await task.getByRole('button', { name: 'Reload' }).waitFor();
     expect(await task.getByRole('button', { name: 'Uninstall…' }).count()).to.equal(0);

@@ -109,7 +109,7 @@ describe('a user without rights who is logged in to the console', () => {
     }
   });
 
-  it('gets the files of the console, which hold no data; a request without a login gets none of them', async () => {
+  it('gets the files of the console, which contain no data; a request without a login gets none of them', async () => {
     expect((await asEve('/console/')).status).to.equal(200);
     expect((await fetch(`${server.url}/console/`)).status).to.equal(401);
     for (const path of ['/console/../plugin.yaml', '/console/%2e%2e/plugin.yaml', '/console/..%2fplugin.yaml'])

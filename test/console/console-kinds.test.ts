@@ -39,7 +39,7 @@ describe('namespaced kinds in the console', function () {
     await page.getByText('Nothing matches the filters').waitFor();
   });
 
-  it('offers to clear a text that no row has', async () => {
+  it('offers to clear a filter that matches no row', async () => {
     await visit(page, '#/kinds/namespaces?q=nowhere');
     await page.getByText(/^0 of \d+ objects?$/).waitFor();
     await page.getByRole('button', { name: 'Clear the filters' }).press('Enter');

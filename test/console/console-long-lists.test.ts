@@ -10,7 +10,7 @@ import { Ticket, ticketsPath } from './tickets.fixture.ts';
 const count = 20_700;
 const nameOf = (number: number): string => `t-${number.toString().padStart(6, '0')}`;
 
-describe('a list of the console that is longer than a page holds [slow]', function () {
+describe('a list of the console that is longer than a page [slow]', function () {
   this.timeout(2 * browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -46,7 +46,7 @@ describe('a list of the console that is longer than a page holds [slow]', functi
     });
   }
 
-  /** Scrolls until so many rows are loaded. */
+  /** Scrolls until this number of rows is loaded. */
   async function load(wanted: number): Promise<void> {
     await eventually(
       async () => {

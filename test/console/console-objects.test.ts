@@ -267,7 +267,7 @@ describe('objects in the console [slow]', function () {
     await page.locator('.stream summary', { hasText: 'streamed' }).first().waitFor();
   });
 
-  it('answers who may do what', async () => {
+  it('shows who may do what', async () => {
     await visit(page, '#/access');
     const form = page.getByRole('region', { name: 'May a user do this?' });
     await form.getByLabel('User', { exact: true }).fill('nobody');

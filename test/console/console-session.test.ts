@@ -13,7 +13,7 @@ const token = 'the-token-of-the-administrator';
 const rbac = 'rbac.authorization.k8s.io/v1';
 const password = 'a long password of ada';
 
-/** What scripts of the page can read. */
+/** The parts of the browser's storage that scripts of the page can read. */
 interface BrowserStores {
   readonly localStorage: object;
   readonly sessionStorage: object;
@@ -192,7 +192,7 @@ describe('a session of the console [slow]', function () {
     await page.unroute('**/apis');
   });
 
-  it('asks for the password over the open page when it has ended, and goes on', async () => {
+  it('asks for the password over the open page when it has ended, and continues', async () => {
     await page.context().clearCookies();
     await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });
     await visit(page, '#/');

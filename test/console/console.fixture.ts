@@ -86,7 +86,7 @@ interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
 
-/** Goes to a fragment of the console without loading it again. */
+/** Opens a fragment of the console without loading the console again. */
 export async function visit(page: Page, fragment: string): Promise<void> {
   await page.evaluate((to) => {
     (globalThis as unknown as { location: { hash: string } }).location.hash = to;

@@ -74,7 +74,7 @@ export class CellClient {
   }
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
 export function stateOf({ metadata, spec }: any): ObjectState {
   const { uid, resourceVersion, version } = metadata;
   return { uid, revision: Number(resourceVersion), version, value: spec.value };

@@ -128,7 +128,7 @@ describe('the history of servers with a planted bug [slow]', () => {
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 
-  it('of which each reads only its own memory is not linearizable', async function () {
+  it('that each read only their own memory are not linearizable', async function () {
     const faults = ['pause'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'unaskedReads', ...setups.threeOnPostgres, faults });
   });

@@ -41,12 +41,12 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), deletion, created(5, 6, again))).to.equal(true);
   });
 
-  it('rejects a revision that goes back, also over a deletion', () => {
+  it('rejects a revision that decreases, also across a deletion', () => {
     const deletion = operation([3, 4], { verb: 'delete', expect: {} }, { kind: 'deleted', uid: 'u1' });
     expect(isLinearizable(created(1, 2, state(7)), deletion, created(5, 6, state(6, { uid: 'u2' })))).to.equal(false);
   });
 
-  it('rejects an update whose precondition did not hold, and a conflict where it did', () => {
+  it('rejects an update whose precondition was not met, and a conflict whose precondition was met', () => {
     const expecting = (revision: number) => ({ verb: 'update', value: 'v3', expect: { revision } }) as const;
     const before = [created(1, 2), updated(3, 4, v2)];
     expect(isLinearizable(...before, operation([5, 6], expecting(2), shown(v3)))).to.equal(true);

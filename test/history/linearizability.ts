@@ -157,8 +157,9 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations met so far. Operations of unknown outcome never have to take effect. Of two configurations that
- * differ only in these, the one that has used fewer of them can do everything that the other can, which is dropped.
+ * The configurations met so far. Operations of unknown outcome may never take effect. When two configurations differ only
+ * in the operations of unknown outcome that they have used, the one with more of them is dropped: the other one can do
+ * everything that it can.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

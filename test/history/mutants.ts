@@ -1,5 +1,5 @@
-// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They are put into the
-// compiled classes of the API server, only in the process of a test's server.
+// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They replace methods of the API
+// server's compiled classes, only in the process of a test's server.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**

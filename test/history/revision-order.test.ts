@@ -17,7 +17,7 @@ function listing(revision: number, ...states: readonly (typeof v1)[]): Listing {
 describe('the order of revisions over all objects', () => {
   const other = { ...created(3, 4, state(2, { uid: 'u2', value: 'b1' })), key: 'b' };
 
-  it('holds while each write gets a higher one than all that was shown before it began', () => {
+  it('is correct when each write gets a higher revision than all that were shown before it began', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(2, v1)] })),
     ).to.deep.equal([]);

@@ -73,7 +73,7 @@ class RunningHistory {
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
       return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
     });
-    // Two watchers of everything, one of which hangs up repeatedly, and two of a single object.
+    // Two watchers follow all objects, and two a single object; of each pair, one disconnects repeatedly.
     this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
       const random = nextRandom();
       const nextPort = (): number => pick(random, ports);

@@ -34,9 +34,9 @@ export function eventsOf({
 }
 
 /**
- * The operations, each list as a read of every object that it was asked for. A write of unknown outcome whose value a
- * client saw has taken effect by then, so it is known. Operations without information (a read without a response) are
- * left out.
+ * Returns the operations; each list becomes a read of every requested object. A write of unknown outcome whose value a
+ * client saw has taken effect by that time, so its outcome is known. Operations without information (a read without a
+ * response) are left out.
  */
 export function knownOperations(history: History): Operation[] {
   const seen = new Map<string, Sighting>();

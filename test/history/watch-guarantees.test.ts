@@ -31,7 +31,7 @@ function broken(subject: History): string[] {
 }
 
 describe('the guarantees of a watch', () => {
-  it('hold for a watcher that received everything, with bookmarks, over two connections', () => {
+  it('are met for a watcher that received everything, with bookmarks, over two connections', () => {
     const streams = [
       { after: 0, frames: [added, second, bookmark(2, 12)] },
       { after: 2, frames: [third, deleted, bookmark(9, 15)] },
@@ -40,7 +40,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, second, third, deleted))).to.deep.equal([]);
   });
 
-  it('hold for a watcher that got 410 in between and listed again', () => {
+  it('are met for a watcher that got 410 in between and listed again', () => {
     const watches = [
       watch([{ after: 0, frames: [added] }], { end: 'expired' }),
       watch([{ after: 3, frames: [deleted] }], { after: 3, since: 6 }),
@@ -48,7 +48,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations, watches }))).to.deep.equal([]);
   });
 
-  it('hold for a watcher of another object', () => {
+  it('are met for a watcher of another object', () => {
     expect(broken(history({ operations, watches: [watch([{ after: 0, frames: [] }], { key: 'b' })] }))).to.deep.equal(
       [],
     );

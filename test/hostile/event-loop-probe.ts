@@ -4,7 +4,7 @@ import { openSync, readSync } from 'node:fs';
 const tickMs = 1;
 
 /**
- * Measures how long one turn held the event loop, in processor time of the main thread, so that other processes do
+ * Measures how long one turn blocked the event loop, in processor time of the main thread, so that other processes do
  * not count. Outside of Linux it is the processor time of the process, limited by the elapsed time.
  */
 export class EventLoopProbe {

@@ -16,7 +16,7 @@ export type HostileRequest =
 export interface HostileAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Its first 64 KiB. */
+  /** The first 64 KiB of the body. */
   readonly text: string;
 }
 

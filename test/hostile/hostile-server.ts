@@ -1,4 +1,4 @@
-// An API server in a separate process, which measures how long its event loop was held. Its parent sends messages.
+// An API server in a separate process, which measures how long its event loop was blocked. Its parent sends messages.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';

@@ -67,7 +67,7 @@ export function put(spec: Spec, metadata: Spec = {}): (object: string) => Hostil
   return (object) => ({ ...create(spec, metadata)(object), method: 'PUT', path: `${things}/${object}` });
 }
 
-/** Several lists of type map, with so many items in each. */
+/** Several lists of type map, each with this number of items. */
 export function keyedLists(items: number, v: string): Spec {
   const list = repeat(items, (index) => ({ k: `${index}`, v }));
   return { manyKeyed: Object.fromEntries(repeat(8, (index) => [`l${index}`, list])) };
@@ -76,7 +76,7 @@ export function keyedLists(items: number, v: string): Spec {
 /** The maximum number of items within the limits of an object, and the maximum that can be stored with their owners. */
 export const [mostItems, storedItems] = [9_990, 2_300];
 
-/** So many managers, each of which owns a field. */
+/** Makes entries of this number of managers, each of which owns a field. */
 export function managers(operation: 'Apply' | 'Update'): Spec {
   const managedFields = repeat(8_000, (index) => ({
     manager: `m${index}`,
@@ -107,7 +107,7 @@ export function get(query: string, accept = 'application/json'): (object: string
 export const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 export const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** A Namespace with so many labels, as clients in Go write it. */
+/** A Namespace with this number of labels, as clients in Go write it. */
 export function namespaceMessage(labels: number): Buffer {
   const text = (number: number, value: string): Buffer => bytes(number, Buffer.from(value));
   const metadata = [

@@ -91,7 +91,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     expect((await whoami(plain)).stderr).to.include('You must be logged in to the server (Unauthorized)');
   });
 
-  it('refuses a server for which another authority vouches', async () => {
+  it('refuses a server with the certificate of another authority', async () => {
     const other = await SecureServer.start();
     const { code, stderr } = await kubectl(['get', 'persons', '--server', other.http.api.url]);
     await other.stop();

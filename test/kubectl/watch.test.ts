@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
 
-/** So many lines. */
+/** Matches an output with this number of lines. */
 function lines(count: number): RegExp {
   return new RegExp(`^(.*\\n){${count}}`);
 }

@@ -176,7 +176,7 @@ describe('roles and bindings', () => {
     expect((await server.get(`${paths.binding}/kept`)).body.roleRef).to.deep.equal(roleRef);
   });
 
-  it('stand in tables as Kubernetes shows them [spec operators-columns]', async () => {
+  it('appear in tables as Kubernetes shows them [spec operators-columns]', async () => {
     const subjects = [
       user,
       { kind: 'Group', name: 'staff' },

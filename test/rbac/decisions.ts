@@ -49,7 +49,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'each * stands for all verbs, groups or resources, subresources among them',
+    title: 'a * means all verbs, groups or resources, with their subresources',
     rule: { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
     questions: [
       yes('get secrets in home'),
@@ -61,7 +61,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'a * as a part of a word stands for itself',
+    title: 'a * as a part of a word has no special meaning',
     rule: { verbs: ['ge*'], apiGroups: ['people.*'], resources: ['person*'] },
     questions: [no(`get persons.${people}`), no(`ge* person*.${people}`)],
   },
@@ -168,7 +168,7 @@ export const decisions: readonly Decisions[] = [
     questions: [yes('get /metrics'), yes('post /x/y'), no(`get persons.${people}`)],
   },
   {
-    title: 'a * within a path stands for itself',
+    title: 'a * within a path has no special meaning',
     rule: { verbs: ['get'], nonResourceURLs: ['/a/*/b'] },
     questions: [no('get /a/x/b'), yes('get /a/*/b')],
   },

@@ -43,7 +43,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
-  it('let only one of two writes pass that take from each other what they need [slow]', async () => {
+  it('accept only one of two writes that remove the permission of each other [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
     const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -64,7 +64,8 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` by the binding that eva takes from him; eva does not have what bob adds to its role.
+      // Bob has `list` by the binding that eva deletes; eva lacks the permission that bob adds to the role of the
+      // binding.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([

@@ -8,7 +8,7 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 
 for (const transport of transports) {
   describe(`children and related objects of a run, ${transport}`, () => {
-    it('holds the objects that the previous run created, and sends no request when nothing changes', async () => {
+    it('contain the objects that the previous run created, and cost no request when nothing changes', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         owns: [Worker],
@@ -33,7 +33,7 @@ for (const transport of transports) {
       expect(at.requestsOfRuns()).to.equal(requests);
     });
 
-    it('holds no object of another owner of the same name, and none that another object controls', async () => {
+    it('contain no object of another owner of the same name, and none that another object controls', async () => {
       const seen = new Map<string, number>();
       const teams = controller(Team, {
         owns: [Worker],
@@ -93,7 +93,7 @@ for (const transport of transports) {
 }
 
 describe('children and related objects', () => {
-  /** What the only run of a team throws. */
+  /** Runs a team's controller once, and returns the error that the run throws. */
   const thrown = async (reconcile: (run: TeamRun) => void): Promise<unknown> => {
     let error: unknown;
     const teams = controller(Team, {

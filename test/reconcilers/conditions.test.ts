@@ -78,7 +78,7 @@ for (const transport of transports) {
 }
 
 describe('conditions', () => {
-  it('are refused with a reason that is not one word, in a kind without conditions, and in a transition never stated', async () => {
+  it('are refused with a reason that is not one word, in a kind without conditions, and for a transition of an unknown condition', async () => {
     expect(await messageOf(Team, ({ condition }) => condition('Ready', 'True', { reason: 'two words' }))).to.equal(
       'condition Ready: the reason must be one CamelCase word, not "two words"',
     );

@@ -185,7 +185,7 @@ describe('the kinds that a controller follows', () => {
     );
   });
 
-  it('give a run no children of a kind whose cache holds only metadata', async () => {
+  it('give a run no children of a kind whose cache has only metadata', async () => {
     let message: string | undefined;
     const at = await runTeam('in process', {
       owns: [owned(Worker, { metadataOnly: true })],
@@ -199,7 +199,7 @@ describe('the kinds that a controller follows', () => {
     });
     await at.stop();
     expect(message).to.equal(
-      'controller "team" has no whole Worker in its cache: it follows them by "metadataOnly" or "transform"',
+      'controller "team" caches only parts of Worker objects, because it follows them with "metadataOnly" or "transform"',
     );
   });
 });

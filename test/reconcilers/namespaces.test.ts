@@ -25,7 +25,7 @@ const Namespace = defineModel({
 
 for (const transport of transports) {
   describe(`the run of a Namespaced object, ${transport}`, () => {
-    it('has a namespace, and owns dependents in it', async () => {
+    it('has a namespace, and owns dependents in this namespace', async () => {
       // The compiler checks that the namespace is a string: it does not compile otherwise.
       const namespaces: string[] = [];
       const rooms = controller(Room, {

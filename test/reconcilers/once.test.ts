@@ -351,7 +351,7 @@ describe('an external effect under faults [slow]', () => {
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('that a reconciler does without once, and stores in status, leaks, and the check finds it', async () => {
+  it('that a reconciler makes without once, with its id in status, leaks, and the check finds the leak', async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

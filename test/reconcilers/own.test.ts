@@ -131,7 +131,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for those that they come after, and name these', async () => {
+    it('wait for the dependents before them in the order, and name these', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -268,7 +268,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stay while a wished one came after them', async () => {
+    it('are kept while a wished dependent comes after them', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];
@@ -282,7 +282,7 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so it cannot be changed to come after nothing.
+      // The worker is being deleted, so its annotation with the order cannot be changed any more.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();

@@ -243,7 +243,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('is taken over by the next leader: the slot that was cut short runs again, the one that ended does not [slow]', async () => {
+  it('is taken over by the next leader: the interrupted slot runs again, the finished one does not [slow]', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Team] });
     await server.client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });

@@ -91,7 +91,7 @@ describe('the explanation of an object', () => {
     );
   });
 
-  it('names the finalizer that holds a deleted object, who owes it, and why it is not taken off', async () => {
+  it('names the finalizer that keeps a deleted object, the plugin that has to remove it, and why it is not removed', async () => {
     await create('eve', 'clinging');
     await explained('eve', 'NotReady');
     await server.client.delete(Person, 'eve');
@@ -101,7 +101,7 @@ describe('the explanation of an object', () => {
       held = await explain('eve');
       return held.finalizers[0]?.message.includes('does not let go') === true;
     });
-    expect(held.summary).to.match(/^Person eve was deleted \d+s ago, and a finalizer holds it\.$/);
+    expect(held.summary).to.match(/^Person eve was deleted \d+s ago, and a finalizer keeps it\.$/);
     expect(held.finalizers[0]).to.include({ name: 'people.example.com/person', controller: 'test/person' });
   });
 

@@ -32,7 +32,7 @@ export class ClusterServer {
     this.host = `127.0.0.1:${options.port}`;
   }
 
-  /** Its last output. */
+  /** The last output of the server. */
   get log(): string {
     return this.#log.join('');
   }
@@ -107,7 +107,7 @@ export class ClusterServer {
     await this.#end(() => this.abandon());
   }
 
-  /** Suspends it, with its connections, until {@link thaw}. */
+  /** Suspends the server, with its connections, until {@link thaw}. */
   freeze(): void {
     this.#signal('SIGSTOP');
   }

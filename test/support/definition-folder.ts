@@ -9,19 +9,22 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** The time for a kind to be served. */
 const establishedWithinMs = 30_000;
 
-/** What a server made of one definition. */
+/** The result of one definition on a server. */
 export interface DefinitionReport {
   readonly name: string;
-  /** Why it was refused; undefined when it was accepted. */
+  /** The reason why it was rejected; undefined when it was accepted. */
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
-  /** From the request to the condition Established; undefined when it never came. */
+  /** The time from the request to the condition Established; undefined when the condition never came. */
   readonly establishedMs: number | undefined;
-  /** Objects of the folder, and a sample that is made of the schema. Each is deleted again, since examples often share a name. */
+  /**
+   * The number of accepted objects: those of the folder, and a sample made from the schema. Each is deleted, since
+   * examples often share a name.
+   */
   readonly accepted: number;
-  /** Why objects were refused. */
+  /** The reasons why objects were rejected. */
   readonly refused: readonly string[];
-  /** True when an object with a spec of a wrong type was refused; undefined when the schema has no spec. */
+  /** True when an object with a spec of a wrong type was rejected; undefined when the schema has no spec. */
   readonly refusesWrong: boolean | undefined;
   readonly longestStallMs: number;
 }

@@ -39,7 +39,7 @@ export const opensByName = (doors: DoorSystem): ControllerDefinition =>
     },
   });
 
-/** Issues a card, and another one when it does not hear that the first was issued. */
+/** Issues a card; when the response is lost, it issues another one. */
 export const issuesAgain = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],
@@ -51,7 +51,7 @@ export const issuesAgain = (doors: DoorSystem): ControllerDefinition =>
     },
   });
 
-/** Takes a failed call for a door that is closed already. */
+/** Treats a failed call as if the door were already closed. */
 export const swallowsErrors = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],

@@ -3,8 +3,8 @@ import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf, isApiError } from '@homeostat/controller-runtime/api';
 import { Person } from './models.ts';
 
-// A program: fills the memory of a server, frees it again, and prints what happened as JSON. Arguments: the database, the most
-// objects, and the number of labels of each. The objects stay in the database if all fit.
+// A program: fills the memory of a server, frees it again, and prints what happened as JSON. Arguments: the database,
+// the maximum number of objects, and the number of labels of each. The objects stay in the database if all fit.
 
 const [, , database = 'memory:', most = '1000000', labelCount = '20'] = process.argv;
 

@@ -1,4 +1,4 @@
-// The process of a TokenIssuer: an issuer as of OpenID Connect, at an HTTPS address of its own. It takes orders by IPC.
+// The process of a TokenIssuer: an issuer of OpenID Connect, at an HTTPS address of its own. It takes orders by IPC.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ interface Key {
   readonly publicJwk: JWK;
 }
 
-/** What a code stands for. */
+/** The login that an authorization code identifies. */
 interface Grant {
   readonly claims: object;
   readonly nonce: string;

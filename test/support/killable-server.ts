@@ -12,7 +12,7 @@ export class KillableServer {
     this.url = url;
   }
 
-  /** The restart server on a file. */
+  /** Starts `restart-server.js` with a database file. */
   static start(file: string): Promise<KillableServer> {
     return KillableServer.run(new URL('./restart-server.js', import.meta.url), file);
   }

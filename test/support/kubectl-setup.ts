@@ -60,7 +60,7 @@ export class KubectlSetup {
   }
 
   /** The demo person of this name. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   async stored(name: string): Promise<any> {
     return (await this.server.get(`${demoPersons}/${name}`)).body;
   }

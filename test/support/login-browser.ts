@@ -9,7 +9,10 @@ export interface PageAnswer {
   readonly text: string;
 }
 
-/** What a browser does in a login at an issuer: it keeps the cookies of a server, and goes where it is led, step by step. */
+/**
+ * Simulates a browser during a login at an issuer: it keeps the cookies of a server, and follows redirects step by
+ * step.
+ */
 export class LoginBrowser {
   readonly cookies = new Map<string, string>();
   readonly #url: string;

@@ -9,7 +9,7 @@ import { LoginBrowser } from './login-browser.ts';
 import { TestServer } from './test-server.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/** How an issuer stands in the file: its name on the paths, and more lines of `browserLogin`. */
+/** The entry of an issuer in the file: its name in paths, and more lines of `browserLogin`. */
 export interface LoginEntry {
   readonly name: string;
   readonly more?: string;

@@ -4,7 +4,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLException } from 'js-yaml';
 
-/** What a folder of YAML and JSON files has. */
+/** The content of a folder of YAML and JSON files. */
 export interface Documents {
   /** The objects of all files in order, with the items of a `List` in its place. */
   readonly objects: readonly JsonObject[];

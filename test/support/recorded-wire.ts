@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { TestServer } from './test-server.ts';
 import { definitions, established } from './widget-definition.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- what comes over the wire, every part of which is looked at
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
 export type Json = any;
 
 /**

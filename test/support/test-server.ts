@@ -17,7 +17,7 @@ export interface Answer {
   /**
    * The parsed body if it is JSON. Parsed at the first read, since the response of a watch has a line for each event.
    */
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are the wire's, and tests look at every part of them
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
   readonly body: any;
 }
 
@@ -108,7 +108,7 @@ export class TestServer {
   }
 
   /** Creates the object, and returns it; throws when the server refuses. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   async create(path: string, body: unknown): Promise<any> {
     const answer = await this.post(path, body);
     if (answer.status !== 201) throw new Error(`not created: ${answer.status} ${answer.text}`);

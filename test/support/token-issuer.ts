@@ -9,11 +9,11 @@ export interface IssuerCertificate {
   readonly ca: string;
 }
 
-/** What the issuer sends instead of its documents. */
+/** The faults of an issuer: what it sends instead of its documents. */
 export type IssuerFault =
   'silent' | 'of another issuer' | 'no JSON' | 'null' | 'keys in the clear' | 'a redirect' | 'an error' | 'without end';
 
-/** What the process of an issuer is told. */
+/** A message to the process of an issuer. */
 export type IssuerOrder = { readonly id: number } & Order;
 
 type Order =
@@ -29,7 +29,7 @@ type Order =
       readonly client: { readonly id: string; readonly secret: string };
     };
 
-/** What it responds. */
+/** A response of the issuer's process. */
 export interface IssuerReply {
   readonly id: number;
   readonly value?: unknown;

@@ -7,7 +7,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 /** One event of a watch, as received. */
 export interface WireEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   readonly object: any;
 }
 

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 /** The request of a review, as the webhook received it. */
-// oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
 export type Asked = any;
 
 /** Responds to a review: with an object, which becomes its `response`, or by itself. */

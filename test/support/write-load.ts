@@ -89,7 +89,7 @@ export class WriteLoad {
       await this.#attempt({ name, op: 'delete', text: '' }, () => this.#server.delete(path));
   }
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- an object of the wire
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   async #attempt(write: Pick<WriteAttempt, 'name' | 'op' | 'text'>, send: () => Promise<Answer>): Promise<any> {
     const sentAfter = this.#revision;
     const answer = await send();

@@ -16,7 +16,7 @@ const configMap = defineModel({
   schema: { type: 'object', properties: { data: { type: 'object', additionalProperties: { type: 'string' } } } },
 });
 
-/** What a former version wrote, and what its clients read last. */
+/** The data that a former version wrote, and the last states that its clients read. */
 export interface Recorded {
   /** A watch from here on sees `events`, in this order. */
   readonly since: string;

@@ -45,13 +45,13 @@ export class RuleCollector {
     });
   }
 
-  /** Writes what is outdated, and from then on follows the roles. */
+  /** Writes the outdated rules, and follows the roles from then on. */
   async start(): Promise<void> {
     await this.#collect();
     this.#unfollow = this.#parts.authorizer.onChange(() => this.#loop.add(all));
   }
 
-  /** True when nothing is under way. */
+  /** True when no write is under way. */
   isIdle(): boolean {
     return this.#loop.isIdle();
   }

@@ -7,7 +7,7 @@ import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 import type { BindingContent, RoleContent } from '../role-content.ts';
 
-/** What an authorizer does with the objects of one kind. */
+/** Updates an authorizer with the objects of one kind. */
 interface Reader {
   readonly put: (entry: Entry) => void;
   readonly remove: (entry: Entry) => void;

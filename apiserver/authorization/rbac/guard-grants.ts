@@ -28,7 +28,7 @@ export function grantGuard(authorizer: RbacAuthorizer): WriteGuard {
   };
 }
 
-/** True when a write changes nothing but what deletion and garbage collection need. */
+/** True when a write changes only the metadata that deletion and garbage collection need. */
 function grantsTheSame(next: ApiObject, stored: ApiObject): boolean {
   return deepEqual(authored(next), authored(stored));
 }

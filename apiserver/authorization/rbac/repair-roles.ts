@@ -5,7 +5,7 @@ import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objec
 import { covers } from '../cover-rules.ts';
 import type { DefaultBinding, DefaultRole } from './default-roles.ts';
 
-/** `false` on a default role or binding keeps it as it is. */
+/** The value `false` on a default role or binding prevents its repair. */
 const autoupdate = 'rbac.authorization.kubernetes.io/autoupdate';
 
 const metadataOf = (
@@ -32,8 +32,8 @@ export function newBinding({ name, roleRef, subjects }: DefaultBinding): NewObje
 }
 
 /**
- * Returns a stored role with what it lacks of the default one: rules, labels, selectors. What administrators have added stays.
- * undefined when it lacks nothing, or is not to be repaired.
+ * Returns a stored role with the missing rules, labels and selectors of the default role added. Additions of
+ * administrators stay. Returns undefined when nothing is missing, or the role must not be repaired.
  */
 export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>): RoleObject | undefined {
   if (isLeftAlone(stored)) return undefined;

@@ -11,7 +11,7 @@ import { newBinding, newRole, repairedBinding, repairedRole } from './repair-rol
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Several replicas may repair an object at the same time; each then looks again. */
+/** The number of attempts to repair an object, because several replicas may repair it at the same time. */
 const maxTries = 5;
 
 type Repair<T extends ApiObject> = (stored: T, wanted: NewObject<T>) => T | 'replace' | undefined;

@@ -2,7 +2,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from './rbac-objects.ts';
 import type { MatchCondition } from './webhook-objects.ts';
 
-/** A rule of a policy: like that of a webhook, but it may name the objects that it is for. */
+/** A rule of a policy: like that of a webhook, but it may name the objects to which it applies. */
 interface NamedRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -12,7 +12,7 @@ interface NamedRule {
   readonly resourceNames?: readonly string[];
 }
 
-/** The writes that a policy, or a binding of one, is for. Kubernetes' `MatchResources`. */
+/** The writes to which a policy, or its binding, applies. Kubernetes' `MatchResources`. */
 export interface MatchResources {
   readonly resourceRules?: readonly NamedRule[];
   readonly excludeResourceRules?: readonly NamedRule[];

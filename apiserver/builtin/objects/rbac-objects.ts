@@ -1,6 +1,6 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
-/** What a role allows. Kubernetes' `PolicyRule` (rbac.authorization.k8s.io/v1). */
+/** A rule of a role. Kubernetes' `PolicyRule` (rbac.authorization.k8s.io/v1). */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];

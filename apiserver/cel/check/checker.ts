@@ -7,7 +7,7 @@ import { literalType } from './literal-type.ts';
 import { assign, assignAll, isSameType, moreGeneral, noBindings, substitute } from '../types/unify-types.ts';
 import type { Bindings } from '../types/unify-types.ts';
 
-/** What an expression may refer to. */
+/** The names that an expression may use. */
 export interface CheckScope {
   readonly functions: FunctionTable;
   /** Variables and their types; names of types are variables too. */
@@ -24,7 +24,7 @@ export interface CheckedCel {
   readonly references: ReadonlySet<string>;
 }
 
-/** Most issues of one expression. */
+/** The maximum number of issues of one expression. */
 const maxIssues = 10;
 
 /** Checks the types of an expression. Returns the issues, when there are any. */

@@ -32,7 +32,7 @@ interface ConditionInput {
   readonly oldObject: unknown;
 }
 
-/** Returns what is wrong with an expression; undefined when it is a condition. */
+/** Returns the mistake in an expression; undefined when it is a valid condition. */
 export function conditionProblem(expression: string): string | undefined {
   const compiled = compileCondition(expression);
   return isCelProblem(compiled) ? compiled.problem : undefined;

@@ -29,7 +29,7 @@ const read =
   (factor = 1): Estimate =>
   (parts) => ({ cost: scaled(at(parts, 0).size, factor * characterCost) });
 
-/** Longest pattern of a named format. */
+/** The longest pattern of a named format. */
 const formatPattern = 128;
 
 function sameSize(parts: readonly SizedPart[]): CallEstimate {

@@ -11,7 +11,7 @@ const readCost = fixed(1);
 const listCost = fixed(10);
 const mapCost = fixed(30);
 
-/** What is known of the size of a local variable. */
+/** The known bounds of a local variable's size. */
 interface Local {
   readonly size: CostRange | undefined;
   readonly itemSize: CostRange | undefined;

@@ -13,7 +13,7 @@ import type { CelIssue } from '../syntax/cel-issue.ts';
 import type { CelNode } from '../syntax/cel-node.ts';
 import { parseCel } from '../syntax/parser.ts';
 
-/** What expressions may refer to. */
+/** The names that expressions may use. */
 export interface CelScope {
   readonly functions: FunctionTable;
   /** Variables and their types; evaluations pass the values in the same order. One without a type is not declared. */
@@ -26,7 +26,7 @@ export interface CelExpression {
   readonly type: CelType;
   /** The variables that it reads. */
   readonly references: ReadonlySet<string>;
-  /** The most that it costs with values of the declared types, in Kubernetes' units. */
+  /** The maximum cost with values of the declared types, in Kubernetes' units. */
   readonly maxCost: number;
   /**
    * Evaluates it; undefined variables are absent. The meter is that of the call.

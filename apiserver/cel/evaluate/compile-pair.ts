@@ -2,7 +2,7 @@ import type { RuntimeCost } from '../cost/runtime-cost.ts';
 import type { CelFunction } from '../types/cel-function.ts';
 import type { Run } from './frame.ts';
 
-/** The relations of two integers. A number for each, since V8 inlines a switch, and no call of one of six functions. */
+/** The relations of two integers, as numbers: V8 inlines a switch over them, but not a call of one of six functions. */
 const relations: ReadonlyMap<string, number> = new Map(
   ['_==_', '_!=_', '_<_', '_<=_', '_>_', '_>=_'].map((name, index) => [name, index]),
 );

@@ -15,7 +15,7 @@ import type { Run } from './frame.ts';
 import { fits } from '../types/fits.ts';
 import { readIndex } from '../values/read-index.ts';
 
-/** Kubernetes' costs of the parts that are not calls. */
+/** Kubernetes' costs of the parts of an expression that are not calls. */
 const readCost = 1;
 const listCost = 10;
 const mapCost = 30;

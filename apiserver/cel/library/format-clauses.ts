@@ -3,7 +3,7 @@ export interface FormatClause {
   readonly verb: string;
   /** Digits after the point; undefined unless the clause says how many. */
   readonly precision: number | undefined;
-  /** Why the clause cannot be read; undefined when it can. */
+  /** The reason why the clause cannot be read; undefined when it can. */
   readonly problem: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function argumentProblem(clause: FormatClause, type: string): string | un
   return verbs.get(clause.verb)?.takes.has(type) === false ? wrongArgument(clause, type) : undefined;
 }
 
-/** Says what a clause takes instead. */
+/** Returns the message that names the types which a clause takes. */
 export function wrongArgument({ verb: name }: FormatClause, type: string): string {
   return `error during formatting: ${verbs.get(name)?.rule ?? ''}, was given ${type}`;
 }

@@ -16,7 +16,7 @@ import { argumentProblem, readFormat, wrongArgument } from './format-clauses.ts'
 import type { FormatClause } from './format-clauses.ts';
 import { formatDuration, formatTimestamp } from './time-values.ts';
 
-/** Most digits after the point, as JavaScript prints them; the default of Go. */
+/** The maximum number of digits after the point, as JavaScript prints them; the default of Go. */
 const [maxPrecision, defaultPrecision] = [100, 6];
 
 /** `"%s is %d".format([name, age])`, as cel-go prints it in English. @throws CelError */
@@ -80,7 +80,7 @@ function doubleOf(clause: FormatClause, value: CelValue): number {
   return number;
 }
 
-/** Thousands have commas. */
+/** Prints a number with commas between thousands. */
 function fixed(value: number, digits: number): string {
   if (!Number.isFinite(value)) return unusual(value);
   const printed =
@@ -91,7 +91,7 @@ function fixed(value: number, digits: number): string {
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** `1.052033 × 10⁰³`, with narrow spaces. */
+/** Prints a number as `1.052033 × 10⁰³`, with narrow spaces. */
 function scientific(value: number, digits: number): string {
   if (!Number.isFinite(value)) return unusual(value);
   const [mantissa = '', exponent = ''] = value.toExponential(digits).split('e');

@@ -12,7 +12,7 @@ import type { Comparable } from '../values/equals.ts';
 import { formats as schemaFormats } from '../../schema/judge/formats.ts';
 import { objectAt, textAt } from './arguments.ts';
 
-/** Returns what is wrong with a text; nothing when it has the format. */
+/** Returns the problems of a text; an empty list when it has the format. */
 type Check = (text: string) => readonly string[];
 
 class CelFormat extends CelObject implements Comparable {
@@ -31,7 +31,7 @@ class CelFormat extends CelObject implements Comparable {
   }
 }
 
-/** Longest text that is checked; every format is shorter. */
+/** The longest text that is checked; every format is shorter. */
 const maxLength = 65_536;
 
 const checks: Readonly<Record<string, Check>> = {

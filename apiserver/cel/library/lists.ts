@@ -11,7 +11,7 @@ import { durationInRange } from './time-values.ts';
 
 const ordered = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes'];
 
-/** Longest list that `lists.range` makes. */
+/** The longest list that `lists.range` makes. */
 const maxRange = 100_000n;
 
 /** The functions of lists: those of Kubernetes, and those of CEL's own extension. */

@@ -41,7 +41,7 @@ const form = /^([+-]?)(\d{1,64}(?:\.\d{0,64})?|\.\d{1,64})(?:([eE][+-]?\d{1,3})|
 /** Cost of reading an amount, beyond that of its characters. */
 const parseCost = 10;
 
-/** Largest amount: what an integer of 64 bits holds. */
+/** The largest amount: what an integer of 64 bits holds. */
 const largest = (2n ** 63n - 1n) * nano;
 
 /** Kubernetes' amounts of resources. */

@@ -15,7 +15,7 @@ interface Pattern {
   readonly states: number;
 }
 
-/** Most states of one pattern: 20 ms to compile. */
+/** The maximum number of states of one pattern: 20 ms to compile. */
 const maxStates = 5000;
 
 /** Cost of a state that is compiled, which takes 5 µs. */

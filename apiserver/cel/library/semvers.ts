@@ -30,7 +30,7 @@ const form = new RegExp(
   `^${number}\\.${number}\\.${number}(?:-(${label}(?:\\.${label})*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
 );
 
-/** Longest version that is read. */
+/** The longest version that is read. */
 const maxLength = 256;
 
 /** Cost of reading a version, beyond that of its characters. */

@@ -8,7 +8,7 @@ import { intAt, itemsOf, listAt, textAt } from './arguments.ts';
 import { pairedCharacters } from './characters.ts';
 import { formatText } from './format-text.ts';
 
-/** Largest number of parts of `split`, and of replacements; a negative number means all. */
+/** The largest number of parts of `split`, and of replacements; a negative number means all. */
 const all = -1n;
 
 /** The functions of texts. Positions count characters, not UTF-16 units. */
@@ -114,7 +114,7 @@ function join(args: readonly CelValue[], separator: string, meter: CostMeter): s
 function replace(args: readonly CelValue[], limit: bigint, meter: CostMeter): string {
   const [text, old, by] = [textAt(args, 0), textAt(args, 1), textAt(args, 2)];
   if (limit === 0n) return text;
-  // Go puts the replacement around every character when there is nothing to be replaced.
+  // As in Go: if the text to replace is empty, the replacement is inserted around every character.
   const parts = old === '' ? ['', ...Array.from(text), ''] : text.split(old);
   meter.add(parts.length);
   const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1);

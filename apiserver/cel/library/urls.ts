@@ -30,7 +30,10 @@ class CelUrl extends CelObject implements Comparable {
 /** Cost of reading a URL, beyond that of its characters. */
 const parseCost = 10;
 
-/** URLs as Kubernetes reads them: absolute, or an absolute path. What is behind the scheme of `mailto:a@b` has no parts. */
+/**
+ * URLs as Kubernetes reads them: absolute, or an absolute path. The rest of a URL such as `mailto:a@b`, after the
+ * scheme, has no parts.
+ */
 export function urlOverloads(): readonly Overload[] {
   const partsAt = (args: readonly CelValue[]): UrlParts => objectAt(CelUrl, args, 0).parts;
   return [
@@ -65,7 +68,7 @@ function parseUrl(text: string): UrlParts | undefined {
 }
 
 function partsOf(text: string): UrlParts | undefined {
-  // Characters that no request line may have.
+  // Characters that a request line may not contain.
   // oxlint-disable-next-line no-control-regex
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] =

@@ -17,7 +17,7 @@ export interface CelRule {
   readonly usesOldSelf: boolean;
 }
 
-/** What is wrong with a rule. */
+/** A mistake in a rule. */
 export interface RuleProblem {
   readonly part: 'rule' | 'messageExpression';
   readonly detail: string;

@@ -13,10 +13,10 @@ import { readMessage } from './read-message.ts';
 import type { RuleNode } from './rule-tree.ts';
 import { shownRule } from './shown-rule.ts';
 
-/** Most that one evaluation may cost: about 30 ms. */
+/** The maximum cost of one evaluation: about 30 ms. */
 const callLimit = 1_000_000;
 
-/** Most that all rules of one object may cost. */
+/** The maximum cost of all rules of one object. */
 const objectLimit = 10_000_000;
 
 /** Cost after which other requests have a turn: about 5 ms. */
@@ -25,21 +25,24 @@ const costPerTurn = 150_000;
 /** Cost of a visited value. */
 const visitCost = 10;
 
-/** Most violations that one object reports. */
+/** The maximum number of violations that one object reports. */
 const maxCauses = 100;
 
-/** What the rules said of an object. */
+/** The result of the rules for an object. */
 export interface RuleVerdict {
   readonly causes: readonly FieldCause[];
   /** Violations in values that the write does not change. They do not refuse the write. */
   readonly warnings: readonly FieldCause[];
 }
 
-/** A value, and what stood in its place before the write. */
+/** A value, and the value at the same place before the write. */
 interface Place {
   readonly value: unknown;
   readonly old: unknown;
-  /** Decides whether the nearest value that can be found again is unchanged; undefined when there is none. */
+  /**
+   * Returns true when the write does not change the nearest value around this one that can be found in the object
+   * before the write; undefined when there is none.
+   */
   readonly isUnchanged: (() => boolean) | undefined;
 }
 

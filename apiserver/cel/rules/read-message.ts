@@ -1,6 +1,6 @@
 import type { CelValue } from '../values/cel-value.ts';
 
-/** Longest message that an expression may make. */
+/** The longest message that an expression may make. */
 const maxLength = 5 * 1024;
 
 /**

@@ -20,7 +20,7 @@ export interface RuleNode {
   readonly properties: ReadonlyMap<string, RuleNode>;
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
-  /** How items of a list are found again in the list before the write. */
+  /** The way to find items of a list in the list before the write. */
   readonly identity: ListIdentity;
 }
 

@@ -9,7 +9,8 @@ import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
 /**
- * Makes a CEL value of a JSON value. Objects and lists stay as they are, and are read when an expression reads them.
+ * Makes a CEL value of a JSON value. Objects and lists are not copied: their values are read when an expression reads
+ * them.
  */
 export type JsonReader = (value: unknown) => CelValue;
 

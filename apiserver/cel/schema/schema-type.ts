@@ -4,10 +4,10 @@ import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
-/** Largest request of Kubernetes, which bounds every size that a schema leaves open. */
+/** The largest request of Kubernetes, which bounds every size that a schema leaves open. */
 export const maxRequestBytes: number = 3 * 1024 * 1024;
 
-/** Deepest nesting of lists in lists and so on; references can form a cycle. */
+/** The deepest nesting of lists in lists and so on; references can form a cycle. */
 const maxDepth = 100;
 
 interface Place {

@@ -16,7 +16,7 @@ export class CelSyntaxError extends Error {
   }
 }
 
-/** Most characters of a line that a message shows. */
+/** The maximum number of characters of a line that a message shows. */
 const maxShown = 1024;
 
 /** Prints issues as kube-apiserver does: each with line, column and the line of the source. */

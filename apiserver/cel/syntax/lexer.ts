@@ -64,7 +64,7 @@ function numberToken(text: string, at: number): Token {
   // No number of 64 bits has more digits.
   const value = digits.length > 64 ? maxUint + 1n : BigInt(digits);
   if (isUint && value > maxUint) throw new CelSyntaxError(at, 'invalid uint literal');
-  // The sign of the smallest integer is read by the parser.
+  // The parser reads the sign, so the digits of the smallest integer exceed the largest one by 1.
   if (!isUint && value > maxInt) throw new CelSyntaxError(at, 'invalid int literal');
   return { kind: 'literal', value: isUint ? { uint: value } : value, at, text };
 }

@@ -2,7 +2,7 @@ import { accumulatorName } from './cel-node.ts';
 import type { BindNode, CallNode, CelNode, FoldMacro, FoldNode, IdentNode, ListNode, MapNode } from './cel-node.ts';
 import { CelSyntaxError } from './cel-issue.ts';
 
-/** Returns what a call stands for when it is a macro; the call itself otherwise. @throws CelSyntaxError */
+/** Returns the expansion of a call when it is a macro; the call itself otherwise. @throws CelSyntaxError */
 export function expandMacro(macro: CallNode): CelNode {
   const { target, name, args } = macro;
   if (target === undefined) return name === 'has' && args.length === 1 ? expandHas(macro) : macro;

@@ -5,13 +5,13 @@ import { tokenize } from './lexer.ts';
 import type { Token } from './lexer.ts';
 import { expandMacro } from './macros.ts';
 
-/** Longest expression, as in cel-go. */
+/** The longest expression, as in cel-go. */
 const maxLength = 100_000;
 
-/** Deepest nesting; a person writes ten. */
+/** The deepest nesting; a person writes ten. */
 const maxDepth = 250;
 
-/** Most nodes of an expression: a definition has many expressions, and each is checked in one step. */
+/** The maximum number of nodes of an expression: a definition has many expressions, and each is checked in one step. */
 const maxNodes = 20_000;
 
 /** Binary operators by precedence, weakest first; `||`, `&&` and `? :` are read before them. */

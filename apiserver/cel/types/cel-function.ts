@@ -3,7 +3,7 @@ import type { CostMeter } from '../values/cost-meter.ts';
 import type { CelType } from './cel-type.ts';
 
 /**
- * Carries out a function; a method gets its target first. The caller has counted the nominal cost; a function counts
+ * The code of a function; a method gets its target first. The caller has counted the nominal cost; a function counts
  * only the cost beyond that. @throws CelError
  */
 export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelValue;

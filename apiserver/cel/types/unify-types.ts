@@ -1,6 +1,6 @@
 import type { CelType } from './cel-type.ts';
 
-/** What type parameters stand for. Immutable, so that a try of one overload leaves no trace. */
+/** The types of type parameters. Immutable, so that trying one overload does not affect the next. */
 export type Bindings = ReadonlyMap<string, CelType>;
 
 export const noBindings: Bindings = new Map();
@@ -8,7 +8,10 @@ export const noBindings: Bindings = new Map();
 /** Kinds that may be null. */
 const nullable: ReadonlySet<CelType['kind']> = new Set(['duration', 'null', 'object', 'opaque', 'timestamp']);
 
-/** Returns the bindings with which a value of type `from` may stand where `to` is expected; undefined when it may not. */
+/**
+ * Returns the bindings with which a value of type `from` is valid where `to` is expected; undefined when there are
+ * none.
+ */
 export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings | undefined {
   const source = resolve(from, bindings);
   const target = resolve(to, bindings);
@@ -77,7 +80,7 @@ function isOpen({ kind }: CelType): boolean {
   return kind === 'dyn' || kind === 'error';
 }
 
-/** Replaces the parameters of a type by what they stand for; `isFinal` replaces free ones by `dyn`. */
+/** Replaces the parameters of a type by their types; `isFinal` replaces free ones by `dyn`. */
 export function substitute(type: CelType, bindings: Bindings, isFinal = false): CelType {
   const found = resolve(type, bindings);
   const inner = (part: CelType): CelType => substitute(part, bindings, isFinal);
@@ -97,7 +100,7 @@ export function substitute(type: CelType, bindings: Bindings, isFinal = false): 
   }
 }
 
-/** Returns the more general of two types, of which one may stand for the other. */
+/** Returns the more general of two types, one of which is valid in place of the other. */
 export function moreGeneral(first: CelType, second: CelType): CelType {
   if (isOpen(first) || first.kind === 'param') return first;
   if (isOpen(second)) return second;

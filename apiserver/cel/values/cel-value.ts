@@ -74,7 +74,7 @@ export class CelOptional extends CelObject {
   }
 }
 
-/** How the items of a list are told apart: by their position, by their value, or by some of their fields. */
+/** The identity of the items of a list: their position, their value, or some of their fields. */
 export type ListIdentity = 'position' | 'value' | readonly string[];
 
 export abstract class CelList extends CelObject {

@@ -8,11 +8,11 @@ export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorConte
 
 /**
  * Decorates a method that handles requests. Its one parameter is a ServerRequest, since TC39 decorators cannot decorate
- * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or the platform's
- * Response as it is.
+ * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or the
+ * platform's Response unchanged.
  */
 export type MappingDecorator = (
-  // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class bears the method
+  // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class has the method
   value: (this: any, request: ServerRequest) => unknown,
   context: ClassMethodDecoratorContext,
 ) => void;

@@ -29,7 +29,7 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** A function counts as a class: declarations tell the two apart. */
+/** Any function counts as a class: only a class has declarations. */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
 // A symbol of the global registry, since a plugin may bring a second copy of this package.

@@ -24,7 +24,7 @@ export function readController(target: unknown): Controller | undefined {
   const cls = classOf(target);
   const declared = cls === undefined ? undefined : readDeclaration(cls);
   if (cls === undefined || declared === undefined) return undefined;
-  if (!declared.isController) throw new TypeError(`the class ${cls.name} must bear @RestController`);
+  if (!declared.isController) throw new TypeError(`the class ${cls.name} must have the decorator @RestController`);
   return {
     className: cls.name,
     apiVersion: declared.apiVersion,

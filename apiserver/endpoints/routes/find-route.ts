@@ -11,7 +11,7 @@ export interface RouteQuery {
   readonly method: string;
   /** Segments of the whole path; see `splitPath`. */
   readonly segments: readonly string[];
-  /** Segments that stand before those of the routes. */
+  /** The number of segments before those of the routes. */
   readonly offset: number;
 }
 

@@ -6,7 +6,7 @@ import { bareRecord } from '../../base/bare-record.ts';
 export type PatternSegment =
   { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'variable'; readonly name: string };
 
-/** Longest path that can match, in characters. */
+/** The longest path that can match, in characters. */
 const maxPathLength = 2048;
 
 const literalPattern = /^[A-Za-z0-9._~!$&'()+,;=@-]+$/;

@@ -1,7 +1,10 @@
 import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** Why a route does not match a request, and what it expects; the client gets it when no other route matches. */
+/**
+ * The reason why a route does not match a request, and the expected values; the client gets it when no other route
+ * matches.
+ */
 export interface Mismatch {
   readonly reason: 'NotAcceptable' | 'UnsupportedMediaType' | 'NotFound';
   /** Media types that the route accepts or returns. */

@@ -8,8 +8,8 @@ import type { ServerResponse } from './server-response.ts';
 export type EndpointResponse = ServerResponse | Response;
 
 /**
- * Handles a request and returns the response. A thrown ApiError is sent as its Status; any other error is a 500 that shows
- * nothing of it, and is logged with plugin and route.
+ * Handles a request and returns the response. A thrown ApiError is sent as its Status; any other error is a 500 without
+ * details, and is logged with plugin and route.
  */
 export type HandlerFunction = (request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
@@ -31,7 +31,10 @@ export interface RouteOptions {
   readonly query?: Readonly<Record<string, JsonSchema>>;
   /** Schema of the JSON response; for API documents only. */
   readonly response?: JsonSchema;
-  /** Milliseconds within which the handler must return its response; then the client gets a 504. A stream may go on longer. Default 30,000. */
+  /**
+   * Milliseconds within which the handler must return its response; then the client gets a 504. A stream may last
+   * longer. Default 30,000.
+   */
   readonly deadlineMs?: number;
   /**
    * The permission on a resource that a request needs. Default: permission for the path itself, as a `nonResourceURLs` of

@@ -3,7 +3,7 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 /** The user of a request. */
 export interface RequestUser {
   readonly username: string;
-  /** `system:authenticated` is one of them for every user who is known. */
+  /** The groups of the user; every identified user is in `system:authenticated`. */
   readonly groups: readonly string[];
   /** Distinguishes two users who had the same name at different times. */
   readonly uid?: string;

@@ -32,7 +32,10 @@ interface ResponseParts {
 // Plugins may bring a second copy of this package, so instanceof does not work; a symbol of the global registry does.
 const responseSymbol: symbol = Symbol.for('homeostat.serverResponse');
 
-/** Headers that the server writes itself: a wrong one would make the next response part of this one. */
+/**
+ * Headers that only the server may set: with a wrong value, a client would take the next response for a part of this
+ * one.
+ */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']);
 
 const empty: ResponseBody = Object.freeze({ kind: 'none' });

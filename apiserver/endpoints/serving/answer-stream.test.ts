@@ -6,7 +6,7 @@ import type { PieceSource } from './answer.ts';
 import { AnswerStream } from './answer-stream.ts';
 import type { Pieces } from '../routes/server-response.ts';
 
-/** The writing side of a connection whose reader can be held. */
+/** The writing side of a connection whose reader the test can pause. */
 class HeldConnection extends EventEmitter {
   readonly written: unknown[] = [];
   destroyed = false;
@@ -78,7 +78,7 @@ describe('a streamed response', () => {
     return seen;
   }
 
-  /** Waits until everything has happened that can happen without the reader. */
+  /** Waits until the stream has done everything that it does before the client reads. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -13,7 +13,7 @@ import type { ServerRequest } from '../routes/server-request.ts';
 
 const defaultDeadlineMs = 30_000;
 
-/** Takes the place of a response when the client is gone. */
+/** The value in place of a response when the client has disconnected. */
 const gone = Symbol('gone');
 
 /** Dependencies that all calls share. */
@@ -187,12 +187,12 @@ export function logFailure(
   logger.error({ err, plugin: entry.owner.name, route: entry.label, requestId }, message);
 }
 
-/** Returns a 500 that shows nothing of the error but the request's id. */
+/** Returns a 500 that contains the request's id, and no details of the error. */
 export function internalError(requestId: string): ApiError {
   return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
 
-/** Copies an ApiError of any copy of this package: its fields go over the wire, so they must be well formed. */
+/** Copies an ApiError of any copy of this package, and checks its fields, because clients receive them. */
 export function asApiError(error: unknown): ApiError | undefined {
   if (!isApiError(error) || !Object.hasOwn(statusCodes, error.reason)) return undefined;
   const { reason, message, details, causes, retryAfterSeconds } = error;

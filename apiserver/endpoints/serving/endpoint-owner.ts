@@ -22,7 +22,7 @@ export class EndpointOwner {
   readonly calls: Set<Running> = new Set();
   /** Responses that are being streamed. */
   readonly streams: Set<Running> = new Set();
-  /** While it is false, requests get a 503. */
+  /** False until the plugin is started: requests get a 503. */
   isOpen = false;
 
   constructor(name: string, { group, revision = '2.15' }: EndpointOwnerOptions) {

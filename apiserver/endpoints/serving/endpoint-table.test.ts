@@ -167,7 +167,7 @@ describe('the endpoints of plugins', () => {
     expect(() => owner('a').add(Plain)).to.throw('the class Plain is neither a router nor a controller');
     expect(() => owner('b').add({})).to.throw('neither a router nor a controller');
     expect(() => owner('e').add(route('example.com/v1'))).to.throw('a router is what build() returns');
-    expect(() => owner('c').add(Half)).to.throw('the class Half must bear @RestController');
+    expect(() => owner('c').add(Half)).to.throw('the class Half must have the decorator @RestController');
   });
 
   describe('are in a group', () => {

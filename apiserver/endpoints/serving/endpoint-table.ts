@@ -102,7 +102,10 @@ export class EndpointTable implements Endpoints {
     return findRoute(entries, { request: new HttpRequest(source), method, segments, offset: mountLength });
   }
 
-  /** Returns what a request needs permission for; undefined when no plugin owns its path. Calls nothing of the plugin. @throws as `find` */
+  /**
+   * Returns the permissions that a request needs; undefined when no plugin owns its path. Calls no code of the plugin.
+   * @throws as `find`
+   */
   permissionsFor(method: string, path: string): readonly NeededPermission[] | undefined {
     const candidates = this.#candidates(path);
     return candidates && neededPermissions(candidates.entries, method, candidates.segments);

@@ -13,7 +13,7 @@ const list: Attributes = { isResource: true, verb: 'list', group: '', version: '
 const page: Attributes = { isResource: false, verb: 'get', path: '/export' };
 const ada: UserInfo = { username: 'ada', groups: [] };
 
-/** An authorizer that allows what a set of texts names, each as `<user> <verb>`. */
+/** An authorizer that allows the actions in a set of texts, each as `<user> <verb>`. */
 class Rights {
   readonly #texts = new Set<string>();
   readonly #listeners = new Set<() => void>();
@@ -104,7 +104,7 @@ describe('the permissions of open requests', () => {
     expect(ends[0]).to.include('User "ada" cannot impersonate resource "users"');
   });
 
-  it('refuse a request whose permission is withdrawn before it is kept open, and forget closed ones', async () => {
+  it('refuse a request when its permission was withdrawn before it became a long one, and forget closed requests', async () => {
     const rights = new Rights('ada list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const [late, closed] = [contextOf(ada), contextOf(ada)];

@@ -19,7 +19,7 @@ const checkMs = 2000;
 /** Requests that are decided again in one turn: about a millisecond. */
 const decidedAtOnce = 300;
 
-/** A request whose response goes on: a watch, a stream, an export. */
+/** A request with a long response: a watch, a stream, an export. */
 interface OpenRequest {
   readonly grants: readonly RequestGrant[];
   readonly isValid: CredentialCheck;

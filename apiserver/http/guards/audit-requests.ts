@@ -104,7 +104,7 @@ export class RequestAuditor {
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),
       attributes,
-      // The path of a creation does not have the name.
+      // The path of a creation does not contain the object's name.
       createdName: response?.code === 201 ? context.state.createdName : undefined,
       user,
       impersonatedUser,

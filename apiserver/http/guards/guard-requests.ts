@@ -48,7 +48,7 @@ export function guardRequests(
 
   return function guardRequest(context): Promise<void> {
     origins.check(context);
-    // No path that is open to all begins like those of objects, which are most requests.
+    // Most requests are for objects. The paths of objects begin differently from all open paths.
     if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
@@ -96,8 +96,8 @@ function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; nothing of it is
- * kept. A browser gets the login page.
+ * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; no data
+ * about it is kept. A browser gets the login page.
  */
 async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);

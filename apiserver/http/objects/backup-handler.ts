@@ -12,7 +12,7 @@ import { StoreError } from '../../store/store-error.ts';
 const mediaType = 'application/vnd.sqlite3';
 
 export interface BackupHandlerParts {
-  /** The store with the bytes as they are stored. */
+  /** The store without decryption: it returns the stored bytes. */
   readonly stored: Store;
   readonly logger: Logger;
   readonly permissions: RequestPermissions;

@@ -31,13 +31,13 @@ export interface ExplanationCall {
   readonly key: ObjectKey;
 }
 
-/** The newest runs that are read, and the owners. */
+/** The maximum numbers of runs (the newest ones) and of owners that are read. */
 const maxRuns = 200;
 const maxOwners = 50;
 
 /**
- * `GET …/<name>/explanation`: why an object is as it is. Needs the permission to get the object; what else the user
- * may not read is left out.
+ * `GET …/<name>/explanation`: explains the state of an object. Needs the permission to get the object; leaves out other
+ * objects that the user may not read.
  */
 export class ExplanationHandler {
   readonly #parts: ExplanationHandlerParts;

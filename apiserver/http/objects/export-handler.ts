@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.ts';
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {
-  /** The store with the bytes as they are stored. */
+  /** The store without decryption: it returns the stored bytes. */
   readonly stored: Store;
   /** The same store, which decrypts them. */
   readonly store: Store;

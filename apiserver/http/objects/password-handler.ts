@@ -28,7 +28,7 @@ interface PasswordCall {
   readonly key: ObjectKey;
 }
 
-/** `users/<name>/password`: a PUT of `{password}` sets it, and nothing reads it. */
+/** `users/<name>/password`: a PUT of `{password}` sets the password, and no request can read it. */
 export class PasswordHandler {
   readonly #parts: PasswordHandlerParts;
 

@@ -30,7 +30,7 @@ export class ReencryptHandler {
     this.#parts = parts;
   }
 
-  /** Starts the rewrite and the response. The rewrite ends when the client goes away. */
+  /** Starts the rewrite and the response. The rewrite ends when the client disconnects. */
   handle(context: Context): void {
     if (this.#response?.closed === false) {
       throw new ApiError('TooManyRequests', 'objects are being encrypted again already, please try again later', {

@@ -69,12 +69,12 @@ interface Call {
   readonly view: ObjectView | undefined;
 }
 
-/** The facts about a kind that decide how its requests are read and answered. */
+/** The facts about a kind that decide how its requests are read and its responses are written. */
 interface KindOfRequests {
   readonly isReadOnly: boolean;
   /** The formats of its objects. */
   readonly formats: readonly ResponseFormat[];
-  /** Its message in protobuf, if it has one. */
+  /** The protobuf message of the kind, if it has one. */
   readonly message: Message | undefined;
   /** True when clients may leave out apiVersion and kind. */
   readonly isTyped: boolean;
@@ -271,7 +271,7 @@ export class ResourceHandler {
     await this.#sendList(call, list, () => undefined);
   }
 
-  /** A user who may only delete must not read by a dry run. */
+  /** A user who may only delete an object must not read it by a dry run. */
   #mayList({ context, path }: Call): boolean {
     const { group, version, plural: resource, namespace } = path;
     const attributes = { isResource: true, verb: 'list', group, version, resource, namespace } as const;

@@ -18,7 +18,7 @@ interface AssetRequest {
   /** Decoded, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
-  /** Nothing of it is inline, neither script nor style. */
+  /** Scripts and styles are separate files: nothing is inline. */
   readonly isConsole: boolean;
 }
 
@@ -139,7 +139,8 @@ function setType(context: Context, name: string): void {
 }
 
 /**
- * Refuses the request for a file that was just deleted, or with a condition or range that does not hold. Kubernetes
+ * Refuses a request for a file that was just deleted, and a request with a failed precondition or an impossible range.
+ * Kubernetes
  * has no reason for two of these codes.
  */
 function refuse(context: Context, { statusCode, headers }: SendResult): void {

@@ -33,7 +33,7 @@ export function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** What a health report shows. */
+/** The content of a health report. */
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];

@@ -23,12 +23,12 @@ export interface IssuerLoginRouteParts {
   readonly logger: Logger;
 }
 
-/** What a person reads. */
+/** The texts that the login page shows. */
 const problems: Readonly<Record<LoginFailureReason, string>> = {
   refused: 'The provider refused the login.',
   invalid: 'The login did not succeed: it took too long, was used before, or began in another browser. Try again.',
   'no user': 'The provider knows you, but this server does not accept that account.',
-  unavailable: 'The provider does not respond as it should. Try again later.',
+  unavailable: 'The provider does not respond correctly. Try again later.',
 };
 
 /**
@@ -66,7 +66,7 @@ async function comeBack(context: Context, parts: IssuerLoginRouteParts, { provid
   const sealed = readLoginCookie(context.get('Cookie'), isSecure);
   const address = addressBlock(proxies.addressOf(context));
   const { querystring } = context;
-  // Whatever comes of it, this login is over.
+  // The login is over, whether it succeeds or fails.
   if (sealed !== undefined) context.set('Set-Cookie', loginCookie('', isSecure));
   try {
     const { secret, next } = await people.issuers.finish({ provider, querystring, sealed, address });

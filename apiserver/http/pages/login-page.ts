@@ -1,10 +1,10 @@
-/** What the page shows. */
+/** The content of the login page. */
 export interface LoginPageState {
-  /** The path that the person wanted. */
+  /** The path that the browser requested before the login. */
   readonly next: string;
   /** The way from the page that is shown to the server's root, such as `../`, since a proxy may add a prefix to the path. */
   readonly root: string;
-  /** Why the last attempt failed. */
+  /** The reason why the last attempt failed. */
   readonly problem?: string;
   /** The issuers at which a person can log in. */
   readonly providers: readonly { readonly name: string; readonly displayName: string }[];
@@ -54,7 +54,7 @@ export function continuePage({ next, root }: Pick<LoginPageState, 'next' | 'root
   const head = `\n    <meta http-equiv="refresh" content="0;url=${href}">`;
   return page(
     { title: 'Logged in – Homeostat', root, head },
-    `<a class="provider" href="${href}">You are logged in. Go on</a>`,
+    `<a class="provider" href="${href}">You are logged in. Continue</a>`,
   );
 }
 

@@ -41,7 +41,7 @@ const files: Readonly<Record<string, { readonly type: string; readonly text: str
 
 /**
  * `/login` and `/logout`, which need no credential. POST of `{user, password}` or `{token}` begins a session and sets its
- * cookie; a form is answered by a page, and JSON by a status.
+ * cookie; the response to a form is a page, and the response to JSON is a status.
  */
 export function loginRoutes(parts: LoginParts): Middleware {
   return async function answerLogin(context, next) {

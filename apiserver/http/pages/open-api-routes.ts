@@ -8,7 +8,7 @@ import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from '../request/query.ts';
 import { homeostatVersion } from './version.ts';
 
-/** The document at a hash never changes. It is `private`, because a shared cache cannot tell who may read it. */
+/** The document at a hash never changes. It is `private`, because a shared cache does not check permissions. */
 const foreverByHash = 'private, max-age=31536000, immutable';
 
 export interface OpenApiParts {
@@ -46,7 +46,7 @@ function readsProtobufAlone(accept: string): boolean {
   return accept.includes('proto-openapi.spec.v2') && !/json|\*\/\*/.test(accept);
 }
 
-/** Sends another type than the requested one, because Go cannot parse the @ in that. */
+/** Sends another type than the requested one, because Go cannot parse the @ in the requested one. */
 function sendEmptyProtobuf(context: Context): void {
   requireRead(context);
   context.set('Cache-Control', 'no-cache, private');

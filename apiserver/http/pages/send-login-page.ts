@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { continuePage, loginPage, loginPolicy } from './login-page.ts';
 import type { LoginPageState } from './login-page.ts';
 
-/** The longest path to which a person comes back after the login. */
+/** The longest path to which a browser is sent after the login. */
 const maxNextLength = 2000;
 
 /** Responds with the login page. */
@@ -10,7 +10,7 @@ export function sendLoginPage(context: Context, status: number, state: Omit<Logi
   sendPage(context, status, loginPage({ ...state, root: rootOf(context) }));
 }
 
-/** Responds with the page that leads on to a path of this server. */
+/** Responds with the page that sends the browser to a path of this server. */
 export function sendContinuePage(context: Context, next: string): void {
   sendPage(context, 200, continuePage({ next, root: rootOf(context) }));
 }

@@ -49,7 +49,7 @@ describe('negotiate', () => {
     ['application/json;as=__proto__;v=v1;g=x,application/json', { format: 'json' }],
   ];
   for (const [header, accepted] of shaped) {
-    it(`answers ${header} with ${JSON.stringify(accepted)} where tables are offered`, () => {
+    it(`returns for ${header} ${JSON.stringify(accepted)} where tables are offered`, () => {
       expect(negotiate(header, offered, shapes)).to.deep.equal(accepted);
     });
   }

@@ -7,13 +7,16 @@ import type { UserInfo } from '../../identity/user-info.ts';
 import type { QueryParameters } from './query.ts';
 import type { ResourcePath } from './resource-path.ts';
 
-/** Something that a user was allowed to do. */
+/** A permission that was checked for a user. */
 export interface RequestGrant {
   readonly user: UserInfo;
   readonly attributes: Attributes;
 }
 
-/** What the parts that handle a request note for its audit entry. All fields exist from the beginning, as in the state. */
+/**
+ * Data for a request's audit entry, which the parts that handle the request add. All fields exist from the beginning,
+ * as in the state.
+ */
 export interface AuditNotes {
   decision: Decision | undefined;
   /** The user of a login, by the name that the client claims. */
@@ -30,12 +33,12 @@ export interface AuditedRequest {
 }
 
 /**
- * What is known about a request; the functions that read and write a field explain it. All fields exist from the beginning,
+ * The data about a request; the functions that read and write a field explain it. All fields exist from the beginning,
  * because each property that is added to an object later changes its hidden class.
  */
 interface RequestState {
   id: string;
-  /** Node's response, to see how it goes on. Code that changes or writes it uses `context.res`. */
+  /** Node's response, for code that only follows its progress. Code that changes or writes it uses `context.res`. */
   readonly outgoing: ServerResponse;
   /** `null` when the path cannot be an object's; undefined before the path has been parsed. */
   path: ResourcePath | null | undefined;

@@ -10,8 +10,8 @@ export const leastCounted: number = 64 * 1024;
 const refusal = 'the responses that clients have not read yet take too much memory, please try again later';
 
 /**
- * The memory of responses until their clients have read them or have disconnected. All responses share one bound, of which those
- * to one client address take at most half.
+ * The memory of responses until their clients have read them or have disconnected. All responses share one bound; those
+ * to one client address may take half of it.
  */
 export class AnswerMemory {
   readonly #memory: SharedMemory<ServerResponse>;

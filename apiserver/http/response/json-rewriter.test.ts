@@ -32,7 +32,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-/** The value without what the path names. */
+/** The value without the member at the path. */
 function without(of: unknown, [next, ...rest]: readonly string[]): unknown {
   if (next === '*') return Array.isArray(of) ? of.map((item: unknown) => without(item, rest)) : of;
   if (typeof of !== 'object' || of === null || Array.isArray(of) || next === undefined) return of;

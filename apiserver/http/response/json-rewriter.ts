@@ -2,7 +2,7 @@
 export interface JsonForm {
   /** True for the output of `JSON.stringify(value, undefined, 2)`, and a line feed. */
   readonly isIndented: boolean;
-  /** The path of a member that is left out; `*` stands for each item of an array. */
+  /** The path of a member that is left out; `*` means each item of an array. */
   readonly leftOut?: readonly string[] | undefined;
 }
 

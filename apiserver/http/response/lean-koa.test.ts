@@ -20,7 +20,7 @@ function exchange(server: Server, head: string): Promise<string> {
   });
 }
 
-/** What handlers do with a context, each in its own way. */
+/** Handlers, each of which uses the context in its own way. */
 const handlers: Readonly<Record<string, (context: Context) => unknown>> = {
   'nothing at all': () => undefined,
   'a status alone': (context) => (context.status = 403),

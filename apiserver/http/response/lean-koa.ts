@@ -112,7 +112,7 @@ type Shown = Pick<
   | 'set'
 >;
 
-/** What koa makes for each request. */
+/** The objects that koa makes for each request. */
 interface KoaParts {
   readonly request: Request;
   readonly response: Response;
@@ -121,8 +121,9 @@ interface KoaParts {
 /**
  * Koa's context for a target without a query. Its parts are made when something asks for them: most requests need no `request`,
  * and their response is a status, a few headers and bytes, which are kept here until they are sent. At the first use
- * of `res`, or of a member of koa that is not declared below, koa's objects are made, get what is kept here, and are
- * used from then on. So all requests take the same way, and no list of headers decides which of them are simple.
+ * of `res`, or of a member of koa that is not declared below, koa's objects are made, get the state that is kept here,
+ * and are used from then on. So all requests take the same way, and no list of headers decides which of them are
+ * simple.
  */
 class LeanContext implements Shown {
   readonly app: Koa;
@@ -229,12 +230,12 @@ class LeanContext implements Shown {
     this.#res.writeHead(this.#status, this.#kept);
   }
 
-  /** Makes koa's objects, and gives them what is known of the response. */
+  /** Makes koa's objects, and copies the state of the response into them. */
   #toKoa(): KoaParts {
     const { app, req } = this;
     const res = this.#res;
     const { request, response } = app.createContext(req, res);
-    // They find each other by their context.
+    // Koa's request and response find each other through the context.
     Object.assign(request, { ctx: this });
     Object.assign(response, { ctx: this });
     this.#koa = { request, response };
@@ -247,5 +248,5 @@ class LeanContext implements Shown {
   }
 }
 
-// Everything that is not above is koa's.
+// All other members are koa's own.
 Object.setPrototypeOf(LeanContext.prototype, Reflect.getPrototypeOf(new Koa().context));

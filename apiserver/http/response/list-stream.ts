@@ -18,7 +18,7 @@ export interface ListText {
 
 /**
  * The JSON of a list in pieces. A piece ends when it, or the objects that it was made from, exceed {@link pieceBytes}:
- * making one holds the event loop for a few milliseconds at most, however large the list is. Large items are not
+ * making one blocks the event loop for a few milliseconds at most, however large the list is. Large items are not
  * copied.
  */
 export function* listPieces({ head, field, entries, itemOf = asStored, check }: ListText): Generator<Buffer, void> {

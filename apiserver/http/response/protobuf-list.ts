@@ -14,11 +14,11 @@ export interface ProtobufList {
   /** The list without its items. */
   readonly head: JsonObject;
   readonly entries: readonly Entry[];
-  /** Counts what is kept for the response. */
+  /** Counts the memory that the response takes. */
   readonly memory: AnswerMemory;
 }
 
-/** Sends a list in protobuf. It is in memory as a whole, since its length stands at its beginning. */
+/** Sends a list in protobuf. It is in memory as a whole, because it begins with its length. */
 export async function sendProtobufList(context: Context, { head, entries, memory }: ProtobufList): Promise<void> {
   // Protobuf is smaller than the JSON that it is made of; the items and the whole list are in memory at the same time
   // for a moment.

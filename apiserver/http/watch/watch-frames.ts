@@ -41,8 +41,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * Makes the same frames, with each object in another form. Use one for each stream: the form may depend on what was
- * sent before.
+ * Makes the same frames, with each object in another form. Use one for each stream: the form of an event may depend on
+ * earlier events.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();

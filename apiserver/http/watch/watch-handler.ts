@@ -61,8 +61,8 @@ export class WatchHandler {
   /** Responds with 4xx before the stream starts; later errors are events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    // Taken before the watch starts: while it collects initial objects and waits for revisions, it counts as one,
-    // too.
+    // Takes the place before the watch starts, because a watch also counts while it collects initial objects and waits
+    // for revisions.
     const address = addressBlock(this.#parts.proxies.addressOf(context));
     // The user who sent the request: a user who impersonates others must not use their shares as well.
     const { username } = impersonatorOf(context) ?? callerOf(context);
@@ -76,7 +76,7 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // The stream starts empty and waits for a revision that memory has yet to reach.
+    // The stream starts empty and waits for a revision that memory does not have yet.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));

@@ -107,7 +107,10 @@ export class WatchStream {
     }
   }
 
-  /** Goes back to where the last flush began, and continues when the objects of the next flush have been converted. */
+  /**
+   * Returns to the position at which the last flush began, and continues when the objects of the next flush have been
+   * converted.
+   */
   #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
     this.#sentInitial = sentInitial;
     this.#revision = revision;

@@ -7,7 +7,7 @@ const maxLength = 16_384;
 /** A signed token in compact form. */
 const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
 
-/** A token whose issuer is known by name. Nothing of it is verified yet. */
+/** A parsed token. Neither its signature nor its claims are verified yet. */
 export interface SentToken {
   readonly text: string;
   readonly alg: string;

@@ -14,7 +14,7 @@ export interface ClaimMapping {
 export interface LoginConfig {
   /** A part of the paths of the login. */
   readonly name: string;
-  /** What the login page shows. */
+  /** The name on the login page. */
   readonly displayName: string;
   readonly clientId: string;
   /** undefined for a public client, which has no secret. */
@@ -104,7 +104,7 @@ const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** A scope token of RFC 6749, 3.3. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 
-/** Kubernetes has no such part, since its server has no pages. */
+/** Kubernetes' format lacks this part, because its server has no pages. */
 function readLogin(login: SettingsFields | undefined, path: string): LoginConfig | undefined {
   if (login === undefined) return undefined;
   login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);

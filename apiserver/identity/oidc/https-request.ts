@@ -14,7 +14,7 @@ export interface HttpsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What is sent. Default: GET, without a body. */
+/** The method, headers and body. Default: GET, without a body. */
 export interface HttpsMessage {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;

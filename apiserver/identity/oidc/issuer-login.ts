@@ -127,7 +127,9 @@ export class IssuerLogin implements LoginProvider {
     }
   }
 
-  /** Errors of openid-client may quote what was sent, secrets too: only texts that are known to be fixed are kept. */
+  /**
+   * Errors of openid-client may quote the request, with its secrets: only texts that are known to be constant are kept.
+   */
   #failureOf(error: unknown): LoginFailure {
     if (error instanceof client.AuthorizationResponseError)
       return this.#failure('refused', `the issuer responded with the error ${codeOf(error.error)}`);

@@ -12,7 +12,7 @@ import type { IssuerKeys } from './issuer-keys.ts';
 /** Kubernetes' list: signatures by a key pair. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** The clock of an issuer may be ahead by this time. Expiry has no such allowance. */
+/** The clock of an issuer may be ahead by this time. The check of the expiry allows no difference. */
 const skewSeconds = 10;
 
 /** Names of Kubernetes' own: a foreign issuer must not make a user one of its masters. */

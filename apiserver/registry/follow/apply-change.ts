@@ -10,7 +10,7 @@ import { decodeObject, encodeObject, withRevision } from '../object/object-codec
 import type { UnservedLog } from '../kinds/unserved-log.ts';
 import type { FollowedKind } from './reread.ts';
 
-/** The parts of memory that a change of the store goes to. */
+/** The parts of memory that a change of the store updates. */
 export interface MemoryParts {
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;

@@ -52,7 +52,7 @@ export interface FollowerParts {
 
 /**
  * Keeps memory equal to the database when other processes write to it as well: applies all changes, theirs and its own,
- * in revision order. It reads when it hears of a new revision, when a caller waits for a revision, and before this
+ * in revision order. It reads when a hint reports a new revision, when a caller waits for a revision, and before this
  * process's own writes become visible.
  */
 export class Follower {
@@ -60,7 +60,7 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that hints report. */
   #heard = 0;
-  /** The revision up to which hints have come since the database was last asked for its revision. */
+  /** The latest revision of the hints since the database was last asked for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -170,7 +170,7 @@ export class Follower {
   async #readPage(): Promise<void> {
     const { store, revisions } = this.#parts;
     const from = revisions.current;
-    // One revision is at most one change: this process's own latest writes are not requested.
+    // Each revision has at most one change, so this limit leaves out the latest writes of this process.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     if (changes.length > 0) return this.#applyAll(changes);
     // Revisions may have gaps, and a hint may be wrong: the database knows.

@@ -57,7 +57,7 @@ export async function reread(parts: RereadParts): Promise<void> {
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
-    // Otherwise a kind that was opened meanwhile would be left behind.
+    // Otherwise a kind that was opened meanwhile would stay at an old revision.
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
@@ -136,7 +136,7 @@ async function* changesBetween(store: Store, after: number, upTo: number): Async
   }
 }
 
-/** Applies a change to a row that was read before or after it; the row's revision tells which. */
+/** Applies a change to a row that was read before or after the change, which the row's revision shows. */
 function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
   const key = change.key.slice(resource.keyPrefix.length);
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;

@@ -34,9 +34,9 @@ const maxProblems = 10;
 
 /**
  * Writes objects again unchanged, so that the store encrypts them with the present key. Each gets a new
- * resourceVersion, and watchers see it as modified; nothing else changes. An object that a client writes meanwhile is
- * left alone, since that write uses the key as well. Yields the progress after each step; a rewrite that was stopped
- * is continued by the next one, which finds less to do.
+ * resourceVersion, and watchers see it as modified; everything else stays the same. An object that a client writes
+ * meanwhile is left alone, since that write uses the key as well. Yields the progress after each step; a rewrite that was
+ * stopped is continued by the next one, which finds less to do.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
   let rewritten = 0;

@@ -82,7 +82,7 @@ describe('Compactor', () => {
     expect(trimmed.at(-1)).to.be.within(100, 110);
   });
 
-  it('never drops the newest change because of its size: watchers that keep up have yet to read it', async () => {
+  it('never drops the newest change because of its size: even fast watchers have not read it yet', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 20; revision += 1) {
       compactor.record(revision, 700);

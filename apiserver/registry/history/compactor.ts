@@ -22,7 +22,7 @@ const rowsPerStep = 1000;
 
 const intervalMs = 30_000;
 
-/** The history that is kept while memory is short: what watchers that keep up still need. */
+/** The history that is kept while memory is short: the part that fast watchers still need. */
 const shortChanges = 1000;
 
 /** Changes are counted in groups: one record per change would cost as much memory as the window itself. */

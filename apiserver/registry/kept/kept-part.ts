@@ -5,13 +5,13 @@ import type { Entry, EntryObject, IndexValue, IndexValues } from '../../index/en
 import type { KindIndex } from '../../index/kind-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** The most entries of a part: packing them takes 5 ms, and reading them 1 ms. */
+/** The maximum number of entries of a part: packing them takes 5 ms, and reading them 1 ms. */
 export const maxPartEntries = 2048;
 
 /** A part ends at this many different texts or values, for objects with thousands of values. */
 const maxPartWords = 128 * 1024;
 
-/** The first word of a part; another number for another form, and another one on a machine with the other order of bytes. */
+/** The first word of a part. It differs for each form, and on a machine with the other order of bytes. */
 const form = 0x6b657001;
 
 /** Form, entries, words, bytes of text. */

@@ -16,7 +16,7 @@ export interface KeptReaderParts {
   readonly onUnusable: (reason: string) => void;
 }
 
-/** Reads what is kept about the objects of a kind, part by part, in the order of revisions. */
+/** Reads the kept index values of a kind's objects, part by part, in the order of revisions. */
 export class KeptReader {
   readonly #parts: KeptReaderParts;
   readonly #apiVersion: string;
@@ -89,7 +89,10 @@ export class KeptReader {
     return entry;
   }
 
-  /** Without kept values a start takes longer, and nothing else: it does not fail because of them. */
+  /**
+   * Reads the next part; reports a failure. A start without kept values only takes longer, so it must not fail because
+   * of them.
+   */
   async #readAfter(last: number): Promise<KeptData | undefined> {
     const { store, kind, onUnusable } = this.#parts;
     try {

@@ -31,7 +31,7 @@ export interface ValueKeeperParts {
   readonly served: () => readonly KeptKind[];
   /** The revision of the last change that memory has. */
   readonly revision: () => number;
-  /** The most entries of a part. Default {@link maxPartEntries}. */
+  /** The maximum number of entries of a part. Default {@link maxPartEntries}. */
   readonly partEntries?: number;
 }
 
@@ -46,7 +46,7 @@ const fewestAtStop = 1_000;
 /** Entries looked at in one step: a fraction of a millisecond. */
 const seenPerStep = 2_000;
 
-/** What the store has of a kind. */
+/** The kept values of a kind in the store. */
 interface State {
   readonly cache: KindCache;
   readonly kind: NumberedKind;

@@ -63,13 +63,13 @@ describe('convertObject', () => {
       'no size',
     ],
     [
-      'answers a Promise',
+      'returns a Promise',
       () => Promise.reject(new Error('late')),
       'the conversion must be synchronous, and returned a Promise',
     ],
-    ['answers no object', () => [1], 'the conversion must return an object'],
+    ['returns no object', () => [1], 'the conversion must return an object'],
     [
-      'answers what JSON cannot hold',
+      'returns a value that JSON cannot represent',
       () => ({ spec: { size: 1n } }),
       'the object holds a bigint, which JSON cannot hold',
     ],
@@ -80,7 +80,7 @@ describe('convertObject', () => {
     ],
     ['changes the uid', () => ({ metadata: { uid: 'x' } }), 'the conversion must not change metadata.uid'],
     [
-      'answers labels that are none',
+      'returns invalid labels',
       () => ({ metadata: { labels: { a: 1 } } }),
       'the conversion returned invalid metadata: metadata.labels["a"]: Invalid value: number: expected a string',
     ],

@@ -15,7 +15,10 @@ export class PendingConversion extends Error {
   readonly object: ApiObject;
   readonly apiVersion: string;
   readonly converter: RemoteConverter;
-  /** True when the work can do without: if the conversion fails, the work runs again, and the conversion throws. */
+  /**
+   * True when the work can continue without the result: if the conversion fails, the work runs again, and the
+   * conversion throws.
+   */
   isOptional = false;
 
   constructor(object: ApiObject, apiVersion: string, converter: RemoteConverter) {
@@ -30,7 +33,7 @@ export class PendingConversion extends Error {
   }
 }
 
-/** Most conversions that one piece of work may need, one after the other. */
+/** The maximum number of conversions that one piece of work may need, one after the other. */
 const maxFetches = 16;
 
 /** Runs work again each time a conversion that it needs was fetched. The work must have no effects until it succeeds. */
@@ -43,7 +46,7 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Does the work of whenConverted. The functions that end refusals are added to `refusals`. */
+/** The same as {@link whenConverted}, but adds the functions that end refusals to `refusals`. */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
     try {

@@ -55,7 +55,7 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** True when an index is an author's function, so that only the function itself tells what it returns. */
+/** True when an index is an author's function, whose values cannot be known without calling it. */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }
@@ -83,7 +83,7 @@ async function varyingIndexes(
   return [...varying];
 }
 
-/** All entries when they are few, otherwise random ones, of which some may come twice. */
+/** All entries when they are few, otherwise random ones, some of which may be repeated. */
 function sampleOf(entries: readonly Entry[], random: () => number): readonly Entry[] {
   if (entries.length <= sampleSize) return entries;
   return Array.from({ length: sampleSize }, () => inBounds(entries[Math.floor(random() * entries.length)]));

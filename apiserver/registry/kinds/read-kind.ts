@@ -19,7 +19,7 @@ export interface ReadParts {
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
-  /** What is kept about the objects; undefined when everything has to be computed. */
+  /** The kept index values of the objects; undefined when all values have to be computed. */
   readonly kept?: KeptReader | undefined;
 }
 
@@ -31,7 +31,7 @@ const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
 /**
- * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object is as it was at
+ * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object has the state of
  * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
  * when they do not fit into memory, an index cannot read an object, or an object cannot be converted from the version that it is stored in.
  */

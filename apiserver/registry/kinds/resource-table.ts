@@ -15,7 +15,9 @@ interface TableEvents {
   readonly opened: (resource: Resource) => void;
   /** Called when a kind is no longer served. */
   readonly closed: (resource: Resource) => void;
-  /** Called when a kind in memory has an object that its webhook has yet to convert: the kind has to be read again. */
+  /**
+   * Called when a kind in memory has an object that its webhook has not converted yet: the kind has to be read again.
+   */
   readonly unconverted: (resource: Resource) => void;
 }
 

@@ -78,7 +78,7 @@ export class Resource {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
-  /** The generation of the unique indexes when other processes may have different ones; each write carries it. */
+  /** The generation of the unique indexes when other processes may have different ones; each write includes it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
   /** Changed only by {@link replaceRules}, with `model` and `takesLong`. */
@@ -223,8 +223,8 @@ export class Resource {
   }
 
   /**
-   * Checks a request that has waited: a closed resource does not follow the writes of others. The kind may come back,
-   * as after a reload, so the client should repeat the request.
+   * Checks a request that has waited: a closed resource does not follow the writes of others. The kind may be served
+   * again, as after a reload, so the client should repeat the request.
    * @throws ApiError ServiceUnavailable
    */
   checkServed(): void {

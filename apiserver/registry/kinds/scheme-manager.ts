@@ -96,7 +96,7 @@ export class SchemeManager {
   /**
    * Replaces a registered model by a newer form from the same owner, with the same names and exactly the same indexes:
    * another schema, other columns. Objects and watches are not touched.
-   * @throws ModelError that names attribute and rule; any error of a listener. Then the model stays as it was.
+   * @throws ModelError that names attribute and rule; any error of a listener. Then the former model stays.
    */
   replace(model: ModelDescriptor, owner: string): Registration {
     const existing = this.lookup(model);

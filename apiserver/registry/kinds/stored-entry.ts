@@ -45,9 +45,9 @@ export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
 }
 
 /**
- * Does the same for an object that has to be accepted as it is: a past state, or one that another process wrote. If a
+ * Does the same for an object that has to be accepted unchanged: a past state, or one that another process wrote. If a
  * present index cannot read it, it has no values; if it cannot be converted, its fields stay. If a webhook has to
- * convert it first, it is a BrokenEntry. An object must not stop anything else.
+ * convert it first, it is a BrokenEntry. A single object must not stop the work on others.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {

@@ -18,8 +18,8 @@ export interface OpeningPlace {
 }
 
 /**
- * The changes of kinds that are not served, until each kind takes its part: the log at start, so that watchers resume
- * across a restart, and what other processes write to a kind that this one does not serve yet.
+ * The changes of kinds that are not served yet; a kind takes its changes when it is served. They are the log at the start,
+ * so that watchers resume across a restart, and the writes of other processes to a kind that this one does not serve yet.
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();

@@ -7,7 +7,7 @@ export const severalStepsBytes: number = 2 * stepBytes;
 /** Bytes that are searched for the ends of members in one step: 2 ms before the search is compiled. */
 const searchedBytes = 64 * 1024;
 
-/** Steps none of which says that the work turns out to be long: the size of an object tells it before. */
+/** Steps without a signal that the work turned out to be long: the size of the object shows that before. */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
 interface DecodeOptions {
@@ -18,8 +18,8 @@ interface DecodeOptions {
 }
 
 /**
- * Parses JSON as JSON.parse does, in steps: long lists and objects are put together from parts. JSON.parse, with the freezing of
- * what it returns, takes up to 80 ms for one object. Throws SyntaxError.
+ * Parses JSON as JSON.parse does, in steps: long lists and objects are put together from parts. JSON.parse, followed by
+ * freezing the result, takes up to 80 ms for one object. Throws SyntaxError.
  */
 export function decodeSteps<T = unknown>(
   bytes: Buffer,

@@ -75,8 +75,8 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
 }
 
 /**
- * The error for a write that the storage did not carry out. With a 503, nothing of it is stored, and the client may
- * try again; with a 504, it is unknown whether it is stored.
+ * The error for a write that the storage did not execute. With a 503, nothing is stored, and the client may try again;
+ * with a 504, it is unknown whether it is stored.
  */
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {

@@ -2,7 +2,7 @@ let lastSecond = Number.NaN;
 let lastText = '';
 
 /**
- * RFC 3339, UTC, whole seconds: the form of every timestamp in metadata. The last second is cached, since every write
+ * Returns a timestamp in the form of metadata: RFC 3339, UTC, whole seconds. The last second is cached, since every write
  * needs it.
  */
 export function formatTime(ms: number): string {

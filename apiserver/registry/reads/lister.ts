@@ -127,8 +127,8 @@ export class Lister {
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
     const token = formatContinueToken({ revision, offset: next }, { epoch: this.#parts.epoch, query });
-    // Kubernetes reports the remaining count only without selectors, where it is exact; here it is always exact, but
-    // clients compare.
+    // Kubernetes reports the remaining count only without selectors, where it is exact. Here it is always exact, but
+    // clients expect the same as in Kubernetes.
     const isSelective = query.conditions.length > 0 || query.isEmpty;
     return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }

@@ -40,7 +40,8 @@ export class ObjectHistory {
   }
 
   /**
-   * The last changes of an object before a revision. `isSecret` tells for which objects no values are shown.
+   * The last changes of an object before a revision. `isSecret` returns true for objects whose values must not be
+   * shown.
    * @throws ApiError NotFound when there is neither an object nor a change of one
    */
   async page(
@@ -63,7 +64,7 @@ export class ObjectHistory {
   }
 
   /**
-   * The object as it was at a revision.
+   * The state of the object at a revision.
    * @throws ApiError NotFound when there was none, Expired when the log does not reach back that far
    */
   async stateAt(resource: Resource, key: ObjectKey, revision: number): Promise<Entry> {
@@ -138,7 +139,7 @@ function shown(resource: Resource, entry: Entry): ApiObject | undefined {
   }
 }
 
-/** The log has no times: the objects tell. */
+/** The log has no times, so they are taken from the objects. */
 function timeOf({ type }: FeedChange, { metadata }: ApiObject, manager: string | undefined): string | undefined {
   if (type === 'ADDED') return metadata.creationTimestamp;
   if (type === 'DELETED') return metadata.deletionTimestamp;

@@ -26,12 +26,12 @@ export interface ApplyRequest extends WriteRequest {
   /** Take fields that have other owners. */
   readonly force: boolean;
   /**
-   * Called with the contested fields each time the write is decided: they stay as they are instead of causing a 409.
+   * Called with the contested fields each time the write is decided: they keep their values instead of causing a 409.
    */
   readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
-/** Owns the fields that an object without known owners held at its first apply. Kubernetes' name. */
+/** The owner of the present fields of an object without known owners, from its first apply on. Kubernetes' name. */
 const formerManager = 'before-first-apply';
 
 /** Server-side apply to an existing object. Throws ApiError Conflict that names each field of another manager. */

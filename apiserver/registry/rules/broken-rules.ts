@@ -33,8 +33,8 @@ export function* proposeReplacement(
 }
 
 /**
- * DELETE of an object that cannot be read: it is removed at once, since its finalizers are unknown. Only if its kind
- * holds it does it stay, marked for deletion.
+ * DELETE of an object that cannot be read: it is removed at once, since its finalizers are unknown. It stays, marked
+ * for deletion, only if the rules of its kind require that.
  */
 export function proposeBrokenDelete(
   rules: Rules,

@@ -6,7 +6,8 @@ import { isHeld } from './write-rules.ts';
 import type { Rules } from './write-request.ts';
 
 /**
- * DELETE: removes the object at once when nothing holds it, otherwise marks it for deletion. The request decides what
+ * DELETE: removes the object at once when neither a finalizer nor its kind keeps it; otherwise marks it for deletion.
+ * The request decides what
  * happens to the dependents; if it says nothing, the existing finalizers do. A later request may change the policy.
  * Otherwise a second DELETE changes nothing.
  */

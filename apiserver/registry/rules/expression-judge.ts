@@ -16,7 +16,7 @@ export type ExpressionJudge = (
   warnings: string[],
 ) => Steps<readonly FieldCause[]>;
 
-/** With violations of these kinds, a rule could not rely on the types of its values. */
+/** The violations after which a rule could not rely on the types of its values. */
 const blocking: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',

@@ -36,7 +36,7 @@ interface Judged {
   readonly stored?: ApiObject;
 }
 
-/** True for an object that its schema accepts at once, and for which there are no rules in CEL: nothing else is to be judged. */
+/** True for an object that its schema accepts at once, and that has no rules in CEL: no other check is needed. */
 function isPlainlyValid({ judgeExpressions, schema }: Rules, object: ApiObject): boolean {
   return judgeExpressions === undefined && schema.accepts(object);
 }
@@ -140,8 +140,9 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
 }
 
 /**
- * Applies defaults and prunes what hooks returned, without warnings to the client, which has not sent these fields. The
- * server's metadata, and the fields that this path does not write, stay as they were.
+ * Fills in defaults, and prunes the object that hooks returned, without warnings to the client, which has not sent
+ * these fields. The
+ * server's metadata, and the fields that this path does not write, stay unchanged.
  */
 function acceptAdmitted(
   rules: Rules,

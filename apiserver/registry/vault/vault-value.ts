@@ -6,7 +6,7 @@ const maxNameLength = 200;
 const namePattern = /^[a-z0-9./-]+$/;
 const maxValueBytes = 64 * 1024;
 
-/** A secret of the server, as it is stored. */
+/** A stored secret of the server. */
 export interface VaultValue {
   readonly name: string;
   readonly value: unknown;

@@ -27,7 +27,7 @@ const maxCauses = 100;
 
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;
 
-/** A write that goes through hooks. */
+/** A write of a kind with hooks. */
 interface HookedWrite {
   readonly verb: Proposal['verb'];
   /** The resource in the version of the request. */

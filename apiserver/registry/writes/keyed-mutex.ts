@@ -1,6 +1,6 @@
 /**
- * One holder per key, first come first served. Writers of one object take turns, so that each decides on the state that
- * the one before it stored, instead of all but one failing the compare-and-set.
+ * A lock for each key, first come first served. Writers of one object take turns, so that each decides on the state that
+ * the previous writer stored. Without turns, all but one would fail the compare-and-set.
  */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
@@ -21,7 +21,7 @@ export class KeyedMutex {
     return this.#tails.has(key);
   }
 
-  /** The number of keys that are held. */
+  /** The number of keys that have a holder. */
   get size(): number {
     return this.#tails.size;
   }

@@ -75,7 +75,8 @@ function* prepareSteps(resource: Resource, next: NextState, context: WriteContex
 function encoded({ op, object }: NextState, { stored }: WriteContext): Buffer {
   const data = encodeObject(object);
   checkObjectSize(data);
-  // Smaller objects cannot exceed the limits of counts; an object over the limits may still become smaller.
+  // Objects below this size cannot exceed the limits of counts. A stored object over the limits may still become
+  // smaller.
   const isGrowing = data.length > uncountedLength && data.length > (stored?.size ?? 0);
   if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
   return data;

@@ -42,11 +42,11 @@ export interface RegistryOptions {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** Default: no hooks. */
   readonly hooks?: Hooks;
-  /** Asks webhooks about writes. Default: none. */
+  /** Lets webhooks review writes. Default: none. */
   readonly review?: WriteReview;
 }
 
-/** A write about which webhooks are asked. */
+/** A write that webhooks review. */
 export interface ReviewedWrite {
   readonly verb: Proposal['verb'];
   /** The resource in the version of the request. */
@@ -62,7 +62,7 @@ export interface ReviewedWrite {
 export interface WriteReview {
   /** True while a webhook or a policy is stored at all; in most servers there is none. */
   readonly isConfigured: () => boolean;
-  /** True when a webhook may be asked about writes of this kind. */
+  /** True when a webhook may review writes of this kind. */
   covers(resource: Resource): boolean;
   /** Returns the proposed object as webhooks changed it. @throws ApiError when one of them refuses the write, or does not respond */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
@@ -87,7 +87,7 @@ export interface GuardedWrite {
   readonly stored: ApiObject | undefined;
 }
 
-/** Refuses writes by what they contain and who writes. */
+/** Refuses writes by their content and by their user. */
 export interface WriteGuard {
   /**
    * True for kinds whose writes depend on other objects: before a decision, memory must then have what other

@@ -3,7 +3,7 @@ import type { PropagationPolicy } from '../../index/propagation.ts';
 import type { Writer } from '../object/label-keys.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
-/** The user who writes, as authentication found it. */
+/** The authenticated user of the write. */
 export interface WritingUser {
   readonly username: string;
   readonly groups: readonly string[];
@@ -15,7 +15,7 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined;
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined;
   readonly subresource?: Subresource | undefined;
-  /** What the stored object must have for a deletion or a patch (409 otherwise). */
+  /** The values that the stored object must have for a deletion or a patch (409 otherwise). */
   readonly preconditions?: Preconditions | undefined;
   /** The effect of a deletion on dependents. Default: that of the object's finalizers, otherwise Background. */
   readonly propagationPolicy?: PropagationPolicy | undefined;
@@ -46,7 +46,7 @@ export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** Take fields that have other owners instead of a 409. */
   readonly force?: boolean | undefined;
-  /** Leave contested fields as they are instead; called with those fields. */
+  /** Keep the values of contested fields instead; called with those fields. */
   readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
   /** Called before an absent object is created; it throws for a user who may only patch. Default: everybody may create. */
   readonly checkCreate?: (() => void) | undefined;

@@ -79,7 +79,7 @@ export class WritePlanner {
     return Object.assign(this.#request(options, isLong, at), identity);
   }
 
-  /** What a write of an object that cannot be read gives to the object that replaces it. */
+  /** Returns the identity of a new object that replaces an object that cannot be read. */
   newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
@@ -294,7 +294,7 @@ interface Place {
   readonly namespace?: string | undefined;
 }
 
-/** A proposal that goes through hooks. */
+/** A proposal to which hooks are applied. */
 interface Asked {
   readonly resource: Resource;
   /** Default {@link resource}. */

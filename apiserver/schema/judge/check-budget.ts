@@ -1,7 +1,10 @@
-/** Most schemas that one check applies to values, with other work of the same cost: 20 to 40 ns each, so some 20 to 40 ms. */
+/**
+ * The maximum number of schemas that one check applies to values, with other work of the same cost: 20 to 40 ns each,
+ * so some 20 to 40 ms.
+ */
 export const maxWork = 1_000_000;
 
-/** Work of comparing a value within an item with those of all other items. */
+/** The cost of comparing one value within an item with those of all other items. */
 export const workOfComparison = 10;
 
 /**

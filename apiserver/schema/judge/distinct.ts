@@ -12,7 +12,7 @@ const maxPairwise = 16;
 /** Values in objects and lists that are compared in pairs; larger ones go through a Map as well. */
 const maxPairwiseValues = 200;
 
-/** How the items of a list are distinguished: as a whole (`set`), or by some of their fields (`map`). */
+/** The identity of the items of a list: the whole item (`set`), or some of its fields (`map`). */
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
@@ -31,7 +31,10 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
     : firstRepetitions(items, identity).length === 0;
 }
 
-/** Returns the number of values in the objects and lists that tell the items apart; 0 when scalars do. */
+/**
+ * Returns the number of values in the objects and lists that are identities of items; 0 when the identities are
+ * scalars.
+ */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
   for (const item of items) {
@@ -78,7 +81,7 @@ function countKey<K>(times: Map<K, number>, key: K): number {
   return before;
 }
 
-/** Stands for an identity that holds objects or lists. */
+/** The mark of an identity that contains objects or lists. */
 const noScalar: unique symbol = Symbol('no scalar');
 
 /** Returns a scalar that is the same for equal identities, ten times as fast as their JSON is made. */

@@ -8,7 +8,7 @@ import type { SchemaNode } from './schema-node.ts';
 import { maxInteger, typesOf } from './translate-schema.ts';
 import type { Violations } from './violations.ts';
 
-/** Most characters of a pattern that a message shows. */
+/** The maximum number of characters of a pattern that a message shows. */
 const maxShownPattern = 1024;
 
 /** Reports a wrong JSON type; 5.0 is an integer. */

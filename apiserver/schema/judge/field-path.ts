@@ -1,7 +1,7 @@
 /** A property's name, or an index of a list. */
 export type PathSegment = string | number;
 
-/** Longest path that a message shows: keys come from clients and can be megabytes. */
+/** The longest path that a message shows: keys come from clients and can be megabytes. */
 const maxPathLength = 1024;
 
 /** Formats a path as Kubernetes does, `spec.items[1].b`, cut at 1,024 characters. Empty for the object itself. */

@@ -22,7 +22,7 @@ export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['duration', matcher(/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$|^P(?=.)(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?$/)],
-  // The bounded expression; the other one refuses hosts without a dot.
+  // Of the library's two expressions, this one is bounded and accepts hosts without a dot.
   ['email', formatOf(fastFormats.email)],
   ['hostname', formatOf(fullFormats.hostname)],
   ['ipv4', isIpv4],

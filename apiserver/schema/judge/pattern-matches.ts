@@ -4,21 +4,23 @@ import type { Steps } from '../../turns/steps.ts';
 import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
 /**
- * Most work that re2js may do at once, in characters times states: 10 ms in the worst case. Usual objects need a tenth
- * of it.
+ * The maximum work that re2js may do at once, in characters times states: 10 ms in the worst case. Usual objects need a
+ * tenth of it.
  */
 const maxAtOnce = 50_000;
 
 /** Steps of sliced matches in one turn: 4 ms. */
 const stepsPerTurn = 200_000;
 
-/** Most steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000. */
+/**
+ * The maximum number of steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000.
+ */
 const maxSteps = 20_000_000;
 
-/** Most steps for a value that is validated without a pause: 30 ms. */
+/** The maximum number of steps for a value that is validated without a pause: 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
-/** Cost of another pass over a value, in steps: up to 10 ms. */
+/** The cost of another pass over a value, in steps of matches: up to 10 ms. */
 const stepsPerPass = 500_000;
 
 interface Unmatched {
@@ -28,7 +30,7 @@ interface Unmatched {
 
 /**
  * The matches that the validation of one value needs. Validation cannot pause in the middle. So a match that would take long is
- * first assumed to succeed; then it is carried out in slices, and the value is validated again with its result.
+ * first assumed to succeed; then it is computed in slices, and the value is validated again with its result.
  */
 export class PatternMatches {
   readonly #patterns: LinearPatterns;
@@ -62,7 +64,7 @@ export class PatternMatches {
     return undefined;
   }
 
-  /** True when a text matches, and for a match that is not carried out yet. */
+  /** True when a text matches, and for a match that is not computed yet. */
   test(pattern: LinearPattern, text: string): boolean {
     const known = this.#results?.get(pattern)?.get(text);
     if (known !== undefined) return known;

@@ -70,8 +70,8 @@ export class SchemaNodes {
 }
 
 /**
- * One schema. All that a check reads for each value is a field here: the schemas themselves have many different shapes, and
- * looking up a keyword in one takes ten times as long.
+ * One schema. Everything that a check reads for each value is a field here: the schemas themselves have many different
+ * shapes, and looking up a keyword in them takes ten times as long.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;

@@ -4,7 +4,9 @@ import { formats } from './formats.ts';
 
 type Draft2020 = Readonly<Record<string, unknown>>;
 
-/** Largest integer. Every number is a double: a larger one loses digits, or has more than 64 bits for other readers. */
+/**
+ * The largest integer. Every number is a double: a larger one loses digits, or has more than 64 bits for other readers.
+ */
 export const maxInteger: number = Number.MAX_SAFE_INTEGER;
 
 const referencePrefix = '#/components/schemas/';
@@ -66,7 +68,7 @@ function translateRules(schema: JsonSchema): Draft2020 {
   return rules;
 }
 
-/** In OpenAPI 3.0 a boolean makes `minimum` exclusive; in 2020-12 the bound itself stands in `exclusiveMinimum`. */
+/** In OpenAPI 3.0 a boolean makes `minimum` exclusive; in 2020-12 `exclusiveMinimum` is the bound itself. */
 function translateBounds(schema: JsonSchema): Draft2020 {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const bounds: { readonly minimum?: number; readonly maximum?: number } = {

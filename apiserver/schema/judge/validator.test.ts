@@ -57,7 +57,7 @@ describe('a validator', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
   });
 
-  it('makes code of a small schema for its first value, and of no schema of a client', () => {
+  it('compiles a small schema at its first value, and never a schema of a client', () => {
     for (const [origin, expected] of [
       ['code', [0, 1, 0]],
       ['client', [0, 0, 0]],

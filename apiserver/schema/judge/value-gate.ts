@@ -11,10 +11,13 @@ import type { LinearPatterns } from './linear-pattern.ts';
 import { multipleOfPrecision } from './number-range.ts';
 import { translateNamed, translateSchema } from './translate-schema.ts';
 
-/** Most references that one check follows. Objects of 1.5 MiB need far fewer; this many take a second, most of it for errors of branches that ajv collects. */
+/**
+ * The maximum number of references that one check follows. Objects of 1.5 MiB need far fewer; this many take a second,
+ * most of it for errors of branches that ajv collects.
+ */
 const maxReferences = 250_000;
 
-/** Comparing a value within an item with those of all other items counts as so many references: 30 ms in all. */
+/** The cost, in references, of comparing one value within an item with those of all other items: 30 ms in all. */
 const referencesOfComparison = 2.5;
 
 /** True for a value that keeps all the rules, as far as they can be checked with 250,000 references followed. */

@@ -3,10 +3,10 @@ import type { CauseReason, FieldCause } from '@homeostat/controller-runtime/api'
 import { formatPath } from './field-path.ts';
 import type { PathSegment } from './field-path.ts';
 
-/** Most violations that one object reports. */
+/** The maximum number of violations that one object reports. */
 const maxViolations = 100;
 
-/** Most values of an enum that a message lists. */
+/** The maximum number of values of an enum that a message lists. */
 const maxListed = 100;
 
 /** Collects violations while a value is walked, in Kubernetes' words. */

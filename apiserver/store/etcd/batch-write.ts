@@ -14,7 +14,7 @@ import { drop, get, put } from './transactions.ts';
 import { type BatchNeeds, type BatchPlan, type BatchState, claimId, type PlannedWrite } from '../server/batch-plan.ts';
 import type { Operation, StoredIndexes } from '../store.ts';
 
-/** Larger values are staged, so that what a batch reads and writes is bounded. */
+/** Larger values are staged, so that the size of a batch is bounded. */
 const maxInlineBytes = 64 * 1024;
 
 /** A request may have 1.5 MiB in all (`--max-request-bytes`); the rest is for claims. */
@@ -164,7 +164,10 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
   return `previous ${revision} ${key}`;
 }
 
-/** Returns the parts to which only the log refers once this change is compacted. */
+/**
+ * Returns the parts of the previous object: once this change is written, only the log refers to them, until it is
+ * compacted.
+ */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];
   return values.flatMap((value) => (value?.kind === 'parts' ? [value.id] : []));

@@ -94,7 +94,7 @@ export function overQuota(): Error {
   return Object.assign(new Error(details), { code: status.RESOURCE_EXHAUSTED, details });
 }
 
-/** Passes the bytes of messages as they are. */
+/** Passes the bytes of messages unchanged. */
 function serviceOf(methods: readonly (keyof Methods | keyof Streams)[]): Parameters<Server['addService']>[0] {
   const bytes = {
     requestSerialize: unchanged,

@@ -61,7 +61,7 @@ export class EtcdCluster {
   }
 
   /**
-   * The cluster of the whole run, or one member of its own where the run has none. Its users have prefixes of their own;
+   * The cluster of the whole run, or else a cluster of one member for this file. Its users have prefixes of their own;
    * they neither stop members nor compact.
    */
   static async shared(): Promise<EtcdCluster> {

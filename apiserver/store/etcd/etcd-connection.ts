@@ -34,7 +34,7 @@ const options = {
   // A store repeats by itself the requests that may be repeated, and looks up the outcome of the rest.
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
-  // etcd ends connections that ask more often than every 5 s, or without a call.
+  // etcd closes connections that send keepalive pings more often than every 5 s, or without an open call.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 3_000,
 };
@@ -95,7 +95,7 @@ export class EtcdConnection {
   /** Called when the member is known to be usable. From now on the loss of the connection is reported when it happens. */
   ready(): void {
     this.#timeoutMs = callTimeoutMs;
-    // The library would connect again by itself, to a process that may have another history.
+    // The library would reconnect by itself, perhaps to a member that has another history.
     const channel = this.#client.getChannel();
     if (channel.getConnectivityState(false) !== connectivityState.READY) return this.lose();
     channel.watchConnectivityState(connectivityState.READY, Number.POSITIVE_INFINITY, () => this.lose());
@@ -169,7 +169,7 @@ export class EtcdConnection {
     return error;
   }
 
-  /** Reports the end to those who listen; called for each call that is lost. */
+  /** Reports the end to the listeners; called for each call that is lost. */
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;

@@ -10,9 +10,10 @@ import type { ClaimRow } from '../server/batch-plan.ts';
  * - `indexes/<kind>`: the unique indexes of a kind, and their generation
  * - `number/<name>`: the number of a kind or an index
  * - `part/<id>/<n>`: pieces of values that are too large for one request
- * - `garbage/<revision>`: the ids of parts that go when the log is compacted up to this revision
+ * - `garbage/<revision>`: the ids of parts that are deleted when the log is compacted up to this revision
  * - `turn/<id>`: a store that asks for a place among those that take turns
- * - `store/<id>`: a running store; `exclusive`: the store that has the database alone. Both go when their lease ends.
+ * - `store/<id>`: a running store; `exclusive`: the store that has the database alone. etcd deletes both when their
+ * lease ends.
  */
 export class EtcdLayout {
   readonly prefix: string;

@@ -9,7 +9,7 @@ import { type Head, parseHead } from './head.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The time in which a member has to start a watch. */
+/** The time within which a member has to start a watch. */
 const startTimeoutMs = 3_000;
 
 export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {
@@ -36,7 +36,7 @@ export function listenForCommits(
         subscription.notice(head.revision);
       },
     });
-    // For commits from before the watch.
+    // Reports commits from the time before the watch.
     subscription.look();
   };
   const link = new EtcdLink({ database, clock, logger, prepare });

@@ -22,7 +22,8 @@ export interface EtcdLockParts {
 }
 
 /**
- * The place of a store among those that have the database open: a key that goes with its lease. A store that needs the
+ * The place of a store among those that have the database open: a key that etcd deletes with the store's lease. A store
+ * that needs the
  * database alone has the one key `exclusive`, which every write checks; it gets it only when there are no others.
  */
 export class EtcdLock {

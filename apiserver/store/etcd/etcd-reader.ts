@@ -33,7 +33,7 @@ const claimsAtOnce = 5_000;
 /** The bounds of the number of keys in one response, which follows from the size of the last values. */
 const keysAtOnce = { first: 64, min: 4, max: 8_000 } as const;
 
-/** For each response, a member goes through all keys up to the end of the range: fewer and larger ones are faster. */
+/** For each response, a member visits all keys up to the end of the range, so fewer and larger responses are faster. */
 const scannedBytes = 4 * pageLimits.maxBytes;
 
 export interface EtcdReaderParts {
@@ -42,7 +42,7 @@ export interface EtcdReaderParts {
   readonly history: EtcdHistory;
 }
 
-/** Reads, which all ask the cluster for its latest state, or continue at the revision of such a read. */
+/** Reads of the database. Each asks the cluster for its latest state, or continues at the revision of such a read. */
 export class EtcdReader {
   readonly #link: EtcdLink;
   readonly #layout: EtcdLayout;
@@ -267,7 +267,7 @@ function next(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)]);
 }
 
-/** The number of keys for the next response, so that it has about so many bytes. */
+/** The number of keys for the next response, so that it has about this number of bytes. */
 function keysFor(kvs: readonly KeyValue[], bytes: number): number {
   if (kvs.length === 0) return keysAtOnce.first;
   const size = kvs.reduce((total, { value }) => total + value.byteLength, 0) / kvs.length;

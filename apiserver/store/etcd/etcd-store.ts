@@ -10,7 +10,7 @@ import { EtcdLock } from './etcd-lock.ts';
 import { EtcdReader } from './etcd-reader.ts';
 import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { EtcdWriter } from './etcd-writer.ts';
-import { WriteTurns } from './write-turns.ts';
+import { EtcdTurns } from './etcd-turns.ts';
 import { ClusterCompaction } from './cluster-compaction.ts';
 import { ChangeSubscription, type LookIntervals } from '../server/change-subscription.ts';
 import { readAhead, readChanges } from '../server/pages.ts';
@@ -64,7 +64,7 @@ class EtcdStore extends ServerStore implements Store {
   readonly #history: EtcdHistory;
   readonly #lock: EtcdLock;
   readonly #link: EtcdLink;
-  readonly #turns: WriteTurns;
+  readonly #turns: EtcdTurns;
   readonly #writer: EtcdWriter;
   readonly #reader: EtcdReader;
   readonly #committer: EtcdCommitter;
@@ -80,7 +80,7 @@ class EtcdStore extends ServerStore implements Store {
     this.#history = new EtcdHistory({ layout, name, uuid });
     const id = uuid();
     this.#lock = new EtcdLock({ layout, name, id, clock, isExclusive: exclusive });
-    this.#turns = new WriteTurns({ id, clock });
+    this.#turns = new EtcdTurns({ id, clock });
     const history = this.#history;
     this.#link = new EtcdLink({ database, clock, logger, prepare: (connection) => history.check(connection) });
     const shared = { link: this.#link, layout, history, uuid };

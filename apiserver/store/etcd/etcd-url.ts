@@ -29,7 +29,7 @@ const maxPrefixLength = 200;
 /**
  * Parses `etcd://a:2379,b:2379,c:2379/prefix?ca=…&cert=…&key=…`. The port defaults to 2379. User and password come from
  * `ETCDCTL_USER` (`name` or `name:password`) and `ETCDCTL_PASSWORD`, as for etcdctl. Throws a RangeError for any other
- * URL; the message repeats nothing of it.
+ * URL; the message does not quote it.
  */
 export function parseEtcdUrl(url: string, env: NodeJS.ProcessEnv = process.env): EtcdDatabase {
   const [, authority = '', path = '', query = ''] = /^etcd:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i.exec(url) ?? [];

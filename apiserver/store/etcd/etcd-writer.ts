@@ -10,7 +10,7 @@ import type { RequestOp, ResponseOp } from './etcd-messages.ts';
 import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
 import { commitOf } from './stored-value.ts';
 import { drop, foundIn, get, isEqual, nested, put, reading } from './transactions.ts';
-import type { WriteTurns } from './write-turns.ts';
+import type { EtcdTurns } from './etcd-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
@@ -33,7 +33,7 @@ const maxRepeatedReads = 300;
 /** The stores that get a place with one write. */
 const maxAsking = 8;
 
-/** What was read in one transaction. */
+/** The state that was read in one transaction. */
 export interface Found {
   readonly head: Head;
   /** By key. */
@@ -62,7 +62,7 @@ export interface Write {
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True to read from the connected member alone at first, without asking the others. */
+  /** True to read first from the connected member alone, which does not ask the other members. */
   readonly mayLag?: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface EtcdWriterParts {
   /** The id of the store. */
   readonly id: string;
   readonly lock: EtcdLock;
-  readonly turns: WriteTurns;
+  readonly turns: EtcdTurns;
   readonly clock: Clock;
   readonly uuid: () => string;
 }
@@ -161,7 +161,7 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // Reads of this store may learn more while the transaction is under way.
+    // Reads of this store may learn a later revision while the transaction is under way.
     const known = history.known.last;
     const startMs = clock.monotonicMs();
     try {

@@ -14,7 +14,7 @@ export interface HeadFields {
   readonly cluster: string;
   /**
    * The least difference between the index of the cluster's last entry and its revision when the epoch began. The
-   * difference only grows. In a restored snapshot it is smaller, since its revision goes on, but its indexes start
+   * difference only grows. In a restored snapshot it is smaller, because its revision continues while its indexes start
    * from the beginning.
    */
   readonly ahead: number;
@@ -24,7 +24,7 @@ export interface HeadFields {
   readonly compactRevision: number;
   /** The id of the last transaction: never the same twice, so that equal heads mean equal histories. */
   readonly commit: string;
-  /** The ids of stores that write at the same time, in the order of their next turns: see {@link WriteTurns}. */
+  /** The ids of stores that write at the same time, in the order of their next turns: see {@link EtcdTurns}. */
   readonly turns: readonly string[];
 }
 

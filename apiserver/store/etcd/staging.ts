@@ -13,7 +13,8 @@ const ttlS = 120;
 
 /**
  * Values that do not fit into the transaction that needs them. They are written before it, with a lease, and the
- * transaction takes them out of the lease: whatever happens, they either belong to it or go by themselves.
+ * transaction takes them out of the lease: whatever happens, they either belong to the transaction or are deleted with
+ * the lease.
  */
 export class Staging {
   readonly #link: EtcdLink;

@@ -16,7 +16,7 @@ export const drop = (key: Buffer | KeyRange): RequestOp => ({
 });
 
 export const isEqual = (key: Buffer, value: Uint8Array): Compare => ({ result: 0, target: 3, key, value });
-/** True when there is no such key, or none in the range. */
+/** True when the key does not exist, or the range is empty. */
 export const isAbsent = (key: Buffer | KeyRange): Compare => ({
   result: 0,
   target: 0,
@@ -27,7 +27,7 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 /** The reads of a transaction without writes. A nested one would go through consensus, and cost as much as a write. */
 const maxReads = 120;
 
-/** The same reads, nested only if there are too many. */
+/** The same reads, nested only if there are too many for one list. */
 export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
   return operations.length <= maxReads ? operations : nested(operations);
 }

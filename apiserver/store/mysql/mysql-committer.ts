@@ -16,7 +16,10 @@ import { packRows } from './statement-packing.ts';
 import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Rows of one INSERT into the log. Each number of rows is its own prepared statement, of which a session keeps 256. */
+/**
+ * The number of rows of one INSERT into the log. Each number of rows is its own prepared statement, and a session keeps
+ * 256 of them.
+ */
 const chunk = {
   maxRows: 128,
   maxBytes: 2 * 1024 * 1024,

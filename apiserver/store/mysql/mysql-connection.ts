@@ -8,7 +8,7 @@ import { packRows } from './statement-packing.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** Longer than any wait for a lock: a server that is silent for longer is gone. */
+/** Longer than any wait for a lock: a server that is silent for longer counts as lost. */
 const answerTimeoutMs = 40_000;
 
 /** The prepared statements of one connection: for a full chunk, and for the rest of a batch. */
@@ -55,7 +55,7 @@ export class MysqlConnection {
       multipleStatements: true,
       rowsAsArray: true,
       maxPreparedStatements,
-      // A server must not request files of this machine.
+      // Forbids LOAD DATA LOCAL, by which a server could read files of this machine.
       flags: ['-LOCAL_FILES'],
     });
     const connection = new MysqlConnection(driver, clock);
@@ -81,7 +81,7 @@ export class MysqlConnection {
   /** Sends statements together; returns the rows of each. Statements after a failed one are not executed. */
   async query(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     const results: (readonly ResultRow[])[] = [];
-    // All of it is ASCII.
+    // Statements contain only ASCII, so their length is their size in bytes.
     const packets = packRows(statements, {
       maxRows: Infinity,
       maxBytes: maxPacketBytes,

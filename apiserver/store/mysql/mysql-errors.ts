@@ -67,13 +67,13 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
   return new StoreError(codeOf(error), `${doing}: ${message}`, { cause: error });
 }
 
-/** True when nothing of the transaction was written, and another attempt may succeed. */
+/** True when the transaction was not written, and another attempt may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   return error instanceof MysqlServerError && (error.errno === deadlock || error.errno === interrupted);
 }
 
-/** True when another session held the lock; the statement has changed nothing. */
+/** True when another session had the lock; the statement has changed nothing. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof MysqlServerError && error.errno === lockWaitTimeout;
 }

@@ -35,7 +35,8 @@ const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${he
 // all places up to the first that is not free.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
-// A store that has all places releases them together; any one of many stores releases one at any time.
+// A store that holds all places releases them together; when many stores hold one place each, any of them may release
+// its place at any time.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 

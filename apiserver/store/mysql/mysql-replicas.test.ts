@@ -147,7 +147,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       return (await Promise.all(all)).flat();
     };
 
-    /** Reads on from its last revision until it has all, without a pause. */
+    /** Reads from its last revision on until it has all changes, without a pause. */
     const follow = async (store: Store, isLast: (revision: number) => boolean): Promise<number[]> => {
       const seen: number[] = [];
       while (!isLast(seen.at(-1) ?? 0)) {

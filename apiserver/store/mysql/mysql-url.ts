@@ -13,7 +13,7 @@ const form = 'mysql://<user>[:<password>]@<host>[:3306]/<database>[?ssl-mode=DIS
 
 /**
  * Parses `mysql://…` and `mariadb://…`. User, password and database are percent-decoded; `ssl-mode` defaults to
- * DISABLED. Throws a RangeError for any other URL; the message repeats nothing of it.
+ * DISABLED. Throws a RangeError for any other URL; the message does not quote it.
  */
 export function parseMysqlUrl(url: string): MysqlDatabase {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

@@ -130,7 +130,7 @@ export class MysqlWriter {
     });
   }
 
-  /** Starts a transaction with the counter's lock, and returns what was read under it. */
+  /** Starts a transaction with the counter's lock, and returns the history that was read under it. */
   async begin(
     connection: MysqlConnection,
     reads: readonly string[] = [],
@@ -236,7 +236,7 @@ export class MysqlWriter {
   }
 }
 
-/** The database has responded; repeating the question gives the same answer. */
+/** The database has responded, so asking again would give the same result. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';

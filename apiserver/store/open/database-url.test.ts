@@ -37,7 +37,7 @@ describe('database URLs', () => {
     }
   });
 
-  it('reads the stream to the process that has a SQLite file open, which no tool can have alone', async () => {
+  it('reads the number of the stream to the process that has a SQLite file open; no tool can open such a database exclusively', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
       expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
         engine: 'sqlite',

@@ -3,7 +3,10 @@ import { frameOf } from './message-stream.ts';
 import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
 
-/** A process that has this many bytes waiting gets no more changes: it reads the missed ones once it goes on. */
+/**
+ * While this many bytes wait for a process, no changes are sent to it: later it reads the missed ones from the
+ * database.
+ */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 /** The stream of a process. */

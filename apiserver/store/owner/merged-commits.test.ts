@@ -4,7 +4,7 @@ import { StoreError } from '../store-error.ts';
 import type { Committed, Operation, RequiredClaim } from '../store.ts';
 import { MergedCommits } from './merged-commits.ts';
 
-/** A store whose commits end when the test says so. */
+/** A store whose commits the test ends. */
 class SlowStore {
   readonly batches: (readonly Operation[])[] = [];
   #revision = 0;
@@ -101,7 +101,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1]);
   });
 
-  it('are answered in order, once their changes are on their way, while the next commit runs', async () => {
+  it('resolve in order after their changes were sent, while the next commit runs', async () => {
     const sent: (() => void)[] = [];
     commits = new MergedCommits({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
     const answered: string[] = [];

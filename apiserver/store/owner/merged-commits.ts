@@ -14,7 +14,10 @@ interface Waiting {
 
 export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
-  /** Called with the last revision of a commit before the next one begins; batches are answered when it has resolved. Never rejects. */
+  /**
+   * Called with the last revision of a commit before the next one begins; batches resolve after it has resolved. Never
+   * rejects.
+   */
   readonly onCommitted: (revision: number) => Promise<void>;
 }
 
@@ -58,7 +61,7 @@ export class MergedCommits {
       const parts = split(taken, committed);
       const last = committed.outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
       const published = last === 0 ? Promise.resolve() : this.#parts.onCommitted(last);
-      // The next commit runs while this one is answered.
+      // The next commit runs while the results of this one are delivered.
       this.#answered = this.#answerInTurn(published, () => {
         for (const [at, { resolve }] of taken.entries()) resolve(parts[at] ?? committed);
       });
@@ -73,7 +76,10 @@ export class MergedCommits {
     answer();
   }
 
-  /** Nothing was written. One refused operation fails all batches, so each is tried alone. */
+  /**
+   * Handles a failed write, which stored nothing. One refused operation fails all batches, so each batch is written
+   * alone.
+   */
   async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
     if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {
       for (const each of taken) await this.#write([each]);

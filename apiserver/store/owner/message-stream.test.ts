@@ -3,7 +3,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { MessageStream } from './message-stream.ts';
 
-/** A stream that returns what is written to it, in chunks of so many bytes. */
+/** A stream that returns what is written to it, in chunks of this size. */
 function echoInChunks(size: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

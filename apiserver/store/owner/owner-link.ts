@@ -39,7 +39,7 @@ export class OwnerLink {
     });
   }
 
-  /** Resolves when the stream is closed, after the answers to all pending calls. */
+  /** Resolves when the stream is closed, after the responses to all pending calls. */
   async close(): Promise<void> {
     if (this.#waiting.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#messages.close();

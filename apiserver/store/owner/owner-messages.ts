@@ -39,14 +39,14 @@ interface PackedKindClaims {
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedItems };
 }
 
-/** Sent to the owner; the answer has the same id. */
+/** A request to the owner; the response has the same id. */
 export interface OwnerRequest<Type extends keyof OwnerCalls = keyof OwnerCalls> {
   readonly id: number;
   readonly type: Type;
   readonly request: OwnerCalls[Type]['request'];
 }
 
-/** Sent by the owner: an answer, or changes that were just committed. */
+/** A message from the owner: a response, or changes that were just committed. */
 export type OwnerReply =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly failure: { readonly code: StoreErrorCode; readonly message: string } }

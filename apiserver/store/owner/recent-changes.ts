@@ -30,7 +30,7 @@ export class RecentChanges {
     const found: Change[] = [];
     let reached = revision;
     for (const { after, upTo, pages } of this.#parts) {
-      // What is between was not sent.
+      // The changes in between were not sent.
       if (after > reached) return undefined;
       reached = upTo;
       for (const change of pages.flatMap(unpackChanges)) {

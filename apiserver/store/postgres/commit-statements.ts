@@ -83,8 +83,8 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
 /**
  * A batch in one statement. It starts after the counter is locked, so that it reads the current state. All its parts
  * see the state before it: conflicts are decided before anything is written, and only operations without a conflict get
- * a revision and are written. Payloads arrive as one run of bytes. The notification carries
- * only the revision: a hint has no data.
+ * a revision and are written. Payloads arrive as one run of bytes. The notification has only the revision: a hint needs
+ * no data.
  *
  * Joins are nested loops by index (see the session's settings): except for lost claims, nothing here joins two parts by
  * position, which would be quadratic.
@@ -133,22 +133,30 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     SELECT coalesce(revision, conflict) AS code, holder, claim FROM numbered ORDER BY position`;
 }
 
-/** Operations without claims or generations, $1 to $8: nothing else is looked up. */
+/** The statement for operations without claims and generations, with parameters $1 to $8. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
-/** Statement for operations of which some name a generation, with parameters $1 to $11. */
+/** The statement for a batch with generations, with parameters $1 to $11. */
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
-/** Operations with claims, $1 to $21; operations with claims usually name a generation. */
+/**
+ * The statement for a batch with claims of its own, with parameters $1 to $21; operations with claims usually name a
+ * generation.
+ */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
-/** Operations without claims of which some require one, $1 to $16: most creations. */
+/**
+ * The statement for a batch without claims of its own, some of whose operations require claims, with parameters $1 to
+ * $16: most creations.
+ */
 export const commitRequired: Statement = {
   name: 'commit_required',
   text: commitText({ generations, required: requiredFrom(12) }),
 };
 
-/** Operations with claims of which some require one, $1 to $26. */
+/**
+ * The statement for a batch with claims of its own, some of whose operations require claims, with parameters $1 to $26.
+ */
 export const commitClaimsRequired: Statement = {
   name: 'commit_claims_required',
   text: commitText({ generations, claims, required: requiredFrom(22) }),

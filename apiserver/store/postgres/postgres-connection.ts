@@ -13,7 +13,7 @@ const connectTimeoutMs = 5_000;
 /** The timeout with several hosts: users wait for 5 s, which must leave time for the host after a silent one. */
 const hostTimeoutMs = 2_000;
 
-/** Longer than the server works on a statement: a server that is silent for longer is gone. */
+/** Longer than any statement takes: a server that is silent for longer counts as lost. */
 const answerTimeoutMs = 40_000;
 
 /** The time that a server has to close the connection. */
@@ -21,8 +21,9 @@ const goodbyeTimeoutMs = 10_000;
 
 /**
  * `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not hold the counter, which stops every
- * writer. An asynchronous commit could lose acknowledged writes. The keepalives tell the server of a lost client, whose
- * locks it would keep. All reads and writes are by key, a few rows at a time. So plans are made once, and always use
+ * writer. An asynchronous commit could lose acknowledged writes. By the keepalives, the server notices a lost client,
+ * whose locks it would otherwise keep. All reads and writes are by key, a few rows at a time. So plans are made once,
+ * and always use
  * indexes: a plan that was made for an empty table would later read all of the table.
  */
 const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
@@ -154,7 +155,7 @@ export class PostgresConnection {
     return rows;
   }
 
-  /** Everything that `send` sends goes out together. */
+  /** Sends all messages of `send` together. */
   together<Result>(send: () => Result): Result {
     this.#socket.cork();
     try {

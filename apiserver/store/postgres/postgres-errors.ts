@@ -38,7 +38,7 @@ export function isAfterFailure(error: unknown): boolean {
 }
 
 /**
- * The store's error for any error of the driver; its message starts with `doing`. It contains nothing of a row or a
+ * The store's error for any error of the driver; its message starts with `doing`. It contains no data of a row and no
  * URL.
  */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {

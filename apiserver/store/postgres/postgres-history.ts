@@ -9,8 +9,8 @@ export interface SentCommit {
   readonly after: number;
 }
 
-/** What a store knows of its database's history. */
-export interface KnownHistory {
+/** The commits of a database that this store knows. */
+export interface KnownCommits {
   readonly epoch: string;
   /** The highest revision known to be committed, by any store. */
   readonly revision: number;
@@ -27,7 +27,7 @@ export type WrittenKeys = ReadonlyMap<string, number>;
  */
 export async function findHistory(
   connection: PostgresConnection,
-  known: KnownHistory | undefined,
+  known: KnownCommits | undefined,
 ): Promise<OpenedStore> {
   await connection.execute(sql.waitLonger);
   // This fails on a standby, which may lag behind, so that its old history is not mistaken for a divergence.
@@ -46,7 +46,7 @@ export async function findHistory(
 }
 
 function differenceOf(
-  { epoch, revision, own }: KnownHistory,
+  { epoch, revision, own }: KnownCommits,
   found: OpenedStore & { readonly commit: string | null },
 ): string | undefined {
   if (found.epoch !== epoch) return `has another history (epoch ${found.epoch}, not ${epoch})`;

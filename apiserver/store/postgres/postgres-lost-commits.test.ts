@@ -33,7 +33,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
 
   const faults: readonly [CommitFault, string][] = [
     ['before', 'before the server has the COMMIT'],
-    ['after', 'before the answer to COMMIT'],
+    ['after', 'before the response to COMMIT'],
     ['late', 'and the server gets the COMMIT after the next session has looked'],
   ];
   for (const [fault, when] of faults) {

@@ -17,7 +17,10 @@ export interface LoggedRow extends ScannedRow {
   readonly previous_revision: number | null;
 }
 
-/** The bytes of a page, in one piece and outside of Buffer's pool, of which a small object would keep 8 KB alive. */
+/**
+ * The bytes of a page, in one piece and outside of Buffer's pool, because a small object would keep 8 KB of the pool
+ * alive.
+ */
 class PageBytes {
   readonly #bytes: Buffer;
   #end = 0;

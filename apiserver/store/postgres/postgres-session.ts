@@ -18,7 +18,7 @@ export interface WritingSessionOptions {
 
 /**
  * A session that may write: it holds the store's lock for its whole life, and the tables exist. The store's earlier
- * sessions have been ended, so what they have not committed by now will never be committed.
+ * sessions have been ended, so transactions that they have not committed by now will never be committed.
  */
 export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {
   const connection = await PostgresConnection.open(options.url);
@@ -52,8 +52,8 @@ export async function postgresSchema(url: string): Promise<SchemaVersions> {
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
 /**
- * Commits the work of `body`, or nothing of it. Rejects with the server's error. After any other error the outcome is
- * unknown.
+ * Commits the work of `body`, as a whole or not at all. Rejects with the server's error. After any other error the outcome
+ * is unknown.
  */
 export async function transaction<Result>(
   connection: PostgresConnection,

@@ -29,7 +29,7 @@ export const endSessions: string = `SELECT pg_terminate_backend(pid) FROM pg_loc
   WHERE ${isLockHere} AND ((classid::bigint << 32) | objid::bigint) = ${sessionLock} AND objsubid = 1`;
 export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 
-/** Held until the end of the transaction. */
+/** The transaction has the lock until its end. */
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
@@ -82,7 +82,7 @@ export const isBehind = `SELECT value::bigint > $2 OR EXISTS (SELECT FROM homeos
 export const getIndexes = 'SELECT generation, indexes FROM homeostat_indexes WHERE kind = $1';
 export const setIndexes = `INSERT INTO homeostat_indexes (kind, generation, indexes) VALUES ($1, $2, $3)
   ON CONFLICT (kind) DO UPDATE SET generation = excluded.generation, indexes = excluded.indexes`;
-/** All of it comes from one snapshot. There is always a row; without claims, it has nulls. */
+/** The result comes from one snapshot. There is always a row; without claims, it has nulls. */
 export const listKindClaims = `SELECT c.revision, i.generation, i.indexes, u.idx AS index, u.value, u.key
   FROM homeostat_counter c LEFT JOIN homeostat_indexes i ON i.kind = $1 LEFT JOIN homeostat_uniq u ON u.kind = $1
   WHERE c.id = 1`;

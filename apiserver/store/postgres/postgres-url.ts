@@ -32,7 +32,7 @@ const form =
  * Parses `postgres://…` and `postgresql://…` like libpq: several hosts separated by commas, or as `host` and `port` in
  * the query, which override those before the path; a single port applies to all. With several hosts the session
  * attribute defaults to `read-write`, since the store writes. The driver parses everything else. Throws a RangeError
- * for any other URL; the message repeats nothing of it.
+ * for any other URL; the message does not quote it.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
  */
 export function parsePostgresUrl(url: string): PostgresServers {
@@ -63,7 +63,7 @@ function hostAndPort(text: string): { readonly host: string; readonly port: stri
   return { host, port };
 }
 
-/** The host in the form that stands before the path: an IPv6 address in brackets, the folder of a socket encoded. */
+/** The host in the form that a URL has before the path: an IPv6 address in brackets, the folder of a socket encoded. */
 function hostOfQuery(host: string): string {
   return host.includes(':') ? `[${host}]` : encodeURIComponent(host);
 }

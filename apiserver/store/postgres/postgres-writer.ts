@@ -7,7 +7,7 @@ import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 import {
   findCommit,
   findHistory,
-  type KnownHistory,
+  type KnownCommits,
   type SentCommit,
   startHistory,
   type WrittenKeys,
@@ -41,7 +41,7 @@ export class PostgresWriter {
   readonly #id: string;
   readonly #queue = new SerialQueue();
   readonly #link: ConnectionLink<PostgresConnection>;
-  #known: KnownHistory | undefined;
+  #known: KnownCommits | undefined;
   #compactRevision = 0;
 
   constructor(options: WriterOptions) {
@@ -124,7 +124,7 @@ export class PostgresWriter {
 
   /**
    * Sends the rest as one transaction. When its response is lost, resolves with the reason, after the look-up has
-   * recorded what was written.
+   * recorded which operations were written.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();

@@ -51,7 +51,7 @@ export function claimId({ kind, index, value }: ClaimRow): string {
 
 /**
  * The state that must be read before a batch can be decided: keys by kind, and claims. Throws StoreError `refused` for
- * a batch that breaks the store's contract; nothing of it may be written then.
+ * a batch that breaks the store's contract; then no part of it may be written.
  */
 export function needsOf(batch: readonly Operation[]): BatchNeeds {
   const seen = new Set<string>();

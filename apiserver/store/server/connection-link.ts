@@ -10,7 +10,10 @@ import { StoreError, withoutConnection } from '../store-error.ts';
  */
 const patienceMs = 5_000;
 
-/** A server may be promoted or recover at any moment: it is then found soon, and one attempt per second is cheap. */
+/**
+ * The pause between two attempts. A server may be promoted or recover at any moment, and one attempt per second is
+ * cheap.
+ */
 const backoff = { baseMs: 50, maxMs: 1_000 } as const;
 
 /** The parts of a database connection that a link needs. */

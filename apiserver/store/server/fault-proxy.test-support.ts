@@ -63,7 +63,7 @@ export class FaultProxy {
     }
   }
 
-  /** Sends the held data of orphans to the server. */
+  /** Sends the delayed data of orphans to the server. */
   release(): void {
     for (const { server, sent } of this.#orphans.splice(0)) server.end(sent);
   }

@@ -16,8 +16,8 @@ export interface KnownRevision {
 }
 
 /**
- * What a store knows of its database's history. Other writers may extend the history, but must not change the known
- * part. That happens when a backup is restored, or when a server loses a commit that it had already shown (InnoDB shows
+ * The known part of a database's history. Other writers may extend the history, but must not change this part. That
+ * happens when a backup is restored, or when a server loses a commit that it had already shown (InnoDB shows
  * a commit before it is on disk).
  */
 export class KnownHistory {

@@ -8,7 +8,10 @@ export interface Connected {
   readonly subscription: ChangeSubscription;
 }
 
-/** The life of a store on a database server: it opens once, tells listeners of new revisions while it is open, and closes once. */
+/**
+ * The life of a store on a database server: it opens once, notifies listeners of new revisions while it is open, and
+ * closes once.
+ */
 export abstract class ServerStore {
   readonly isShared = true;
   #subscription: ChangeSubscription | undefined;

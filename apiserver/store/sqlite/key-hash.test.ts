@@ -17,7 +17,7 @@ describe('keyHash', () => {
     }
   });
 
-  it('tells strings apart by length and by the high bytes of their characters', () => {
+  it('distinguishes strings by length and by the high bytes of their characters', () => {
     const strings = ['', '\0', '\0\0', 'a', 'a\0', 'aa', 'aaa', '\u0161', '\u0261a', '\ud800', '\udc00'];
     expect(new Set(strings.map((each) => keyHash(each, secret))).size).to.equal(strings.length);
   });

@@ -23,7 +23,7 @@ function equalKeys(): readonly [string, string] {
 }
 
 describe('objects whose keys have equal hashes', () => {
-  it('are told apart by every operation, and after a restart', async () => {
+  it('are distinguished by every operation, and after a restart', async () => {
     const [one, two] = equalKeys();
     const database = await connect(undefined);
     let committer = new SqliteCommitter(database, secret);

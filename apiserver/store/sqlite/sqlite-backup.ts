@@ -57,7 +57,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Writes of the same connection go on meanwhile, and the copy gets them too. */
+/** Writes of the same connection continue meanwhile, and the copy gets them too. */
 async function copyDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = options;
   const progress = (): number => {
@@ -103,8 +103,8 @@ async function markBackup(path: string): Promise<void> {
 }
 
 /**
- * Gives a restored backup a history of its own; other databases stay as they are. Clients have seen revisions that the backup does
- * not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
+ * Gives a restored backup a history of its own; does not change other databases. Clients have seen revisions that the
+ * backup does not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
  */
 export function continueBackup(database: SqlDatabase): void {
   const getMeta = database.prepare<{ readonly value: number }>(sql.getMeta);

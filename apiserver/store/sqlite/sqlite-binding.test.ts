@@ -50,7 +50,7 @@ describe('a failing medium', () => {
     database.close();
   });
 
-  it('tells read-only media, constraints and other errors apart', async () => {
+  it('distinguishes read-only media, constraints and other errors', async () => {
     const database = await connect(undefined);
     const insert = database.prepare('INSERT INTO number (id, name) VALUES (?, ?)');
     expect(storeErrorFrom(thrownBy(() => insert.run(2, null)))).to.include({ code: 'refused' });

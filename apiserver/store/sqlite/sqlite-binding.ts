@@ -47,7 +47,7 @@ export const betterSqlite3: SqliteBinding = {
   },
 };
 
-/** Returns the row of a statement that always finds one. Throws StoreError `corrupt` if it does not. */
+/** Returns the only row of a statement that always has one. Throws StoreError `corrupt` if there is none. */
 export function rowOf<Row>(statement: SqlStatement<Row>, ...values: SqlValue[]): Row {
   const row = statement.get(...values);
   if (row === undefined) throw new StoreError('corrupt', `SQLite: the database lacks ${values.join() || 'a row'}`);

@@ -69,7 +69,7 @@ async function contentOf(path: string, version: 1 | 2, after: number): Promise<u
   return JSON.stringify(content);
 }
 
-/** Opens a database in a process that is killed once its write-ahead log has so many bytes. */
+/** Opens a database in a process that is killed once its write-ahead log has this number of bytes. */
 async function killMigration(path: string, bytes: number): Promise<void> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     await createSqliteStore({ path: ${JSON.stringify(path)} }).open();

@@ -65,8 +65,8 @@ export class SqliteReader {
   }
 
   /**
-   * The states with these revisions, in their order; fewer when they have many bytes. Throws CompactedError when they
-   * were held for too long.
+   * The states with these revisions, in their order; fewer when they have many bytes. Throws CompactedError when the
+   * read takes too long, and the states are compacted.
    */
   rows(revisions: Float64Array): PackedPage {
     return page(this.#rowsAt(revisions), revisions.length);

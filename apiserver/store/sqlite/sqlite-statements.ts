@@ -13,7 +13,7 @@ export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
 export const listRows =
   'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
-/** Everything that shows which states are present, without their data. */
+/** Returns the columns that show which states are present, without their data. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
 /** Kept data belongs to the revisions of the history, which are assigned again. */
 export const dropHistory = 'DELETE FROM history';
@@ -28,7 +28,7 @@ export const dropPresent = `DELETE FROM present; DELETE FROM gone; DELETE FROM m
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
 export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET key = excluded.key`;
-/** Only its holder releases a claim. */
+/** Deletes a claim only for its holder. */
 export const dropClaim = 'DELETE FROM uniq WHERE kind = ? AND idx = ? AND value = ? AND key = ?';
 export const claimsOfKind = 'SELECT idx AS "index", value, key FROM uniq WHERE kind = ?';
 export const changedAfter = 'SELECT revision FROM history WHERE revision > ? AND kind = ? LIMIT 1';

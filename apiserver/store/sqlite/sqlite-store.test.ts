@@ -156,7 +156,7 @@ describe('SqliteStore', () => {
         for (const row of page) seen.push(`${row.key} ${Buffer.from(row.data).toString()}`);
       }
       expect(seen).to.deep.equal(names.map((each) => `${key(each)} before`));
-      // The compaction goes on once the scan is over.
+      // The compaction continues once the scan is over.
       expect(await store.compact(await store.currentRevision(), 10_000)).to.equal(changes.length);
       await store.close();
     });

@@ -28,7 +28,7 @@ import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
-/** The place of the database: a file (created with mode 0600 and its directory if missing), or only memory. */
+/** The place of the database: a file (if missing, it is created with mode 0600, and its folder too), or only memory. */
 export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
 
 /** A store on SQLite; files are touched in `open`. */
@@ -106,7 +106,7 @@ class SqliteStore implements PagedStore {
   }
 
   /**
-   * All objects as they are when the scan begins; those of one kind in the order of their revisions. History is not
+   * All objects at the time when the scan begins; those of one kind in the order of their revisions. History is not
    * compacted meanwhile; a scan that is slower than a million changes rejects with CompactedError.
    */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
@@ -114,7 +114,7 @@ class SqliteStore implements PagedStore {
     try {
       yield* this.#readPages(kind === undefined ? await this.#orderedByKey(revisions) : revisions);
     } finally {
-      // With the worker, its scans end.
+      // The worker's scans end with the worker.
       await this.#channel?.call('endScan', { scan }).catch(() => undefined);
     }
   }

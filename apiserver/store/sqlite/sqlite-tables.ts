@@ -12,14 +12,15 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * `history` has one row for each write, and is both the objects and their changes: a write appends one row, and data
  * are stored once. It has no index of keys, which would cost as much as the row itself: the memory of the only process
  * that has the file knows the present row of each object. `previous` is the revision of the state that a write
- * replaced. That row goes when the write is compacted; the row of a delete goes with it.
+ * replaced. That row is deleted when the write is compacted, together with the row of a delete.
  *
  * `present` is a copy of that memory, so that a start does not read all rows: for each kind, the hashes of the keys of its
  * objects and their revisions. The row `present` of `meta` has the copy's revision, and the secret of the hashes. Later
- * rows of `history` say what has changed since; `gone` has the states of the copy whose changes are compacted.
+ * rows of `history` have the changes since then; `gone` has the states of the copy whose changes are compacted.
  *
- * `kept` has what a start would compute from rows of `history`, in parts of a kind, each with the last revision in it. A part holds
- * whatever happens to other rows: a revision is never given to other data, unless history starts again.
+ * `kept` has data that a start would otherwise compute from rows of `history`, in parts of a kind, each with the last
+ * revision in it. A part stays valid whatever happens to other rows: a revision never gets other data, unless history
+ * starts again.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (

@@ -8,7 +8,7 @@ import type { StoreError } from '../store-error.ts';
 const session = new SqliteSession();
 const answering = new Set<Promise<void>>();
 
-/** The port is closed when the calls before `close` have their answers, too. */
+/** The port is closed once the calls before `close` have their responses, too. */
 function receive(port: MessagePort, message: CallMessage): void {
   const answered = respond(port, message).finally(() => answering.delete(answered));
   answering.add(answered);

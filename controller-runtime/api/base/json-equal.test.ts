@@ -24,12 +24,12 @@ describe('deepEqual', () => {
     fc.assert(fc.property(small, small, (a, b) => deepEqual(a, b) === isDeepStrictEqual(normal(a), normal(b))));
   });
 
-  it('tells an absent key from one on the prototype', () => {
+  it('distinguishes an absent key from one on the prototype', () => {
     expect(deepEqual({ toString: 1 }, { a: 1 })).to.equal(false);
     expect(deepEqual(JSON.parse('{"__proto__": {}}'), { a: {} })).to.equal(false);
   });
 
-  it('tells objects, arrays and null apart', () => {
+  it('distinguishes objects, arrays and null', () => {
     expect(deepEqual([], {})).to.equal(false);
     expect(deepEqual({}, [])).to.equal(false);
     expect(deepEqual(null, {})).to.equal(false);

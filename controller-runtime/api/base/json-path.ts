@@ -45,7 +45,9 @@ export class JsonPath {
     this.#steps = new PathReader(text).read();
   }
 
-  /** The names of the fields that the path begins with; everything that the path leads to is below the last one. */
+  /**
+   * The names of the fields at the beginning of the path. All values of the path are below the last of these fields.
+   */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
     return this.#steps

@@ -12,7 +12,7 @@ export interface LeaderEpoch {
   readonly transitions: number;
 }
 
-/** The request header that a leader's writes carry. */
+/** The header of requests by which a leader writes. */
 export const leaderHeader = 'homeostat-leader';
 
 // The pattern allows the longest namespace, name, UUID and safe integer; a longer text is not an epoch.

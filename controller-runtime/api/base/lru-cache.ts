@@ -1,4 +1,4 @@
-/** What a cache may hold, and what happens to the entries that it drops. */
+/** The limits of a cache, and a function that is called for dropped entries. */
 export interface LruCacheOptions<K, V> {
   /** Default: unbounded. */
   readonly maxEntries?: number;

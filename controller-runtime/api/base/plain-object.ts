@@ -1,4 +1,4 @@
-/** True for objects as literals and JSON make them. */
+/** True for objects such as literals and `JSON.parse` make, not for instances of classes. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);

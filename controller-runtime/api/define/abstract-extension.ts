@@ -7,7 +7,7 @@ import type { ApiObject, ObjectMeta } from '../object/object.ts';
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**
- * Base of every model (spec 2.2): it carries the envelope, authors add `spec` and `status`. A new instance has
+ * The base class of models (spec 2.2). It has the envelope; authors add `spec` and `status`. A new instance has
  * apiVersion and kind of its `@GVK`.
  */
 export abstract class AbstractExtension implements ApiObject {

@@ -11,7 +11,7 @@ interface Declared {
   readonly held: WeakRef<object>;
 }
 
-/** A model, and an object that the function which declares it refers to. */
+/** A model, and an object in the closure of the function that declares it. */
 function declared(): Declared {
   const held = { plural: 'things' };
   function declaringFunction(): ModelDescriptor {

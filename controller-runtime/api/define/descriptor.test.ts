@@ -100,7 +100,7 @@ describe('descriptorOf', () => {
 
   it('does not take the GVK of a base class [spec 1-step-gvk]', () => {
     class Employee extends Person {}
-    expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must bear @GVK');
+    expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must have the decorator @GVK');
   });
 
   it('resolves classes in items, additionalProperties and inline properties', () => {
@@ -225,7 +225,7 @@ describe('descriptorOf', () => {
         @Schema({ type: 'string' }) static field?: string;
       }
       return WithStatic;
-    }).to.throw(TypeError, 'not on static field field');
+    }).to.throw(TypeError, 'not the static field field');
     expect(() => Schema({ type: 'string' })({}, 'field' as never)).to.throw(TypeError, 'experimentalDecorators');
     expect(() => GVK(names)(Thing, undefined as never)).to.throw(TypeError, 'experimentalDecorators');
   });

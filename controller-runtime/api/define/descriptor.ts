@@ -31,7 +31,7 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
   const { name } = cls;
   if (!isExtensionClass(cls)) throw new ModelError(name, 'class', `the class ${name} must extend AbstractExtension`);
   const gvk = readDeclaration(cls)?.gvk;
-  if (gvk === undefined) throw new ModelError(name, 'class', `the class ${name} must bear @GVK`);
+  if (gvk === undefined) throw new ModelError(name, 'class', `the class ${name} must have the decorator @GVK`);
   const unknown = unknownKeyOf(gvk, gvkKeys);
   if (unknown !== undefined) throw new ModelError(name, '@GVK', unknown);
   const { components } = new ClassComponents(cls);

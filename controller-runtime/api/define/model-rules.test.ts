@@ -21,7 +21,7 @@ describe('rules of models', () => {
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal([{ rule: 'true' }, ...rules]);
   });
 
-  it('stand on classes and on fields', () => {
+  it('can be declared on classes and on fields', () => {
     @GVK({ group: 'rules.example.com', version: 'v1', kind: 'Rule', plural: 'rules' })
     @Schema({ rules })
     class Rule extends AbstractExtension {

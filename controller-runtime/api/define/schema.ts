@@ -22,7 +22,7 @@ function fieldName(context: ClassFieldDecoratorContext): string {
   const { kind, name, private: isPrivate, static: isStatic } = context;
   if (kind !== 'field' || isPrivate || isStatic || typeof name !== 'string') {
     throw new TypeError(
-      `@Schema stands on public instance fields, not on ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
+      `@Schema decorates public instance fields, not the ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
     );
   }
   return name;

@@ -6,7 +6,7 @@ export interface ApiErrorOptions {
   /** The object of the error; `kind` is the plural, or the kind for Invalid. */
   readonly details?: { readonly name?: string; readonly group?: string; readonly kind?: string; readonly uid?: string };
   readonly causes?: readonly FieldCause[];
-  /** Also sent as the header Retry-After. Whole seconds. */
+  /** The value of the header Retry-After, in whole seconds. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -31,7 +31,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
-  /** The Status object that goes over the wire. */
+  /** The Status object, as it is sent to clients. */
   toStatus(): Status {
     const { retryAfterSeconds } = this;
     const details = {
@@ -51,7 +51,7 @@ export class ApiError extends Error {
     };
   }
 
-  /** The error that a Status received from a server stands for. */
+  /** The error for a Status that a server has sent. */
   static fromStatus(status: Status): ApiError {
     const { causes, retryAfterSeconds, ...details } = status.details ?? {};
     const reason =

@@ -1,9 +1,14 @@
 import type { CauseReason, FieldCause } from './status.ts';
 
-/** Longest value that a message repeats; longer values are cut, so that a response is never larger than its request. */
+/**
+ * The longest value that a message repeats; longer values are cut, so that a response is never larger than its request.
+ */
 const maxQuotedLength = 1024;
 
-/** Most violations that one field reports: thousands of bad labels must not make a response of many megabytes. */
+/**
+ * The maximum number of violations that one field reports: thousands of bad labels must not make a response of many
+ * megabytes.
+ */
 const maxCausesPerField = 100;
 
 /** A value as messages show it: JSON, cut at 1,024 characters. */

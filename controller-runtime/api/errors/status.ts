@@ -104,7 +104,7 @@ export type CauseReason =
   | 'FieldValueNotFound'
   /** Another field manager has set the field. Cure: leave the field out, or apply with `force=true`. */
   | 'FieldManagerConflict'
-  /** The term of this leader is over, so another process leads. Cure: stand for election again. */
+  /** The term of this leader is over, so another process leads. Cure: take part in the next election. */
   | 'FormerLeader'
   /** The namespace is being deleted. Cure: wait until it is gone, or use another namespace. */
   | 'NamespaceTerminating'

@@ -63,7 +63,7 @@ describe('multiValueAttribute', () => {
 });
 
 describe('defaultIndexes', () => {
-  it('are the four of the spec, of which the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
+  it('are the four of the spec; only the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
     expect(defaultIndexes().map(({ name, unique, indexFunc }) => [name, unique, indexFunc.multiValued])).to.deep.equal([
       ['metadata.name', true, false],
       ['metadata.labels', false, true],
@@ -72,7 +72,7 @@ describe('defaultIndexes', () => {
     ]);
   });
 
-  it('hold labels as key=value, and nothing for what is absent', () => {
+  it('contain labels as key=value, and nothing for absent fields', () => {
     const metadata = { name: 'a', creationTimestamp: '2024-01-01T00:00:00Z' } as ApiObject['metadata'];
     const values = (object: ApiObject): unknown => defaultIndexes().map(({ indexFunc }) => indexFunc.valuesOf(object));
     const object: ApiObject = { apiVersion: 'v1', kind: 'A', metadata };

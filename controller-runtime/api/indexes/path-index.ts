@@ -11,12 +11,12 @@ type Components = Readonly<Record<string, JsonSchema>>;
 /** The value at the end of a path. */
 interface Target {
   readonly type: IndexedType;
-  /** True when the path goes through an array. */
+  /** True when the path leads through an array. */
   readonly multiValued: boolean;
 }
 
 /**
- * An index by field path such as `spec.age` or `spec.ports.number` (it goes through arrays), encoded by the type in
+ * An index by field path such as `spec.age` or `spec.ports.number` (`ports` may be an array), encoded by the type in
  * the schema: numbers, booleans and date-times sort as such.
  * @throws RangeError that says what is wrong with the path.
  */
@@ -89,8 +89,8 @@ function indexedType(schema: JsonSchema, path: string): IndexedType {
 const none: readonly unknown[] = [];
 
 /**
- * Returns the values at the path from its segment `at` on. It goes through arrays on the way; absent and null fields
- * have no values.
+ * Returns the values at the path from its segment `at` on. Arrays on the path contribute all of their items; absent and
+ * null fields have no values.
  */
 function collect(value: unknown, segments: readonly string[], at = 0): readonly unknown[] {
   if (value === undefined || value === null) return none;

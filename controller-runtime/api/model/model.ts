@@ -37,9 +37,9 @@ export interface PrinterColumn {
  * dots.
  */
 export interface ScaleSubresource {
-  /** Such as `.spec.replicas`; below `.spec`. */
+  /** A path below `.spec`, such as `.spec.replicas`. */
   readonly specReplicasPath: string;
-  /** Such as `.status.replicas`; below `.status`. */
+  /** A path below `.status`, such as `.status.replicas`. */
   readonly statusReplicasPath: string;
   /** Path of the text of a label selector; below `.spec` or `.status`. Default none. */
   readonly labelSelectorPath?: string;
@@ -78,11 +78,11 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly validate?: ModelValidation<T>;
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
-  /** Each response in this version carries a warning: this text, or for `true` the one of Kubernetes. Default false. */
+  /** Each response in this version has a warning: this text, or for `true` the text of Kubernetes. Default false. */
   readonly deprecated?: boolean | string;
   /** Other versions of the kind, whose objects are stored in this one. Default none. */
   readonly versions?: readonly ModelVersion<T>[];
-  /** Absent at run time: it carries T for inference. */
+  /** Absent at run time: it exists so that the compiler can infer T. */
   readonly objectType?: T;
 }
 
@@ -108,7 +108,7 @@ export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObje
   S,
   V
 > {
-  /** It has no indexes: those of the stored version serve all versions. */
+  /** The model of this version. It has no indexes: those of the stored version serve all versions. */
   readonly model: ModelDescriptor<V>;
 }
 

@@ -17,8 +17,8 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
  * Returns the list with this condition in place of the one of its type, or with it at the end. lastTransitionTime
- * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing. An
- * observedGeneration that is left out stays as it was. The given list is not changed; an absent one counts as empty.
+ * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing.
+ * Without an observedGeneration, the present one stays. The given list is not changed; an absent one counts as empty.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

@@ -69,11 +69,11 @@ describe('annotations', () => {
     }
   });
 
-  it('may hold any text, and capitals in the prefix of the key', () => {
+  it('may be any text, with capitals in the prefix of the key', () => {
     expect(checkAnnotations({ 'Example.com/A': 'any\ntext ✓' }, 'metadata.annotations')).to.deep.equal([]);
   });
 
-  it('hold 256 KiB in all, counted in bytes of UTF-8 with their keys', () => {
+  it('have at most 256 KiB together, in bytes of UTF-8 with their keys', () => {
     const room = 256 * 1024 - 'key'.length;
     for (const [char, bytes] of [
       ['x', 1],

@@ -6,7 +6,7 @@ export interface Preconditions {
   readonly resourceVersion?: string;
 }
 
-/** The request header that carries the preconditions of a PATCH. */
+/** The request header with the preconditions of a PATCH. */
 export const preconditionsHeader = 'homeostat-preconditions';
 
 const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (keyof Preconditions)[];
@@ -19,7 +19,7 @@ export function formatPreconditions(preconditions: Preconditions): string {
     .join('&');
 }
 
-/** The preconditions that a text stands for; undefined when it has another form. */
+/** Parses preconditions; returns undefined for a text in another form. */
 export function parsePreconditions(text: string): Preconditions | undefined {
   const found = new Map<string, string>();
   for (const part of text.split('&')) {

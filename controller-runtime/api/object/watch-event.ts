@@ -1,7 +1,9 @@
 import type { ApiObject } from './object.ts';
 import type { Status } from '../errors/status.ts';
 
-/** A change, as a watch delivers it. A bookmark carries kind, apiVersion and metadata.resourceVersion only. */
+/**
+ * A change, as a watch delivers it. The object of a bookmark has only kind, apiVersion and metadata.resourceVersion.
+ */
 export type WatchEvent<T extends ApiObject = ApiObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | {
@@ -30,7 +32,7 @@ export interface ObjectList<T extends ApiObject = ApiObject> {
   readonly page: number;
   /** 0: not paged. */
   readonly size: number;
-  /** All matches, whatever the page. */
+  /** The number of matches on all pages. */
   readonly total: number;
   readonly totalPages: number;
   readonly first: boolean;

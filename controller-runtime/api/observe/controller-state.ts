@@ -19,7 +19,7 @@ export interface ControllerKey {
   readonly reasons?: readonly string[];
 }
 
-/** The durations, in milliseconds, that half and 99 % of the last 512 runs did not reach. */
+/** Median and 99th percentile of the durations of the last 512 runs, in milliseconds. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -56,7 +56,7 @@ export interface ControllerReport {
   /** Absent before the first run. */
   readonly waitMs?: Percentiles;
   readonly durationMs?: Percentiles;
-  /** Why it can no longer reconcile keys. */
+  /** The reason why the controller can no longer reconcile keys. */
   readonly problem?: string;
 }
 

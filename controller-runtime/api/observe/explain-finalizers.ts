@@ -7,9 +7,9 @@ import { failureOf, isFailing } from './key-failure.ts';
 
 /** The finalizers that the server itself has to remove. */
 const ownFinalizers: ReadonlyMap<string, string> = new Map([
-  ['foregroundDeletion', 'objects that it owns, and that block its deletion, are deleted first.'],
-  ['orphan', 'the server takes it out of the ownerReferences of the objects that it owns.'],
-  ['kubernetes', 'the server deletes what is in the namespace.'],
+  ['foregroundDeletion', 'the server first deletes the objects that it owns and that block its deletion.'],
+  ['orphan', 'the server removes it from the ownerReferences of the objects that it owns.'],
+  ['kubernetes', 'the server deletes the objects in the namespace.'],
 ]);
 
 export interface KnownFinalizers {
@@ -20,7 +20,8 @@ export interface KnownFinalizers {
 }
 
 /**
- * Returns each finalizer of an object with the controller that has to remove it, and the reason why it is still there.
+ * Returns each finalizer of an object with the controller that has to remove it, and the reason why the finalizer is
+ * still present.
  */
 export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizers): readonly ExplainedFinalizer[] {
   return (object.metadata.finalizers ?? []).map((name) => {
@@ -29,21 +30,21 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
     const owing = controllers?.find(({ spec }) => spec.finalizer === name);
     if (owing !== undefined) return { name, controller: owing.spec.controller, message: whyOf(object, owing, nowMs) };
     if (controllers === undefined)
-      return { name, message: 'you may not read the controllers, one of which may owe it.' };
-    return { name, message: 'no controller that this server knows takes it off; if none will, remove it by hand.' };
+      return { name, message: 'you may not read the controllers, one of which may have to remove it.' };
+    return { name, message: 'no controller that this server knows removes it; if none will, remove it by hand.' };
   });
 }
 
 function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: number): string {
   const { controller } = spec;
   const isDeleted = object.metadata.deletionTimestamp !== undefined;
-  if (status?.running !== true) return `${controller} takes it off, but does not run.`;
-  if (!isDeleted) return `${controller} takes it off after the deletion.`;
+  if (status?.running !== true) return `${controller} removes it, but does not run.`;
+  if (!isDeleted) return `${controller} removes it after the deletion.`;
   const name = controller.slice(controller.lastIndexOf('/') + 1);
-  if (isPaused(object, name)) return `${controller} takes it off, but the object is paused.`;
+  if (isPaused(object, name)) return `${controller} removes it, but the object is paused.`;
   const key = status.keys.find((each) => each.key === formatKey(keyOf(object)));
   if (isFailing(key)) return `the cleanup of ${controller} has failed${failureOf(key, nowMs)}.`;
   if (key?.state === 'processing') return `${controller} is cleaning up.`;
-  if (key !== undefined) return `${controller} takes it off; the object is in its queue (${key.state}).`;
-  return `${controller} takes it off, but the object is not in its queue: its cleanup returned without taking it off, or it waits.`;
+  if (key !== undefined) return `${controller} removes it; the object is in its queue (${key.state}).`;
+  return `${controller} removes it, but the object is not in its queue: its cleanup returned without removing it, or it waits.`;
 }

@@ -11,7 +11,7 @@ import { formatAge } from '../base/format-age.ts';
 import { failureOf, isFailing } from './key-failure.ts';
 import type { Run } from './run.ts';
 
-/** What is known about an object. */
+/** The facts about an object that {@link explainObject} uses. */
 export interface KnownObject {
   readonly object: ApiObject;
   /** All controllers of the server; undefined when they may not be read. */
@@ -23,7 +23,7 @@ export interface KnownObject {
   readonly nowMs: number;
 }
 
-/** Explains an object by what is known about it. Pure. */
+/** Explains the state of an object from these facts. Pure. */
 export function explainObject(known: KnownObject): Explanation {
   return explain({ ...known, controllers: known.controllers?.filter((each) => isAbout(each, known.object)) });
 }
@@ -78,7 +78,7 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { deletionTimestamp, generation } = metadata;
   if (deletionTimestamp !== undefined) {
     const since = formatAge(nowMs - Date.parse(deletionTimestamp));
-    const held = finalizers.length === 1 ? 'a finalizer holds it' : `${finalizers.length} finalizers hold it`;
+    const held = finalizers.length === 1 ? 'a finalizer keeps it' : `${finalizers.length} finalizers keep it`;
     return { state: 'Deleting', summary: `${what} was deleted ${since} ago, and ${held}.` };
   }
   const paused = controllers.filter((each) => each.paused);

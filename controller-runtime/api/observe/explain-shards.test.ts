@@ -9,8 +9,7 @@ const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
 
 /**
- * The report of the holder of a shard, with `ada` in its queue. Other processes reported it there when they held the
- * shard.
+ * The report about a shard by its holder, with `ada` in the queue. Reports of former holders have `ada` in the queue as well.
  */
 function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];

@@ -3,12 +3,12 @@ import type { ControllerKey } from './controller-state.ts';
 import type { NamedObject } from './recorded-change.ts';
 import type { RunResult, RunTrigger } from './run.ts';
 
-/** A finalizer that holds an object, and the controller that has to take it off. */
+/** A finalizer of an object that is being deleted, and the controller that has to remove it. */
 export interface ExplainedFinalizer {
   readonly name: string;
   /** The controller that names it; absent when no known one does. */
   readonly controller?: string;
-  /** Why it is still there, in a sentence. */
+  /** The reason why the finalizer is still present, in a sentence. */
   readonly message: string;
 }
 
@@ -38,7 +38,7 @@ export interface ExplainedOwner {
   readonly exists?: boolean;
 }
 
-/** Why an object is as it is: the response to `GET …/<name>/explanation`. */
+/** The explanation of an object's state: the response to `GET …/<name>/explanation`. */
 export interface Explanation {
   readonly apiVersion: 'controllers.homeostat.internal/v1alpha1';
   readonly kind: 'Explanation';

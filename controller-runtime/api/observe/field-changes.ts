@@ -1,17 +1,17 @@
 import { deepEqual } from '../base/json-equal.ts';
 
-/** A state of an object, or what is known of it. */
+/** A state of an object; fields may be absent. */
 interface ObjectState {
   readonly metadata: object;
 }
 
 /** One field of an object before and after a change. */
 export interface FieldChange {
-  /** Such as `spec.replicas` or `spec.items[0].name`. */
+  /** The path of the field, such as `spec.replicas` or `spec.items[0].name`. */
   readonly path: string;
   /** Absent when the field is new. */
   readonly from?: unknown;
-  /** Absent when the field goes. */
+  /** Absent when the field is removed. */
   readonly to?: unknown;
 }
 

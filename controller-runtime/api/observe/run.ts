@@ -7,7 +7,7 @@ import type { NamedObject, RecordedChange } from './recorded-change.ts';
 export type RunResult =
   'success' | 'requeue_after' | 'requeue' | 'conflict' | 'error' | 'terminal' | 'timeout' | 'stopped' | 'paused';
 
-/** Why an object was reconciled. */
+/** The reason why an object was reconciled. */
 export interface RunTrigger {
   /** `event`, `owner`, `mapping`, `resync`, `retry`, `timer`, `schedule` or `manual`. */
   readonly type: string;
@@ -33,7 +33,7 @@ export interface RunWrite {
   readonly changes?: readonly RecordedChange[];
   /** Changed fields that are left out, because there are too many. */
   readonly omittedChanges?: number;
-  /** Why it failed. */
+  /** The error of a failed run. */
   readonly error?: string;
 }
 
@@ -43,7 +43,7 @@ export interface Run extends NamespacedObject {
   readonly controller: string;
   /** The object; its uid and revision are those that the run began with, absent when there was no object. */
   readonly object: NamedObject & { readonly generation?: number };
-  /** Why the object was in the queue, at most eight reasons. */
+  /** The reasons why the object was in the queue; at most eight. */
   readonly triggers: readonly RunTrigger[];
   /** 1 for the first run, 2 for the first run after a failure, and so on. */
   readonly attempt: number;

@@ -8,7 +8,7 @@ export type PatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
-/** Why an operation is refused, and which of its values is to blame. */
+/** The reason why an operation is refused, and the value that causes it. */
 export interface PatchProblem {
   readonly value: unknown;
   readonly detail: string;
@@ -185,7 +185,7 @@ export class PatchedDocument {
     return isObject ? undefined : { value: text, detail: 'the path does not exist: nothing can be added there' };
   }
 
-  /** Why the value cannot stand at the path. */
+  /** Returns why the value cannot be at the path. */
   #tooDeep({ text, tokens }: Pointer, value: unknown): PatchProblem | undefined {
     if (!this.#isDeeper(value, maxDepth - tokens.length)) return undefined;
     return { value: text, detail: `the document would nest deeper than ${maxDepth} levels` };

@@ -67,7 +67,7 @@ function brokenRule(
   return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']) ?? brokenDefault(schema);
 }
 
-/** Such a default would refuse every write that leaves the field out. Its other rules are checked there. */
+/** Describes a default that would make every write without the field fail. Other rules are checked at the write. */
 function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (type !== undefined && isOfType[type]?.(value) === false)

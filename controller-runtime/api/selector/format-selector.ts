@@ -27,7 +27,7 @@ function formatRequirement({ key, operator, values }: Requirement): string {
 }
 
 function formatSingle(values: readonly string[]): string {
-  // Only at the start would a parenthesis open a set.
+  // A parenthesis opens a set only at the start of a value, so only the first one is escaped.
   return escapeEnds(
     values
       .join()

@@ -227,7 +227,7 @@ describe('formatSelector', () => {
     );
   });
 
-  it('gives a text that parses to the same field selector, whatever the values hold', () => {
+  it('gives a text that parses to the same field selector, for any values', () => {
     const key = fc.constantFrom('metadata.name', 'spec.x', 'a[0]', 'ключ');
     const special = fc.string({
       unit: fc.constantFrom('\\', ',', '=', '(', ')', ' ', '\t', '\n', '\u00a0', 'a', '😀'),

@@ -16,7 +16,7 @@ export type Selector = readonly Requirement[];
 const maxInt64 = 2n ** 63n - 1n;
 const digits = /^[0-9]{1,63}$/;
 
-/** The number that a label's value stands for in `>` and `<` (a 64-bit integer without sign); undefined for any other text. */
+/** The number in a label's value, for `>` and `<` (a 64-bit integer without sign); undefined for any other text. */
 export function wholeNumber(text: string): bigint | undefined {
   if (!digits.test(text)) return undefined;
   const value = BigInt(text);

@@ -184,7 +184,7 @@ describe('createClient', () => {
   });
 
   describe('failures', () => {
-    it('rejects with the error that the Status stands for, causes included', async () => {
+    it('rejects with the error of the Status, with its causes', async () => {
       const causes = [{ reason: 'FieldValueInvalid', message: 'too old', field: 'spec.age' } as const];
       const invalid = new ApiError('Invalid', 'is invalid', { causes, details: { name: 'alice' } });
       server.answer({ status: 422, body: invalid.toStatus() });

@@ -13,7 +13,7 @@ export interface HttpReadsParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** After this time without a byte, a watch's connection ends. */
+  /** A watch's connection ends when no byte arrives for this time. */
   readonly silenceMs: number;
   /** Asks for `PartialObjectMetadata` in place of the objects. Default false. */
   readonly metadataOnly?: boolean;

@@ -43,7 +43,10 @@ export class ModelResolver {
   }
 }
 
-/** Both parts become path segments, so they must not contain characters with a meaning in paths. */
+/**
+ * Matches a group and a version. Both become path segments, so they must not contain characters with a meaning in
+ * paths.
+ */
 const apiVersionPattern = /^(?:([a-z0-9][-.a-z0-9]*)\/)?([a-z0-9]+)$/;
 
 function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** What a connection by TLS is verified with, in PEM. */
+/** The certificates and the key of a TLS connection, in PEM. */
 export interface TlsIdentity {
   /** The only authorities whose certificates are accepted from the server. Default those that Node knows. */
   readonly ca?: string | undefined;

@@ -8,8 +8,8 @@ export interface ScheduleOptions {
   /** IANA name, such as `Europe/Berlin`. Default `UTC`. */
   readonly timeZone?: string;
   /**
-   * What happens to slots that pass while the controller is down, or while a run of the object goes on: `skip` runs
-   * none of them, `last` only the latest, and `all` each of them in order, but at most the last 100. Default `last`.
+   * The treatment of slots that pass while the controller is down, or while a run of the object is under way: `skip`
+   * runs none of them, `last` only the latest, and `all` each of them in order, but at most the last 100. Default `last`.
    */
   readonly missed?: 'skip' | 'last' | 'all';
 }

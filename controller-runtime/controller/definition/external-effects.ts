@@ -1,6 +1,6 @@
 import type { Duration } from './parse-duration.ts';
 
-/** What an external effect is given. */
+/** The argument of the function that causes an external effect. */
 export interface EffectContext {
   /** The idempotency key: a random UUID, the same each time until the effect is recorded as done. */
   readonly key: string;
@@ -34,8 +34,8 @@ export interface Once {
    */
   <R>(name: string, effect: (context: EffectContext) => R | Promise<R>, options: OnceOptions<R>): Promise<R>;
   /**
-   * Returns what is known of an effect, and never makes it happen: its recorded result; for a pending one, what `find` returns; else
-   * undefined. For `cleanup`.
+   * Returns the recorded result of an effect; for a pending effect, the result of `find`; otherwise undefined. It never
+   * causes the effect. For `cleanup`.
    */
   last<R>(this: void, name: string, options: FindEffect<R>): Promise<R | undefined>;
 }

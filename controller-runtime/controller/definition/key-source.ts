@@ -21,11 +21,11 @@ export interface KeySource {
 
 /**
  * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the
- * controller, and ought to end when the signal aborts. If it returns, the source has ended. If it throws, the error
+ * controller, and should end when the signal aborts. If it returns, the source has ended. If it throws, the error
  * is logged and the source starts again after 800 ms, doubled by each failure up to 30 s; two minutes after the last
  * failure, the delay is 800 ms again. An invalid key is logged and skipped.
  *
- * With `on` of node:events an EventEmitter is one:
+ * With `on` of node:events, an EventEmitter becomes a source:
  * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
  */
 export function source(name: string, keys: KeySource['keys']): KeySource {

@@ -28,7 +28,7 @@ describe('owner references', () => {
     expect(ownerReferenceTo(owner('ada', 'u1'))).to.have.all.keys('apiVersion', 'kind', 'name', 'uid');
   });
 
-  it('adds a reference at the end, and returns the very list when it is there', () => {
+  it('adds a reference at the end, and returns the same list when the reference exists', () => {
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     const references = setOwnerReference([plain], ada);
     expect(references).to.deep.equal([plain, ada]);
@@ -50,7 +50,7 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('removes by uid, and returns the very list when there is nothing to remove', () => {
+  it('removes by uid, and returns the same list when there is nothing to remove', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);

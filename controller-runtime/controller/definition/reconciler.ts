@@ -7,13 +7,13 @@ import type { Duration } from './parse-duration.ts';
 import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
 /**
- * When the object runs again. With nothing, when something changes; with `after` (or `requeueAfter`), after that time
- * as well; with `requeue`, after the key's back-off. All but `requeue` forget the key's failures.
+ * When the object runs again. Without a result, when something changes; with `after` (or `requeueAfter`), after that
+ * time as well; with `requeue`, after the key's back-off. All but `requeue` forget the key's failures.
  */
 export type ReconcileResult =
   { readonly after: Duration } | { readonly requeue?: boolean; readonly requeueAfter?: Duration } | void;
 
-/** What every run is given. */
+/** The values that every run gets. */
 export interface ReconcileRequest {
   readonly key: ObjectKey;
   readonly name: string;
@@ -22,8 +22,8 @@ export interface ReconcileRequest {
   /** Bound to the run: its requests end with the run, and the next run sees its writes. */
   readonly client: Client;
   /**
-   * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop `client` goes on until the
-   * grace is over, so that the run can store its progress.
+   * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop, `client` works until
+   * the grace is over, so that the run can store its progress.
    */
   readonly signal: AbortSignal;
   /** The controller's clock; a test moves it. */
@@ -35,11 +35,11 @@ export interface ReconcileRequest {
    * so that an effect with a name made of it happens once. Undefined for other runs.
    */
   readonly scheduled: string | undefined;
-  /** Why the key was enqueued; at most eight. */
+  /** The reasons why the key was enqueued; at most eight. */
   readonly reasons: readonly Reason[];
   /** Adds controller, key and reconcileID to each line. */
   readonly logger: Logger;
-  /** Records what happens to objects, for people; its events bear the reconcileID. */
+  /** Records what happens to objects, for people; its events have the reconcileID. */
   readonly recorder: EventRecorder;
   /** Id of this run alone; a random UUID. */
   readonly reconcileID: string;
@@ -56,7 +56,7 @@ export interface ObjectEvents {
   onTransition(this: void, type: EventType, conditionType: string): void;
 }
 
-/** Why a condition has its status. */
+/** The reason why a condition has its status. */
 export interface ConditionReason {
   /** For programs: one CamelCase word. */
   readonly reason: string;
@@ -124,10 +124,10 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
 }
 
 /**
- * Brings the world nearer to what the object wants. May be called at any time, any number of times, and never twice
- * at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
- * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as
- * the cache has passed the conflicting revision.
+ * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and never
+ * twice at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
+ * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as the
+ * cache has passed the conflicting revision.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

@@ -3,8 +3,7 @@ import { CronSchedule, type Schedule } from './cron-schedule.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
 /**
- * One value for all objects, or a function that returns the value for an object; which is undefined when the object has
- * none.
+ * One value for all objects, or a function that returns the value of an object, or undefined for none.
  */
 export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
 

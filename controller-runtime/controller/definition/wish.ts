@@ -20,15 +20,15 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
   /**
    * A type of condition, which must be True for the present generation of the object; or a function that returns true when the object
    * is ready. Default, as kstatus (the library of Flux, kpt and Helm) judges objects of any kind: it is not being deleted, `status.observedGeneration` is
-   * absent or its generation, `Ready` is True for its generation or absent, and neither `Reconciling` nor `Stalled` is True. So name the
-   * condition of an object that has none yet when it is created.
+   * absent or its generation, `Ready` is True for its generation or absent, and neither `Reconciling` nor `Stalled` is
+   * True. So name the condition if its controller sets it only some time after the creation.
    */
   readonly ready?: string | ((this: void, object: O) => boolean);
   /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
   readonly adopt?: boolean;
 }
 
-/** An object that a controller wants to be there. Made by {@link wish}. Frozen. */
+/** An object that a controller wants to exist. Made by {@link wish}. Frozen. */
 export interface Wish<O extends ApiObject = ApiObject> {
   readonly id: string;
   readonly model: ModelDescriptor<O>;
@@ -48,7 +48,7 @@ export interface WishState<O extends ApiObject = ApiObject> {
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
   /** True when the object is ready, as defined by the wish's `ready`. */
   readonly ready: boolean;
-  /** The newest state known; absent when the object is not there. */
+  /** The newest known state; absent when the object does not exist. */
   readonly object?: O;
   readonly waitsFor?: readonly string[];
   /** Fields that a dry run would change. Absent unless `dryRun`. */
@@ -68,8 +68,8 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   /** Objects that this call deleted, or would delete, because they are no longer wished. */
   readonly pruned: readonly ApiObject[];
   /**
-   * Objects that are no longer wished, and are still there: finalizers hold them, or they wait until those that were created
-   * after them are gone. When they are gone, another run follows.
+   * Objects that are no longer wished but still exist: they have finalizers, or wait for the deletion of objects that were
+   * created after them. When they are gone, another run follows.
    */
   readonly leaving: readonly ApiObject[];
 }

@@ -22,7 +22,7 @@ export interface DoneEffect {
 }
 
 const maxEffects = 10_000;
-/** Characters of results that are held at most, beside some 200 for each effect. */
+/** The maximum number of characters of all results in memory; each effect counts some 200 more. */
 const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;
 /** Expired records are deleted together, this much apart. */
@@ -33,8 +33,8 @@ const longestWaitMs = 86_400_000;
 const deletedAtOnce = 50;
 
 /**
- * The effects of one controller that are known to be done, within bounds. Deletes the records of those that have expired; one
- * that it has forgotten is deleted when it is asked for again, or with its owner.
+ * The effects of one controller that are known to be done, within bounds. Deletes the records of effects that have
+ * expired. A record that is no longer in memory is deleted when a run asks for its effect, or with its owner.
  */
 export class EffectMemory {
   readonly parts: EffectMemoryParts;

@@ -50,7 +50,7 @@ export class RunEffects {
     return parseResult(known.result);
   }
 
-  /** Returns what is known of an effect, and never makes it happen. */
+  /** Returns the result of an effect if it is known, and never causes the effect. */
   async last(name: string, options: FindEffect<unknown>): Promise<unknown> {
     checkName(name);
     checkFind(name, options, lastOptions);

@@ -7,7 +7,7 @@ export interface RunRecord {
   readonly key: string;
   /** Id of the run alone; also in its log, its events and its span. */
   readonly reconcileID: string;
-  /** Why the key was in the queue. */
+  /** The reasons why the key was in the queue. */
   readonly reasons: readonly Reason[];
   /** Failures in a row before this run. */
   readonly attempts: number;

@@ -8,11 +8,11 @@ import { RecentRate, RecentValues } from './recent-runs.ts';
 import type { RunWeight, RunWriter } from './run-writer.ts';
 import { StateWriter, type StateWriterParts } from './state-writer.ts';
 
-/** What a reporter reads of its controller. */
+/** The parts of a controller that its reporter reads. */
 export interface ReportedController {
   sizes(): QueueSizes;
   failing(): number;
-  /** The states of the first keys that run, then of those that wait. */
+  /** The states of the keys: first those that are being processed, then those that wait. */
   keys(limit: number): readonly KeyState[];
   healthProblem(): string | undefined;
 }
@@ -21,7 +21,7 @@ export interface ReportedController {
 export interface ReportedShard {
   readonly shard: NonNullable<ControllerObject['spec']['shard']>;
   readonly leader: ControllerReport['leader'];
-  /** False when another process may hold it by now. */
+  /** False when another process may hold the shard by now. */
   readonly mayWrite: () => boolean;
 }
 
@@ -43,7 +43,7 @@ export interface ControllerReporterParts extends Omit<StateWriterParts, 'report'
   readonly runs: RunWriter;
 }
 
-/** Keys in a report; a larger one would be slow to read, for people as well. */
+/** The maximum number of keys in a report: longer ones would be slow to read. */
 const maxKeys = 200;
 const maxErrorLength = 1024;
 
@@ -136,7 +136,7 @@ export class ControllerReporter {
   }
 }
 
-/** Weighs a run, since most runs find nothing to do, again and again. */
+/** Returns the importance of a run: most runs find nothing to do. */
 function weightOf({ record: { result, reasons }, writes }: FinishedRun): RunWeight {
   if (reasons.some(({ type }) => type === 'manual')) return 'asked';
   const isUsual = result === 'success' || result === 'requeue_after' || result === 'requeue';

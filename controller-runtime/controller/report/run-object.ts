@@ -23,7 +23,7 @@ export interface ReportedRun {
   readonly model: ModelDescriptor;
   readonly record: RunRecord;
   readonly waitMs: number;
-  /** What it failed with. */
+  /** The error with which the run failed. */
   readonly error: unknown;
   /** The object that it began with. */
   readonly object: ApiObject | undefined;

@@ -65,7 +65,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('above 100 runs a second are those that failed or were requested, and five others a second', async () => {
+  it('are written above 100 runs a second only for failed and requested runs, and for five others a second', async () => {
     offer(200, 'plain');
     await recorded();
     for (let second = 0; second < 10; second += 1) {
@@ -84,7 +84,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are first those of failures, then of writes, when there are too many', async () => {
+  it('are written first for failures, then for runs with writes, when there are too many', async () => {
     offer(200, 'plain');
     await recorded();
     expect(offer(20, 'plain')).to.equal(20);

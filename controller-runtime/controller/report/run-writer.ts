@@ -29,21 +29,21 @@ const perInterval = 25;
 const burst = 200;
 
 /**
- * Above this rate of runs a second, a process records only a few of those that neither failed nor were asked for by
- * hand. It records these few within the same budget as a process that is less busy.
+ * Above this rate of runs a second, a process records only a few of the runs that neither failed nor were requested by
+ * a user.
  */
 const busyRunsPerSecond = 100;
 const othersWhenBusy = 5;
 
 /**
- * The importance of a run: it failed; it was asked for by hand; it wrote something, or was paused; or none of these.
+ * The importance of a run: it failed; a user requested it; it wrote something, or was paused; or none of these.
  */
 export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 
 /** The wait after a write that failed. */
 const retryMs = 10_000;
 
-/** The time for which a stop waits for what is not written yet. */
+/** The time for which a stop waits for records that are not written yet. */
 const closeMs = 5000;
 
 /** Writes the records of runs: all of them while they are few, otherwise the most important ones. */
@@ -58,7 +58,7 @@ export class RunWriter {
   };
   #tokens = burst;
   #filledMs: number;
-  /** All runs of this interval, also those that were not accepted. */
+  /** The number of all runs of this interval, including those that were not accepted. */
   #offered = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;

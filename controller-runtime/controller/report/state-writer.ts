@@ -20,7 +20,7 @@ export interface StateWriterParts {
   readonly objectName: string;
   readonly spec: ControllerObject['spec'];
   readonly leader: ControllerReport['leader'];
-  /** False when another process may lead by now: nothing more is written then. */
+  /** False when another process may lead by now; then nothing more is written. */
   readonly mayWrite: () => boolean;
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
@@ -29,7 +29,7 @@ export interface StateWriterParts {
 const intervalMs = 2000;
 const firstMs = 200;
 
-/** After that long without a change, the rates are 0. */
+/** After this time without a change, the rates are 0. */
 const quietMs = 65_000;
 
 /** The wait after a write that failed. */

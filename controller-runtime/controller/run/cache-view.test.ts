@@ -18,7 +18,7 @@ const badgeAt = (uid: string, revision: number, name = 'badge', version = 'v1alp
   },
 });
 
-/** A cache that shows what a test says. */
+/** A cache whose content the test sets. */
 class ShownCache {
   resourceVersion = '10';
   readonly objects = new Map<string, ApiObject>();

@@ -14,7 +14,7 @@ export interface Target {
 /** The result of our own write that the cache has not shown yet: the new state of the object, or its deletion. */
 interface Written {
   readonly target: Target;
-  /** Absent: it is gone. */
+  /** Absent: the object is deleted. */
   readonly object?: ApiObject;
   readonly uid: string;
   /** The revision of the state that was written; for a deleted object, the last known one. */
@@ -121,7 +121,7 @@ export class CacheView {
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
-  /** True when the cache is beyond this revision of the object. */
+  /** True when the cache has a later state of the object than this revision. */
   hasPassed(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;

@@ -1,6 +1,6 @@
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 
-/** The most missed slots that run one after another. */
+/** The maximum number of missed slots that run one after another. */
 const maxMissedSlots = 100;
 /** Dropped slots are counted up to this number, because counting takes 50 µs for each. */
 const maxCounted = 500;

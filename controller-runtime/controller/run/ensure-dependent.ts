@@ -21,7 +21,7 @@ import { toJson } from '../../client/to-json.ts';
 /** The number of races lost to other writers of one dependent; after each, the object is read again. */
 const maxTries = 5;
 
-/** What is desired, as JSON. */
+/** The desired fields, as JSON. */
 interface Wanted {
   readonly metadata?: Partial<ObjectMeta>;
   readonly [field: string]: unknown;
@@ -34,7 +34,7 @@ export interface EnsureParts {
 }
 
 /**
- * Creates the dependent, or merges what is desired into it, with `owner` as its controller owner. Reads the cache
+ * Creates the dependent, or merges the desired fields into it, with `owner` as its controller owner. Reads the cache
  * when the controller follows the kind. A cache that lags causes a lost race, never a wrong write, since the write
  * names the revision that it builds on.
  */
@@ -107,7 +107,7 @@ async function mergeInto<O extends ApiObject>(
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const preconditions = { uid, resourceVersion };
-  // These win over the author's metadata.
+  // These fields replace those of the author's metadata.
   const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
   const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
   return client.patch(model, name, { type: 'merge', patch }, options);

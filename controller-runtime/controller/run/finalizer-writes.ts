@@ -12,7 +12,10 @@ export interface FinalizerParts {
   readonly client: Client;
   readonly model: ModelDescriptor;
   readonly finalizerWrites: OwnRevisions;
-  /** False for a state of the object with which the finalizers may not be written: a lost race against it rejects. Default always true. */
+  /**
+   * Returns false for a state of the object in which the finalizers may not be written: after a lost race against such
+   * a state, the write rejects. Default always true.
+   */
   readonly mayWrite?: (fresh: ApiObject) => boolean;
 }
 
@@ -40,7 +43,7 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
-    // It was declared deleted meanwhile: it can get no more finalizers, and its deletion causes another run.
+    // The object was marked for deletion meanwhile: it can get no more finalizers, and its deletion causes another run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     if (parts.mayWrite?.(fresh) === false) throw lost;
     present = fresh;

@@ -5,7 +5,7 @@ const changingFactor = 10;
 
 interface RunCount {
   generation: number | undefined;
-  /** Since the spec changed. */
+  /** The number of runs since the spec changed. */
   runs: number;
   all: number;
 }

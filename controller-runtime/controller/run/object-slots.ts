@@ -13,7 +13,7 @@ export interface ObjectSlotsParts {
   readonly clock: Clock;
 }
 
-/** The run that asks. */
+/** The run that is about to begin. */
 export interface SlotRun {
   readonly key: string;
   readonly reconcileID: string;
@@ -21,7 +21,7 @@ export interface SlotRun {
   readonly logger: Logger;
 }
 
-/** What the process knows about an object that is not in its record. */
+/** Facts about an object that only this process knows. */
 interface KnownSlots {
   readonly uid: string;
   everyMs: number | undefined;

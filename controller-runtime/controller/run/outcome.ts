@@ -9,7 +9,7 @@ export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }
   | { readonly kind: 'requeue' }
-  /** The controller stops, and its code ended early. */
+  /** The controller stops, and the author's code ended early. */
   | { readonly kind: 'stopped' }
   /** The object is paused, so the code was not called. */
   | { readonly kind: 'paused' }

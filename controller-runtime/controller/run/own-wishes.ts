@@ -24,7 +24,7 @@ export interface OwnParts {
 
 const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
-/** A wish, and the object that is there. */
+/** A wish, and the present object of its name. */
 interface Placed {
   readonly wish: Wish;
   /** The fields to be applied: those of the wish, and its place in the order. */
@@ -61,7 +61,7 @@ export async function ownWishes(
 
 interface Placing {
   readonly wishes: readonly Wish[];
-  /** The objects that are there, in the order of the wishes. */
+  /** The present objects, in the order of the wishes. */
   readonly present: readonly (ApiObject | undefined)[];
   readonly dryRun: boolean;
 }

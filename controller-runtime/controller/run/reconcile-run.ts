@@ -40,7 +40,7 @@ export interface RunParts {
   /** True: the writes of each run are logged. */
   readonly logsWrites: boolean;
   readonly events: Pick<EventWriter, 'ofRun'>;
-  /** Called when a run outlasts its timeout; the run goes on until it ends. */
+  /** Called when a run exceeds its timeout; the run continues until it ends. */
   readonly onTimeout: (run: RunOptions, error: Error) => void;
 }
 
@@ -60,7 +60,7 @@ export class ReconcileRun {
    * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
    */
   readonly #abort = new AbortController();
-  /** Makes the author's code end. It aborts at a stop, when requests may still go on. */
+  /** The signal for the author's code. It aborts at a stop, while requests may continue. */
   readonly #stop = new AbortController();
   #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
@@ -87,7 +87,7 @@ export class ReconcileRun {
     return this.#object;
   }
 
-  /** What it has written; undefined: nothing. */
+  /** The writes of the run; undefined when there are none. */
   get writes(): WriteLog | undefined {
     return this.#client.writes;
   }
@@ -117,7 +117,7 @@ export class ReconcileRun {
     }
   }
 
-  /** Tells the run that the controller stops. Its requests go on. */
+  /** Signals to the run that the controller stops. Its requests continue. */
   stop(reason: Error): void {
     this.#stop.abort(reason);
   }
@@ -292,7 +292,7 @@ export class ReconcileRun {
   }
 
   /**
-   * Written out, because with a spread most of the time of short runs (10,000 a second and more) goes into the spread.
+   * Lists the fields, because a spread would take most of the time of short runs (10,000 a second and more).
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;

@@ -120,7 +120,7 @@ export class RelatedObjects {
   #checkWhole(cacheId: string, { kind }: ModelDescriptor): void {
     if (this.#parts.informers.has(cacheId)) return;
     throw new TypeError(
-      `controller "${this.#parts.controller}" has no whole ${kind} in its cache: it follows them by "metadataOnly" or "transform"`,
+      `controller "${this.#parts.controller}" caches only parts of ${kind} objects, because it follows them with "metadataOnly" or "transform"`,
     );
   }
 }

@@ -85,7 +85,7 @@ export class RunClient extends ForwardingClient {
     return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
   }
 
-  /** What was written; undefined when nothing was, or the controller is not reported. */
+  /** The writes of the run; undefined when there are none, or the controller is not reported. */
   get writes(): WriteLog | undefined {
     return this.#writes;
   }

@@ -30,7 +30,7 @@ export class RunConditions {
     this.#parts = parts;
   }
 
-  /** A condition was stated that is not written yet. */
+  /** True while a stated condition is not written yet. */
   get isPending(): boolean {
     return !this.#isWritten;
   }
@@ -96,7 +96,7 @@ export class RunConditions {
       );
     }
     if (deepEqual(this.#stated.get(stated.type), stated)) return;
-    // A summary that is stated again is computed after the conditions stated meanwhile.
+    // When a run sets a summary again, it is computed after all conditions that the run has set by then.
     this.#stated.delete(stated.type);
     this.#stated.set(stated.type, stated);
     this.#isWritten = false;

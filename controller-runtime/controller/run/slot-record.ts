@@ -2,9 +2,9 @@ import type { ApiObject } from '../../api/index.ts';
 import { formatTime } from '../../clock/format-time.ts';
 import { groupOf } from '../definition/kind-id.ts';
 
-/** What is stored of an object's schedule. Times are in milliseconds since 1970. */
+/** The stored state of an object's schedule. Times are in milliseconds since 1970. */
 export interface SlotRecord {
-  /** The schedule for which it counts. */
+  /** The schedule to which the record belongs. */
   readonly schedule: string;
   /** The last slot that ended, or the time at which the schedule began to count: slots up to it never run again. */
   readonly ended: number;

@@ -22,7 +22,7 @@ export interface LoggedWrite {
 /** The first writes of a run, for its record. */
 const maxWrites = 32;
 
-/** What a run wrote. */
+/** The writes of a run. */
 export class WriteLog {
   readonly writes: LoggedWrite[] = [];
   #count = 0;

@@ -18,7 +18,7 @@ const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
-  /** By cache id: one for each kind, in each version, that the controller listens to. */
+  /** The sources by the id of their cache; there is one for each kind and version that the controller follows. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;

@@ -84,7 +84,7 @@ export class MappingRun {
     return client;
   }
 
-  /** Most mappings return at once, and need no timer. */
+  /** Calls a mapping. Most mappings return at once, and need no timer. */
   async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
     const { clock, timeoutMs, stop } = this.#parts;
     const unlink = linkAbort(this.#aborting, stop);

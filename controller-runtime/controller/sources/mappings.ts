@@ -177,7 +177,7 @@ export class Mappings {
     }
   }
 
-  /** Reports and skips what is not a key: mapping the state again would return the same. */
+  /** Reports and skips values that are not keys: mapping the state again would return them again. */
   #workKey(given: string | ObjectKey | PrioritizedKey, state: ApiObject): readonly MappedKey[] {
     const { definition, logger } = this.#parts;
     try {

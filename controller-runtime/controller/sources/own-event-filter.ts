@@ -20,7 +20,7 @@ const writtenEachTime: ReadonlySet<string> = new Set(['resourceVersion', 'versio
 
 const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnotationsChanged);
 
-/** The rule for events of the controller's own kind; `predicates` stand in for the default. */
+/** The rule for events of the controller's own kind; `predicates` replace the default rule. */
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';

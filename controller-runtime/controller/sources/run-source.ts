@@ -41,7 +41,7 @@ async function takeAgainAndAgain(
       await takeKeys(source, context, enqueue);
       return;
     } catch (error) {
-      // An iteration may end by throwing the reason of its signal.
+      // An aborted iteration may end by throwing the reason of its signal.
       if (signal.aborted) return;
       logger.error({ err: error }, 'the source failed; it is run again');
     }

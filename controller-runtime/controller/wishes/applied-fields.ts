@@ -31,11 +31,11 @@ function appliedBy({ metadata: { managedFields = [] } }: ApiObject, manager: str
 /** Fields that are not compared. */
 interface Ignored {
   readonly names: ReadonlySet<string>;
-  /** The same, as field sets name them. */
+  /** The same fields, as field sets name them. */
   readonly keys: ReadonlySet<string>;
 }
 
-/** They name the object. */
+/** The fields that identify the object. */
 const envelope = ignoring('apiVersion', 'kind', 'metadata');
 const naming = ignoring('name', 'namespace', 'uid', 'ownerReferences');
 

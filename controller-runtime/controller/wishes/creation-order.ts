@@ -2,8 +2,8 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the annotation in which an object names the objects that it was created after, so that it is deleted before
- * them, even by a later process, and when the wish no longer exists. `manager` is `<group>/<controller>`, or the
+ * Returns the name of the annotation that lists the objects after which an object was created. With it, even a later
+ * process deletes the object before these, when its wish no longer exists. `manager` is `<group>/<controller>`, or the
  * controller alone in the core group.
  */
 export function orderAnnotation(manager: string): string {

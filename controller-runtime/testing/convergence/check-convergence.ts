@@ -21,8 +21,8 @@ const defaultSeeds = 100;
 
 /**
  * Runs the scenario without faults; then, for each write of the controllers, once with a crash after it, a lost
- * response, a refusal and a conflict; then once for each refused read, and for each call of an external system that fails
- * or loses its answer; and then with drawn faults: crashes, changes
+ * response, a refusal and a conflict; then once for each refused read, and for each call of an external system, once
+ * with a failure and once with a lost response; and then with drawn faults: crashes, changes
  * of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has to reach the final state
  * of the first one, without a permanent failure and without a broken invariant. Rejects with ConvergenceError
  * otherwise, which names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError
@@ -98,8 +98,8 @@ class ConvergenceCheck {
     }
     const differences = this.#expected === undefined ? [] : differencesOf(this.#expected, end.state);
     if (differences.length > 0)
-      return { ...failure, problem: `${run} came to another end than the one without`, differences };
-    return failing.length === 0 ? undefined : { ...failure, problem: `${run} ended with what fails for good` };
+      return { ...failure, problem: `${run} ended in another state than the run without faults`, differences };
+    return failing.length === 0 ? undefined : { ...failure, problem: `${run} ended with permanent failures` };
   }
 
   #nameOf(faults: readonly string[]): string {

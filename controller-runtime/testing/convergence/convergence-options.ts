@@ -11,9 +11,9 @@ export interface ScenarioContext {
   readonly client: Client;
   readonly clock: FakeClock;
   /**
-   * Waits until the controllers have come to rest. The clock advances where faults make them wait: processes restart,
+   * Waits until the controllers have nothing to do. The clock advances where faults make them wait: processes restart,
    * watches reconnect, failed requests are retried. Changes between two of these calls may reach controllers late, or
-   * only with their final result. Rejects when there is no rest within ten minutes of the clock.
+   * only with their final result. Rejects when they still work after ten minutes of the clock.
    */
   settle(this: void): Promise<void>;
 }
@@ -49,7 +49,7 @@ export interface ConvergenceOptions {
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
    * Fakes of external systems. Each run resets them, with its clock, and their final states are compared. Each call
-   * that the run without faults makes is tested once with a failure, and once with a lost answer. Default none.
+   * that the run without faults makes is tested once with a failure, and once with a lost response. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
@@ -75,7 +75,7 @@ export interface ConvergenceOptions {
 export interface ConvergenceServer {
   /** The client of the scenario. */
   readonly client: Client;
-  /** The client that carries out the controllers' requests. */
+  /** The client that executes the controllers' requests. */
   readonly controllerClient: Client;
   /** True when nothing is under way in the server. */
   isIdle(): boolean;

@@ -34,7 +34,7 @@ export interface RunOutcome {
   readonly faults: readonly string[];
   /** The failures that remain at the end, a line each. */
   readonly failing: readonly string[];
-  /** Their last error. */
+  /** The last error of these runs. */
   readonly lastError: unknown;
 }
 
@@ -141,7 +141,9 @@ class ConvergenceRun {
       driver.check();
       if (isAtRest) return this.#noteFailures();
       if (clock.monotonicMs() >= untilMs) {
-        throw new Error(`no rest within ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'on and off'}`);
+        throw new Error(
+          `the controllers still had work after ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'it starts again and again'}`,
+        );
       }
       await clock.advance(stepMs);
     }
@@ -165,7 +167,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** First gives all work the turns that it needs. */
+  /** Waits first until all work has had the turns that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {

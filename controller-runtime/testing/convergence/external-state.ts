@@ -31,7 +31,7 @@ export function injectCallFaults(
     for (const system of systems) {
       system.inject(fault, ({ operation }) => {
         if (callsOf(systems) !== place) return false;
-        const words = fault.kind === 'fail' ? 'failure of' : 'the answer lost of';
+        const words = fault.kind === 'fail' ? 'failure of' : 'the response lost of';
         onFault(`${words} call ${place}, ${operation} of ${labelOfSystem(system)}`);
         return true;
       });

@@ -27,12 +27,12 @@ export interface DriverParts {
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
-/** One process and its fate. */
+/** One process, and the faults that it meets. */
 interface Life {
   process: ControllerProcess | undefined;
-  /** True when another process works in its place, without its knowledge. */
+  /** True when another process leads, and this one does not know it. */
   isDeposed: boolean;
-  /** Its restart after a crash. */
+  /** The restart of the process after a crash. */
   restart: Restart;
   /** The number of changes by which the cache of each kind starts behind. */
   readonly behind: Map<string, number>;

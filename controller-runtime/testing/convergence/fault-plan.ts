@@ -78,7 +78,7 @@ const behindMs = 500;
 /**
  * Yields plans with a single fault each. Each write of the run without faults meets a crash before it, and crashes
  * after it with caches that are up to date, one and two changes behind; then a lost response, a refusal and a
- * conflict. After that, each read meets a refusal, and each call of an external system a failure and a lost answer.
+ * conflict. After that, each read meets a refusal, and each call of an external system a failure and a lost response.
  * When there are more than a hundred reads or calls, a hundred of them are taken, evenly spread.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {

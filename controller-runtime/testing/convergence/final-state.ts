@@ -11,7 +11,7 @@ export interface StateOptions {
   readonly generatedNames: boolean;
   /** Applied first; undefined leaves the object out. */
   readonly normalise: (object: ApiObject) => ApiObject | undefined;
-  /** Their states are compared, too. */
+  /** External systems, whose states are compared, too. */
   readonly externalSystems: readonly ExternalSystem[];
 }
 
@@ -94,5 +94,5 @@ function stringOf(value: string, words: ReadonlyMap<string, string>): string {
   const word = words.get(value);
   if (word !== undefined) return word;
   if (dateTime.test(value)) return '<time>';
-  return value.replaceAll(uuids, (uid) => words.get(uid) ?? '<uid of nothing>');
+  return value.replaceAll(uuids, (uid) => words.get(uid) ?? '<uid of no object>');
 }

@@ -42,7 +42,7 @@ function isContainer(value: unknown): value is object {
 
 /** One line of a message. */
 export function describeDifference({ object, path, expected, found }: Difference): string {
-  if (path === '') return `${object}: ${expected === undefined ? 'ought not to be there' : 'is missing'}`;
+  if (path === '') return `${object}: ${expected === undefined ? 'should not exist' : 'is missing'}`;
   return `${object}, ${path}: expected ${textOf(expected)}, found ${textOf(found)}`;
 }
 

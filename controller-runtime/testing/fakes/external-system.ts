@@ -8,7 +8,7 @@ export interface OperationContext<S> {
   readonly clock: Clock;
 }
 
-/** Functions that carry operations out. What they throw is the answer of the system. */
+/** The functions of the operations. An error that one throws is the response of the system. */
 export type OperationFunctions<S> = Readonly<
   Record<string, (context: OperationContext<S>, ...args: never[]) => unknown>
 >;
@@ -184,7 +184,7 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
     if (fault?.kind === 'fail') throw fault.error ?? this.#error(call, 'fails');
     if (fault?.kind === 'delay') await this.#delay(fault);
     const answer = await this.#carryOut(call, context);
-    if (fault?.kind === 'loseAnswer') throw fault.error ?? this.#error(call, 'has lost its answer');
+    if (fault?.kind === 'loseAnswer') throw fault.error ?? this.#error(call, 'has lost its response');
     return answer;
   }
 

@@ -44,7 +44,7 @@ describe('FakeClock', () => {
     expect(ran).to.deep.equal([]);
   });
 
-  it('runs until a condition holds and no further', async () => {
+  it('runs until a condition is true, and no further', async () => {
     const clock = new FakeClock();
     let ticks = 0;
     const tick = (): void => {
@@ -56,7 +56,7 @@ describe('FakeClock', () => {
     expect(clock.monotonicMs()).to.equal(300);
   });
 
-  it('rejects when a condition does not come to hold', async () => {
+  it('rejects when a condition does not become true', async () => {
     const clock = new FakeClock();
     const error = await clock
       .runUntil(() => false, 50)

@@ -35,7 +35,7 @@ export interface FaultyClient {
   holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
   /**
    * Ends the process, as far as this client can: requests of runs, including those under way, never settle, and no
-   * further request is carried out.
+   * further request is executed.
    */
   crash(): void;
 }

@@ -7,13 +7,13 @@ import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
 /** The fault of one request. With `until`, it rejects when that promise has settled, otherwise at once. */
 export type ClientFault =
-  /** It is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
+  /** The request is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
-  /** It is not carried out, and rejects with Conflict (409), as if another writer had been faster. */
+  /** The request is not carried out, and rejects with Conflict (409), as if another writer had been faster. */
   | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
-  /** It is carried out, but rejects with ServiceUnavailable. */
+  /** The request is carried out, but rejects with ServiceUnavailable. */
   | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
-  /** It is carried out when the promise has settled. */
+  /** The request is carried out when the promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /** The process ends: this request, carried out or not, and all later requests of its runs never settle. */
   | { readonly kind: 'crash'; readonly carriedOut: boolean };

@@ -31,7 +31,7 @@ export interface ClientRequest {
   readonly isWrite: boolean;
 }
 
-/** Stands between a client and the client that carries its requests out. */
+/** Intercepts the requests between a client and the client that executes them. */
 export interface Interceptor {
   request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R>;
   watch<T extends ApiObject>(

@@ -15,8 +15,8 @@ export interface RecordedWrite {
 }
 
 /**
- * Carries all requests out, and records the writes of runs. Events for people are not recorded: no run writes them, but
- * their recorder.
+ * Executes all requests, and records the writes of runs. Events for people are not recorded: the event recorder writes
+ * them, not a run.
  */
 export class WriteRecorder implements Interceptor {
   readonly client: Client;

@@ -35,7 +35,7 @@ async function answer(request: ServerRequest, logFile: string | undefined): Prom
   return ServerResponse.ok().json({ complete: isComplete, items: entries.map(withoutBodies) });
 }
 
-/** The objects in them need permissions of their own. */
+/** Bodies are left out, because reading their objects needs other permissions. */
 function withoutBodies(entry: AuditEntry): object {
   const { requestObject: _request, responseObject: _response, ...rest } = entry;
   return rest;

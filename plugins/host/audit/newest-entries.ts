@@ -19,7 +19,7 @@ export interface NewestEntries {
 /** Reading in pieces gives other requests their turn: parsing one takes a few milliseconds. */
 const pieceBytes = 128 * 1024;
 
-/** Most bytes that one search reads. */
+/** The maximum number of bytes that one search reads. */
 const maxBytes = 128 * 1024 * 1024;
 
 /**
@@ -37,7 +37,7 @@ export async function newestEntries(file: string, search: NewestSearch, signal: 
       const entry = parsed(line);
       if (entry === undefined) continue;
       const atMs = Date.parse(entry.stageTimestamp ?? '');
-      // Entries are written in batches, so some are slightly out of order.
+      // Entries are written in batches, so their times may be slightly out of order.
       if (atMs < sinceMs - 60_000) return { entries, isComplete: true };
       if (!(atMs <= untilMs) || !isFound(entry, search)) continue;
       if (entries.length === limit) return { entries, isComplete: false };

@@ -8,7 +8,7 @@ import { ObjectServer, ServerRefusal } from './object-server.ts';
 import type { RunAs } from '../remote/request-server.ts';
 import { ResourceNames } from './resource-names.ts';
 
-/** What a command was given. */
+/** The options and arguments of a command. */
 export interface ClientSources {
   readonly args: readonly string[];
   readonly flags: Readonly<Record<string, unknown>>;

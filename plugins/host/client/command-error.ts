@@ -1,4 +1,4 @@
-/** A mistake in what the user gave to a command. The message is for the user. */
+/** A mistake in the arguments or files of a command. The message is for the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   /** The exit code: 1 as kubectl's, 2 for a wrong flag or argument. */

@@ -20,8 +20,8 @@ export interface CompletedLine {
 }
 
 /**
- * Returns what may stand at the end of the line: kinds, names of objects of a kind, or values of an option; none where a file
- * belongs, and when the server does not respond.
+ * Returns the kinds, names of objects, or values of an option that can complete the end of the line; none where a file
+ * is expected, and none when the server does not respond.
  */
 export async function objectCandidates(line: CompletedLine): Promise<readonly string[]> {
   const { command, words, environment } = line;

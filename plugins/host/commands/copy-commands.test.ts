@@ -109,7 +109,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['encryption.key', 'export.ndjson', 'new.db', 'new.db-wal']);
   });
 
-  it('go through a pipe, by the default output of export and by import - [slow]', async () => {
+  it('work through a pipe, with the default output of export and with import - [slow]', async () => {
     const database = await makeDatabase('a.db', 5);
     const exported = await start(['export'], { HOMEOSTAT_DATABASE: database }).ended;
     expect(exported.code).to.equal(0);

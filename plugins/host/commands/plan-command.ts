@@ -17,7 +17,10 @@ import { runCopy } from './run-copy.ts';
 /** The exit code of a plan with changes, as of `terraform plan -detailed-exitcode`. */
 const changesExitCode = 2;
 
-/** Prints what plugins would change, and returns the exit code: 0 nothing, 2 something, 1 when there is no plan. */
+/**
+ * Prints the changes that plugins would make, and returns the exit code: 0 when there are none, 2 when there are some,
+ * 1 when there is no plan.
+ */
 export async function runPlan(sources: ConfigSources): Promise<number> {
   let isChanging = false;
   const code = await runCopy('plan', async (signal) => {
@@ -57,7 +60,7 @@ async function withExport<T>(
 
 const marks = { create: '+', change: '~', delete: '-' } as const;
 
-/** Returns a plan for people: a diff for each object, then what else happened, then the sums. */
+/** Returns a plan for people: a diff for each object, then the other findings, then the sums. */
 function planText({ changes, calls, failures, unsettled, revision }: ChangePlan): string {
   const diffs = changes.map((change) => `${marks[change.action]} ${titleOf(change)}\n${diffOf(change)}`);
   const count = (action: PlannedChange['action']): number => changes.filter((each) => each.action === action).length;

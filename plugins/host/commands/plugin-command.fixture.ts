@@ -53,7 +53,7 @@ export class PluginServer {
     return (await readdir(this.pluginsDir)).filter((name) => name !== 'node_modules');
   }
 
-  /** Paths of the files of a plugin, as it is installed. */
+  /** The paths of the files of an installed plugin. */
   async filesOf(plugin: string): Promise<readonly string[]> {
     const folder = join(this.pluginsDir, plugin);
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });

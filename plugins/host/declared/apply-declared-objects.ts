@@ -44,7 +44,7 @@ async function applyAll(
   const outcomes: Outcome[] = [];
   for (const each of known) {
     options.signal.throwIfAborted();
-    // An absent object was tried as a creation.
+    // For an absent object, the dry run was a creation.
     if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, options, dryRun));
   }
   return outcomes;

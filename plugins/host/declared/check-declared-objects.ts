@@ -30,7 +30,8 @@ export interface CheckedObjects {
 }
 
 /**
- * Tries every object without storing it. Finds what the server would refuse, and unique values that two of them share.
+ * Tries every object in a dry run. Finds objects that the server would refuse, and unique values that two of them
+ * share.
  */
 export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],

@@ -2,7 +2,7 @@
 export interface DeclarationMistake {
   /** Relative to the plugin's folder. */
   readonly file: string;
-  /** Both from 1, and absent for a file that cannot be read. */
+  /** The numbers of the document and the line, from 1; absent for a file that cannot be read. */
   readonly document?: number;
   readonly line?: number;
   /** The path of the field in the file; absent if the mistake is not about a single field. */

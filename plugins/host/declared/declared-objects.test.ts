@@ -112,7 +112,7 @@ describe('declared objects', () => {
     ]);
   });
 
-  it('are refused in files that are too large, hold too many documents, or are not UTF-8', async () => {
+  it('are refused in files that are too large, have too many documents, or are not UTF-8', async () => {
     const path = await makeFolder({
       [`${folder}/a.yaml`]: `# ${'x'.repeat(3 * 1024 * 1024)}`,
       [`${folder}/b.yaml`]: '--- 1\n'.repeat(1001),

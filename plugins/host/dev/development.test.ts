@@ -96,7 +96,7 @@ describe('Development', () => {
     return ((await response.json()) as { status?: { greeting?: string } }).status?.greeting;
   }
 
-  it('reloads a plugin when a file changes that its main file imports; objects stay, and watches of other kinds go on', async () => {
+  it('reloads a plugin when a file changes that its main file imports; objects stay, and watches of other kinds continue', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     const { uid } = await orderOf('first');

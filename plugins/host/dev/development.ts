@@ -68,7 +68,8 @@ export class Development {
   }
 
   /**
-   * Compiles the plugin before it is served the first time. With errors, the output of an earlier build is served, and a line says so.
+   * Compiles the plugin before it is served the first time. With errors, the output of an earlier build is served, and
+   * a line reports that.
    * Never rejects.
    */
   async compileFirst(signal: AbortSignal): Promise<void> {

@@ -19,7 +19,7 @@ describe('FolderWatcher', () => {
     return FolderWatcher.start({ folder, wants, clock });
   }
 
-  /** Its next result; advances time until it arrives. */
+  /** Returns the watcher's next result; advances time until it arrives. */
   async function answerOf(watcher: FolderWatcher): Promise<readonly string[] | undefined> {
     let answer: { readonly changed: readonly string[] | undefined } | undefined;
     void watcher.next(abort.signal).then((changed) => (answer = { changed }));

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** One field in which two schemas of a kind differ. */
 export interface FieldChange {
-  /** Such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
+  /** The path, such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
   readonly field: string;
   readonly change: 'added' | 'removed' | 'changed';
   /** The difference, such as `maxLength: 100 → 50`. */

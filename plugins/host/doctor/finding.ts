@@ -9,14 +9,14 @@ export interface Finding {
    */
   readonly level: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** What to do about it. */
+  /** The cure. */
   readonly cure?: string;
 }
 
 /** Judges one part. */
 export type Judge = () => Promise<readonly Finding[]> | readonly Finding[];
 
-/** Resolves with the findings of a judge. What it throws is a finding as well. */
+/** Resolves with the findings of a judge. An error that it throws becomes a finding. */
 export async function findingsOf(check: string, judge: Judge): Promise<readonly Finding[]> {
   try {
     return await judge();

@@ -13,7 +13,7 @@ export interface DatabasePlace {
   /** The file of SQLite. */
   readonly file: string | undefined;
   readonly encryptionConfig?: string;
-  /** The URL of the server that runs with the database, if one answers. */
+  /** The URL of the server that runs with the database, if one responds. */
   readonly servedAt: string | undefined;
 }
 

@@ -17,13 +17,13 @@ export interface RunningServer {
   readonly nowMs: () => number;
 }
 
-/** True when a Homeostat server answers at the address, which need not accept the credential. */
+/** True when a Homeostat server responds at the address, even if it refuses the credential. */
 export async function isServing(address: ServerAddress): Promise<boolean> {
   try {
     const response = await ask(address, '/livez?verbose');
     return /^livez check (?:passed|failed)$/m.test(await response.text());
   } catch (error) {
-    // A server whose certificate is not trusted answers nevertheless.
+    // A server whose certificate is not trusted responds nevertheless.
     return accessCure(error) !== undefined;
   }
 }
@@ -119,8 +119,8 @@ async function judgeStuck(address: ServerAddress): Promise<readonly Finding[]> {
   const { total, items } = await read(address, '/debug/stuck');
   if (typeof total !== 'number' || total === 0) return [];
   const first = Array.isArray(items) ? items.find(isJsonObject) : undefined;
-  const message = `${total} objects do not get on: ${String(first?.['message'] ?? first?.['problem'])}`;
-  return [{ check: 'controllers', level: 'warning', message, cure: 'see which: /debug/stuck, and homeostat why' }];
+  const message = `${total} objects make no progress: ${String(first?.['message'] ?? first?.['problem'])}`;
+  return [{ check: 'controllers', level: 'warning', message, cure: 'read /debug/stuck, and run homeostat why' }];
 }
 
 async function read(address: ServerAddress, path: string): Promise<JsonObject> {

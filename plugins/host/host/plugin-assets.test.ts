@@ -186,7 +186,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('refuses a range that the file does not have, and a condition that does not hold, with a Status', async () => {
+    it('refuses a range that the file does not have, and a failed precondition, with a Status', async () => {
       const path = '/plugins/shop/assets/digits.txt';
       const range = await ask(path, { headers: { range: 'bytes=20-30' } });
       expect([range.status, range.headers['content-range']]).to.deep.equal([416, 'bytes */10']);

@@ -143,7 +143,7 @@ describe('the plugin host', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
-    /** Checks that the good plugin works, and that nothing of the bad one is left. */
+    /** Checks that the good plugin works, and that no part of the bad one is left. */
     async function expectContained(reason: string): Promise<void> {
       expect(phases()).to.deep.equal({ bad: 'Failed', good: 'Started' });
       expect(reasonOf('bad')).to.include(reason);

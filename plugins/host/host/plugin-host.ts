@@ -55,7 +55,7 @@ export interface PluginStatus {
   /** Empty when the manifest could not be read. */
   readonly version: string;
   readonly phase: PluginPhase;
-  /** Why it is Failed. */
+  /** The reason why it is Failed. */
   readonly reason?: string;
 }
 
@@ -166,10 +166,10 @@ export class PluginHost {
   }
 
   /**
-   * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches go on; stored
-   * objects stay. Resolves when the new plugin is Started or Failed, or its object disables it. Rejects, and the
-   * previous plugin goes on, when the new one requires another host, its module cannot be loaded or exports no
-   * plugin, or the schema of its settings is invalid.
+   * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches are not
+   * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or its object disables it.
+   * Rejects, and the previous plugin continues, when the new one requires another host, its module cannot be loaded or
+   * exports no plugin, or the schema of its settings is invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);
@@ -227,7 +227,7 @@ export class PluginHost {
   }
 
   /**
-   * Why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
+   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
    * undefined: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {
@@ -237,7 +237,7 @@ export class PluginHost {
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
-  /** Why a kind that was served before is not served now; undefined when no plugin will serve it again. */
+  /** The reason why a kind that was served before is not served now; undefined when no plugin will serve it again. */
   awaitedKind(kind: KindNames): string | undefined {
     if (!this.#isReady) return 'plugins are being started';
     const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {

@@ -15,7 +15,7 @@ import type { ReloadLeaks } from './reload-leaks.test-support.ts';
 
 const kind = pluginKind('homeostat.internal');
 
-/** What a plugin's modules leave for the test to read. */
+/** Values that a plugin's modules write and the test reads. */
 const notes: string[] = [];
 Object.assign(globalThis, { homeostatReloadNotes: notes });
 

@@ -16,7 +16,7 @@ export interface ReloadLeaks {
   readonly statuses: readonly PluginStatus[];
 }
 
-/** What a garbage collection leaves. */
+/** The handles and objects that remain after a garbage collection. */
 interface Living {
   readonly handles: string;
   /** The number of objects of a type. Bytes would not show a leak, since the server caches the last read objects. */

@@ -9,7 +9,7 @@ export interface TarFile {
 }
 
 const blockBytes = 512;
-/** Most bytes of an archive, packed or not. */
+/** The maximum number of bytes of an archive, packed or not. */
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 

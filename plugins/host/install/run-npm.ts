@@ -35,7 +35,7 @@ const passedOn: ReadonlySet<string> = new Set(
 );
 
 export interface NpmRun {
-  /** The folder that npm works in, without `.npmrc`; npm looks at none above it. */
+  /** The folder in which npm runs. It has no `.npmrc`; npm reads no `.npmrc` of a parent folder either. */
   readonly project: string;
   /** Lets npm find the registries; default true. Scripts of packages could read the credentials for them. */
   readonly registries?: boolean;
@@ -58,7 +58,7 @@ export class IsolatedNpm {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
-    // A path that is not a program, because a repository that git fetches may contain a configuration of npm.
+    // Not a program, so that npm cannot run git: a repository that git fetches may contain a configuration of npm.
     const git = `--git=${join(folder, 'no-git')}`;
     await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
   }
@@ -113,7 +113,7 @@ async function writeSettings(folder: string, name: string, text: string): Promis
   return file;
 }
 
-/** Reads npm's configuration files on this machine, where they exist. npm itself tells their paths. */
+/** Reads npm's configuration files on this machine, where they exist. npm itself returns their paths. */
 async function settingsFiles(folder: string, env: Environment): Promise<readonly string[]> {
   // The folder is a package, so that npm looks for a project's settings in none above it.
   await writeFile(join(folder, 'package.json'), '{}');

@@ -30,7 +30,7 @@ export class AwaitedKinds {
   }
 
   /**
-   * Why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
+   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
    * uninstalled, or has started without it.
    */
   reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {

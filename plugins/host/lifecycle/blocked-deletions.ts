@@ -9,7 +9,7 @@ export interface BlockedKind {
   readonly kind: string;
   readonly finalizer: string;
   readonly count: number;
-  /** Their keys, ten at most. */
+  /** The keys of these objects, ten at most. */
   readonly names: readonly string[];
 }
 

@@ -43,7 +43,7 @@ export class BlockedRecount {
     return this.#held.get(name)?.kinds;
   }
 
-  /** Called when a plugin has ended. Counts after 30 s, and goes on while such a plugin does not run. */
+  /** Called when a plugin has ended. Counts after 30 s, and repeatedly while such a plugin does not run. */
   later(): void {
     const { clock, instances } = this.#parts;
     const isAwaited = instances().some((each) => !each.isRunning && this.#held.has(each.manifest.name));

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 
 /**
- * Stands between the stores that are opened from now on and their threads, and can hold back the pages of scans, like a
- * slow disk. Everything else passes.
+ * Intercepts the messages between stores that are opened from now on and their threads. It can delay the pages of
+ * scans, like a slow disk; all other messages pass.
  */
 export class HeldScans {
   readonly #held: (() => void)[] = [];

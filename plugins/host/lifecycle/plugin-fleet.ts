@@ -18,7 +18,7 @@ export interface PluginFleetParts {
 /**
  * The plugins of a host, reconciled: the methods record the desired states, and `#reconcile` brings each plugin one
  * step closer until every plugin has its desired state, or waits for another. It runs again whenever a step has
- * ended. A plugin that was Stopped or Failed comes back as a new instance. No method rejects.
+ * ended. A plugin that was Stopped or Failed starts again as a new instance. No method rejects.
  */
 export class PluginFleet {
   readonly #check: PluginFleetParts['check'];
@@ -308,7 +308,7 @@ export class PluginFleet {
     return `needs plugin "${name}", which is ${this.isEnabled(name) ? this.#phaseOf(name) : 'disabled'}`;
   }
 
-  /** Its dependents see a plugin as Stopping as soon as it has to stop, even while it still waits for some of them. */
+  /** Dependents see a plugin as Stopping as soon as it has to stop, even while it still waits for some of them. */
   #phaseOf(name: string): PluginPhase | undefined {
     const instance = this.#instances.get(name);
     return this.#isEnding(instance) ? 'Stopping' : instance?.state.phase;

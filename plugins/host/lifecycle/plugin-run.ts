@@ -231,7 +231,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // The start failed: its error has been reported, or no caller waits for it.
+      // The start failed. Its error has been reported, or no caller waits for it.
       return;
     }
     this.#stopHook = stopHook;

@@ -13,18 +13,18 @@ export interface PluginWishes {
 
 /** The state of a plugin, with the values that are valid in it. */
 export type PluginState =
-  /** Its manifest has been read. */
+  /** The manifest has been read. */
   | { readonly phase: 'Created' }
-  /** Its dependencies are there, and its module is loaded. */
+  /** The dependencies have started, and the module is loaded. */
   | { readonly phase: 'Resolved'; readonly plugin: Plugin }
-  /** Its kinds are being registered and indexed. */
+  /** The kinds are being registered and indexed. */
   | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
   | { readonly phase: 'Stopped' }
   | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
 
 /** The step at which a plugin failed. */
 export type PluginFailure =
-  /** Its folder or manifest cannot be read, its name is taken, or it requires another host. */
+  /** The folder or manifest cannot be read, the name is in use, or the plugin requires another host. */
   | 'Refused'
   /** A plugin that it needs is missing, or depends on it in turn. */
   | 'DependencyMissing'

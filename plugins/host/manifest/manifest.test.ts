@@ -13,7 +13,7 @@ describe('plugin.yaml', () => {
     });
   });
 
-  it('holds all facts about a plugin', () => {
+  it('contains all facts about a plugin', () => {
     const manifest = parseManifest(`
 name: people
 version: 1.2.3
@@ -110,7 +110,7 @@ description: Of persons.
     expect(() => checkRequires(manifest, '2.3.0')).not.to.throw();
   });
 
-  it('holds permissions and roles, in the form of rules of RBAC', () => {
+  it('contains permissions and roles, in the form of RBAC rules', () => {
     const { permissions, roles } = parseManifest(`
 name: people
 version: 1.2.3

@@ -95,7 +95,7 @@ function checkRule(
   ];
 }
 
-/** `''` is the core group, and nothing else may be empty. */
+/** Only a group may be empty: `''` is the core group. */
 function checkTexts(value: unknown, field: string, mayBeEmpty: boolean): readonly Mistake[] {
   const isList = Array.isArray(value) && value.length > 0;
   if (isList && value.every((each) => typeof each === 'string' && (mayBeEmpty || each !== ''))) return [];

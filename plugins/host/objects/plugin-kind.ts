@@ -32,7 +32,7 @@ export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
 /** The state that the host observes. */
 export interface PluginObserved {
   readonly phase: PluginPhase;
-  /** Why it is Failed, or Stopped while the host runs: one CamelCase word. */
+  /** The reason why it is Failed, or Stopped while the host runs: one CamelCase word. */
   readonly reason?: string;
   /** The same for people. */
   readonly message?: string;

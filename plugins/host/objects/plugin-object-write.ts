@@ -13,7 +13,7 @@ export interface PluginObjectWrite {
   readonly client: Client;
   readonly kind: ModelDescriptor<PluginObject>;
   readonly name: string;
-  /** `metadata.generation` that the host has acted upon; undefined before it has seen any. */
+  /** `metadata.generation` that the host has processed; undefined before it has seen any. */
   readonly observedGeneration: number | undefined;
 }
 

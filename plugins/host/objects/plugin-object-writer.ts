@@ -18,7 +18,7 @@ const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
  * Writes the reports of one plugin, one at a time and in order: one report for each phase, the newest one. A failed
- * write is retried, with growing delays; nothing else waits for it.
+ * write is retried, with growing delays; no other work waits for it.
  */
 export class PluginObjectWriter {
   readonly #parts: PluginObjectWriterParts;

@@ -412,7 +412,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Started' });
     });
 
-    it('hold up no stop', async () => {
+    it('delay no stop', async () => {
       host = newHost(failingClient().client);
       add('a');
       await host.start();

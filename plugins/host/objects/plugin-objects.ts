@@ -24,7 +24,7 @@ export interface PluginObjectsParts {
   readonly onDeleted: (name: string) => Promise<boolean>;
 }
 
-/** The wishes of an object. */
+/** The desired state in an object of kind Plugin. */
 export interface DesiredPlugin extends PluginWishes {
   readonly name: string;
 }
@@ -38,7 +38,7 @@ export class PluginObjects {
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #manager: Manager;
   readonly #writers = new Map<string, PluginObjectWriter>();
-  /** `metadata.generation` of each object that the host has acted upon. */
+  /** `metadata.generation` of each object that the host has processed. */
   readonly #generations = new Map<string, number>();
   readonly #unfollow = new AbortController();
   readonly #closing = new AbortController();

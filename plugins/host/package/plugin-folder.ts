@@ -17,8 +17,8 @@ export interface PluginFolder extends PluginSource {
 }
 
 /**
- * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that says what is missing, or
- * names the file and every mistake in it. `shownAs` is the folder's name in messages; default its real path.
+ * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the missing file, or
+ * the file and every mistake in it. `shownAs` is the folder's name in messages; default its real path.
  */
 export async function openPluginFolder(path: string, shownAs?: string): Promise<PluginFolder> {
   const folder = await present(realpath(path), `${path}: there is no such folder`);
@@ -56,8 +56,8 @@ async function assetsOf(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Resolves with the result of reading a path. If the path does not exist, the error says so instead of the system's
- * text.
+ * Resolves with the result of reading a path. If the path does not exist, the error has a message of its own instead of
+ * the system's.
  */
 async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   return reading.catch((error: unknown) => {
@@ -65,7 +65,7 @@ async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   });
 }
 
-/** Also true for a path below something that is not a folder. */
+/** True for errors about a path where nothing exists, also when a parent of the path is not a folder. */
 function isMissing(error: unknown): boolean {
   return hasCode(error, 'ENOENT', 'ENOTDIR');
 }

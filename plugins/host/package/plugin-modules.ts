@@ -60,7 +60,10 @@ async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** When Node cannot parse a module, its error says what is wrong but not where: checking each file finds the file and the line. */
+/**
+ * When Node cannot parse a module, its error has the problem but not the place: checking each file finds the file and
+ * the line.
+ */
 async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
   for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
     const check = promisify(execFile)(process.execPath, ['--check', join(folder, path)]);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 
-/** What a connection by TLS is verified with, in PEM. */
+/** The certificates and the key of a TLS connection, in PEM. */
 interface Identity {
   readonly ca?: string;
   readonly cert?: string;

@@ -25,13 +25,13 @@ export interface RunAs {
   readonly groups: readonly string[];
 }
 
-/** What a request has besides its path. */
+/** The parts of a request besides its path. */
 export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
   readonly headers?: Readonly<Record<string, string>>;
   readonly runAs?: RunAs | undefined;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as they are, instead of JSON. */
+  /** Bytes to send unchanged, instead of JSON. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   /** The content type of JSON or bytes. Default `application/json`. */
   readonly contentType?: string;

@@ -1,7 +1,7 @@
 import { refusalError, requestServer } from './request-server.ts';
 import type { ServerAddress, ServerRequest } from './request-server.ts';
 
-/** What a server has installed. */
+/** An installed plugin. */
 export interface UploadedPlugin {
   readonly name: string;
   readonly version: string;

@@ -5,7 +5,7 @@ export interface ExtensionPoint<T> {
   readonly name: string;
   /** JSON Schema, in the dialect of models. */
   readonly schema?: object;
-  /** Absent at run time: it carries the type. */
+  /** Absent at run time: it exists for the type of the values. */
   readonly value?: T;
 }
 
@@ -59,8 +59,8 @@ export interface PluginExtensions {
   /**
    * Adds a value to a point of this plugin, or of one that it depends on. The value is visible once this plugin is
    * Started, and, for an optional dependency, once that plugin is Started, too. Returns a function that removes it.
-   * @throws Error that names plugin and point when this plugin does not depend on the other one, which may also have
-   * no such point; when the value breaks its schema; and once the plugin has stopped.
+   * @throws Error that names plugin and point when this plugin does not depend on the other one, or the other one has
+   * no point of this name; when the value breaks the point's schema; and once the plugin has stopped.
    */
   contribute<T>(point: ExtensionPoint<T>, value: NoInfer<T>): () => void;
 }

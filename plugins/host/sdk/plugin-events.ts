@@ -3,7 +3,7 @@ import { parseSharedName } from '../text/shared-name.ts';
 /** An event between plugins; see {@link defineEvent}. */
 export interface SharedEvent<T> {
   readonly name: string;
-  /** Absent at run time: it carries the type. */
+  /** Absent at run time: it exists for the type of the payload. */
   readonly payload?: T;
 }
 

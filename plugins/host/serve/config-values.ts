@@ -21,7 +21,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 ]);
 /** The maximum number of processes; each has all objects in memory, and applies every write. */
 const maxProcesses = 64;
-/** More share the cores without doing more. */
+/** The maximum number of workers for each core: more of them would not do more work. */
 const maxWorkersPerCore = 4;
 /** The cores that the process with the database and its thread keep busy. */
 const coresOfOwner = 2;
@@ -31,7 +31,7 @@ export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** On loopback addresses, the mode `open` is the default without a token. */
+  /** True for loopback addresses, where the mode `open` is the default without a token. */
   readonly isOpenByDefault?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Merges metrics of several processes, in Prometheus' text format, into one text: each series gets the label `process`, and the
- * series of a metric stand together.
+ * Merges metrics of several processes, in Prometheus' text format, into one text: each series gets the label `process`,
+ * and the series of a metric follow each other.
  */
 export function mergeMetrics(texts: readonly (readonly [process: number, text: string])[]): string {
   const families = new Map<string, { readonly head: string[]; readonly series: string[] }>();

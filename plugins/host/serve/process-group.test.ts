@@ -5,7 +5,7 @@ import { ProcessGroup, type MemberEvents } from './process-group.ts';
 import { ServingProcess } from './serving-process.ts';
 import type { ToServing } from './process-messages.ts';
 
-/** A process that does what the test says. */
+/** A process that the test controls. */
 interface FakeProcess extends MemberEvents {
   readonly number: number;
   readonly received: ToServing[];

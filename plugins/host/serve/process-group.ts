@@ -4,11 +4,11 @@ import type { FromServing, ToServing } from './process-messages.ts';
 /** A process that serves. */
 export interface GroupMember {
   send(message: ToServing): void;
-  /** Ends it at once. */
+  /** Kills the process. */
   kill(): void;
 }
 
-/** What a group learns of a process. */
+/** The callbacks for events of a process. */
 export interface MemberEvents {
   readonly onListening: () => void;
   readonly onMessage: (message: FromServing) => void;

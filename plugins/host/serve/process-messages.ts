@@ -5,7 +5,7 @@ export type ToServing =
   /** The metrics of the other processes, by their numbers. */
   | { readonly type: 'measured'; readonly id: number; readonly texts: readonly (readonly [number, string])[] };
 
-/** What a process that serves sends back. */
+/** The messages of a process that serves to the one that distributes connections. */
 export type FromServing =
   | { readonly type: 'ready' }
   /** The whole server has to stop, because another process would fail in the same way. */

@@ -202,7 +202,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description:
-      'the audit log is rotated at this age, in days, and rotated files of this age are deleted (default: at no age)',
+      'the audit log is rotated at this age, in days, and rotated files of this age are deleted (default: never)',
   },
   'audit-log-max-backups': {
     kind: 'whole number',

@@ -23,7 +23,7 @@ export async function serveProcesses(config: ServeConfig, exit: (code: number) =
     try {
       return await runProcesses(config, { logger: log.logger, exit, owner });
     } finally {
-      // The processes have ended, and with them their streams.
+      // The streams end with their processes.
       await owner.close();
     }
   } catch (error) {

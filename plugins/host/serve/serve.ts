@@ -4,7 +4,8 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Reporter } from '@homeostat/controller-runtime';
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
 import { serveAuditEntries } from '../audit/audit-entries.ts';
 import { AdminKubeconfig } from './admin-kubeconfig.ts';
@@ -24,7 +25,6 @@ import { reachableName } from '../text/kubeconfig-text.ts';
 import { stderr } from '../text/line-output.ts';
 import { present } from '../text/present.ts';
 import { PluginHost } from '../host/plugin-host.ts';
-import { consoleFolder } from './console-folder.ts';
 import { checkPluginsDir, pluginsDirPage } from './plugins-dir.ts';
 import { servingProcess } from './serving-process.ts';
 import type { ServingProcess } from './serving-process.ts';
@@ -211,7 +211,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     environment: process.env,
   });
   logger.info({ url: server.url }, 'listening');
-  // The banner says it as well.
+  // The banner contains the same message.
   if (config.auth === 'open' && pretty === undefined)
     logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {
@@ -237,6 +237,11 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await stopped;
   await followed;
   await stop(serving);
+}
+
+/** The folder of the console, which is a plugin in a package of its own. */
+function consoleFolder(): string {
+  return dirname(fileURLToPath(import.meta.resolve('@homeostat/console/package.json')));
 }
 
 function hintOptions({ auth, tls, console }: ServeConfig): HintOptions {

@@ -60,7 +60,9 @@ export class ServingProcess {
     this.#parts.send({ type: 'fail' });
   }
 
-  /** Returns the metrics of all processes, of which `own` are those of this one. Requests that come meanwhile get the same text. */
+  /**
+   * Returns the metrics of all processes; `own` are those of this one. Requests that come meanwhile get the same text.
+   */
   readonly gather = (own: string): Promise<string> =>
     (this.#gathered ??= this.#gather(own).finally(() => (this.#gathered = undefined)));
 

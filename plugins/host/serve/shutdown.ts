@@ -20,9 +20,9 @@ type ShutdownSignal = keyof typeof exitCodes;
 /**
  * Decides which signals and errors end the process. A signal requests an orderly stop, a second one exits at once.
  *
- * An unhandled rejection is logged, and the process goes on: some asynchronous work of a plugin failed, and no state of
- * the host is half changed by it. An uncaught exception is different: it interrupted everything on the stack. If the
- * whole stack is a plugin's (from a timer, say), the plugin fails, and the process goes on. Otherwise it may have
+ * An unhandled rejection is logged, and the process continues: some asynchronous work of a plugin failed, without
+ * interrupting the host. An uncaught exception is different: it interrupted everything on the stack. If the
+ * whole stack is a plugin's (from a timer, say), the plugin fails, and the process continues. Otherwise it may have
  * interrupted the host: it is logged and requests an orderly stop, with exit code 1. All acknowledged writes are stored,
  * and a supervisor starts a sound process.
  */

@@ -2,7 +2,7 @@ import { errorText, hasCode } from '../text/error-text.ts';
 import { stderr } from '../text/line-output.ts';
 import type { ServeLog } from './create-logger.ts';
 
-/** Returns what an operator can do about an error of a start; undefined if its message says it. */
+/** Returns the cure for an error of a start; undefined if the message contains it. */
 export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'EADDRINUSE')) return 'stop the other program, or choose another --port';
   if (hasCode(error, 'EACCES')) return 'run as a user who may do this, or choose another place';
@@ -17,7 +17,7 @@ export function startCure(error: unknown): string | undefined {
 
 /** Reports why the server could not start: in the log, unless a person reads it at a terminal, and on stderr with the cure. */
 export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
-  // At a terminal, people would read it twice.
+  // At a terminal, the message would appear twice.
   if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
   const cure = startCure(err);
   stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);

@@ -3,7 +3,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { createHash } from 'node:crypto';
 
-/** The beginnings of keys of the service's own records, which say nothing about what a plugin does. */
+/** The prefixes of the keys of the service's own records, which are not effects of a plugin. */
 const leftOut = [
   '/registry/coordination.k8s.io/leases/',
   '/registry/events.k8s.io/',

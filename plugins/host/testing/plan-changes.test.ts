@@ -119,7 +119,7 @@ describe('Plans [spec experience-plan]', () => {
     await real.stop();
   });
 
-  it('report loops, which do not come to rest [slow]', async () => {
+  it('report loops, which never become idle [slow]', async () => {
     const loop = pluginThat(async ({ object, client }) => {
       const spec = { shelves: (object.spec?.shelves ?? 0) + 1 };
       await client.patch(Shop, object.metadata.name, { type: 'merge', patch: { spec } });
@@ -129,7 +129,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned.changes[0]?.writes).to.be.above(5);
   });
 
-  it('list external calls, which they do not make, and let a stub answer them [slow]', async () => {
+  it('list external calls without making them, and let a stub return their results [slow]', async () => {
     const calling = pluginThat(async ({ status }) => {
       const response = await fetch('https://cloud.example.com/machines?token=secret', { method: 'POST' });
       await status({ note: await response.text() });

@@ -51,15 +51,15 @@ export interface PlannedFailure {
   readonly message: string;
 }
 
-/** What plugins would do. */
+/** The changes that plugins would make. */
 export interface ChangePlan {
   /** In the order of group, kind, namespace and name. */
   readonly changes: readonly PlannedChange[];
-  /** What the plugins would have called outside of the server. */
+  /** The calls of other services that the plugins would have made. */
   readonly calls: readonly ExternalCall[];
   /** The last error of each key that had one. */
   readonly failures: readonly PlannedFailure[];
-  /** Why the plugins did not come to rest; absent if they did. */
+  /** The reason why the plugins still had work at the end; absent if they had none. */
   readonly unsettled?: string;
   /** The revision of the export. */
   readonly revision: number;
@@ -67,11 +67,15 @@ export interface ChangePlan {
 
 const optionNames = ['plugins', 'from', 'encryptionConfig', 'fetch', 'horizonMs', 'timeoutMs'] as const;
 
-/** The time at which back-offs and timers that are due have run, in ms; then the whole horizon. */
+/**
+ * The times, in ms, at which the clock stops until the plugins have no work, so that back-offs and timers run in order;
+ * then it advances to the horizon.
+ */
 const stopsMs = [1000, 10_000, 60_000, 300_000] as const;
 
 /**
- * Runs plugins against a copy of a state until they are at rest, and returns what they would change. The copy is a server
+ * Runs plugins against a copy of a state until they have no work, and returns the changes that they would make. The
+ * copy is a server
  * in a temporary folder with a clock of its own; nothing is written elsewhere, and connections are refused. Rejects with
  * the errors of {@link startTestServer} and of an import, and with TypeError for an unknown option.
  */
@@ -122,7 +126,7 @@ async function planIn(database: string, options: PlanOptions): Promise<ChangePla
   });
 }
 
-/** Resolves with the reason when the plugins do not come to rest. */
+/** Resolves with the reason when the plugins still have work at the end. */
 async function runToRest(
   server: TestServer,
   clock: FakeClock,

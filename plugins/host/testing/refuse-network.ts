@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 export interface ExternalCall {
   /** `GET https://cloud.example.com/machines`, or `connect db.example.com:5432`. */
   readonly call: string;
-  /** How often it wanted to. */
+  /** The number of attempts. */
   readonly count: number;
 }
 

@@ -18,7 +18,7 @@ export function formatKubeconfig(parts: KubeconfigParts): string {
   const cluster = {
     server: url.href.replace(/\/$/, ''),
     ...(ca === undefined ? {} : { 'certificate-authority-data': base64(ca) }),
-    // Nothing is verified here, but client-node refuses plain HTTP without this field.
+    // Plain HTTP has no certificate to verify, but client-node refuses plain HTTP without this field.
     ...(url.protocol === 'http:' ? { 'insecure-skip-tls-verify': true } : {}),
   };
   const credential = {

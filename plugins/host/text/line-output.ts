@@ -8,14 +8,14 @@ const maxWaitMs = 50;
 const pauseMs = 5;
 const newline = 0x0a;
 
-/** Error codes of a reader that will not come back. */
+/** Error codes of a pipe whose reader has gone for good. */
 const ends: readonly unknown[] = ['EPIPE', 'EBADF', 'ECONNRESET'];
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Writes lines to a descriptor before the call returns, so that none is lost at an exit. It never throws: when the
- * reader is gone, nothing more is written; a line that cannot be written for another reason is dropped. After a
+ * reader is gone, it writes nothing; a line that cannot be written for another reason is dropped. After a
  * partly written line, the next one begins with a line break.
  */
 export class LineOutput {
@@ -62,7 +62,7 @@ export class LineOutput {
   }
 }
 
-/** The server goes on when the reader of its stderr is gone. */
+/** The server continues when the reader of its stderr is gone. */
 export const stderr: LineOutput = new LineOutput(2);
 
 function codeOf(error: unknown): unknown {

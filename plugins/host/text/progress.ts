@@ -5,9 +5,9 @@ const barWidth = 24;
 
 export interface ProgressParts {
   readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
-  /** What is done, such as `exporting`. */
+  /** The verb of the line, such as `exporting`. */
   readonly what: string;
-  /** What is counted, such as `objects`. */
+  /** The unit of the numbers, such as `objects`. */
   readonly unit: string;
   readonly nowMs: () => number;
 }

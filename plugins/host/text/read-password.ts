@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** Most characters that are read: passwords are shorter. */
+/** The maximum number of characters that are read: passwords are shorter. */
 const maxLength = 4096;
 
 /**

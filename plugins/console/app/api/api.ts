@@ -5,7 +5,7 @@ export type Query = Readonly<Record<string, string | readonly string[] | number 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
-  /** Sent as JSON; a file as it is. */
+  /** The body: a value is sent as JSON, a file unchanged. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
@@ -33,7 +33,7 @@ export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 /** Lists without spec and status. */
 export const metadataType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
-/** Requests to the server that served the console; no request goes elsewhere. */
+/** Requests to the server that served the console; no request is sent to another server. */
 export class Api {
   readonly #parts: ApiParts;
 

@@ -27,7 +27,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** The failure that a response with an error's code describes. */
+/** Returns the failure for a response with the code of an error. */
 export function failureOf(code: number, body: unknown): ApiFailure {
   const status = isObject(body) ? body : {};
   const details = isObject(status.details) ? status.details : {};
@@ -44,7 +44,7 @@ function causeOf({ field, message, reason }: JsonObject): FieldCause {
   return { field: textOf(field), message: textOf(message), reason: textOf(reason) };
 }
 
-/** Any error as a failure. */
+/** Converts any error to a failure. */
 export function toFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   const message = error instanceof Error ? error.message : String(error);

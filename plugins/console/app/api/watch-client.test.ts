@@ -12,7 +12,7 @@ const refusal = (code: number): Response =>
 const events = (...all: readonly object[]): Response =>
   new Response(all.map((each) => `${JSON.stringify(each)}\n`).join('\n'));
 
-/** Follows against replies in turn, without waiting, and ends with the last one. */
+/** Follows a kind with these responses, one after the other and without waiting, and ends with the last one. */
 async function run(replies: readonly Reply[]) {
   const end = new AbortController();
   const asked: string[] = [];

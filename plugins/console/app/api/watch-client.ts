@@ -11,13 +11,13 @@ export interface Change {
   readonly object: JsonObject;
 }
 
-/** The state of a watch, as its page shows it. */
+/** The state of a watch, which its page shows. */
 export type WatchState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'live' }
-  /** Connecting again, after a pause. */
+  /** The connection is lost, and the next attempt follows after a pause. */
   | { readonly kind: 'lost'; readonly failure: ApiFailure }
-  /** The server refuses: it will not be tried again. */
+  /** The server refuses the watch, which is not tried again. */
   | { readonly kind: 'refused'; readonly failure: ApiFailure };
 
 export interface FollowOptions {
@@ -37,7 +37,7 @@ export interface FollowOptions {
 export interface WatchParts {
   readonly api: Api;
   readonly clock: Clock;
-  /** From 0 to 1: spreads the attempts of many pages. */
+  /** Returns a number from 0 to 1, which spreads the attempts of many pages. */
   readonly random: () => number;
   /** Runs once, soon: in a browser, before the next frame. */
   readonly batch: (run: () => void) => void;
@@ -49,7 +49,7 @@ const longestPauseMs = 10_000;
 
 /**
  * Lists a kind and follows its changes until the signal aborts. A lost connection is opened again at the last revision;
- * when the server has forgotten it (410), the kind is listed again. Never rejects: the state says what is wrong.
+ * when the server no longer has that history (410), the kind is listed again. Never rejects: the state has the problem.
  */
 export async function follow(parts: WatchParts, options: FollowOptions): Promise<void> {
   await new Follower(parts, options).run();
@@ -59,7 +59,7 @@ class Follower {
   readonly #parts: WatchParts;
   readonly #options: FollowOptions;
   readonly #waiting: Change[] = [];
-  /** The last revision that was seen; undefined: a list is needed. */
+  /** The last received revision; undefined: a list is needed. */
   #revision: string | undefined;
   #hasListed = false;
   #failures = 0;

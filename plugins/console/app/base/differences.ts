@@ -1,7 +1,7 @@
 import { isArray, isEqual, isObject } from './json.ts';
 import type { Json, Path } from './json.ts';
 
-/** One field that differs. Undefined stands for an absent field. */
+/** One field that differs. Undefined means an absent field. */
 export interface Difference {
   readonly path: Path;
   readonly before: Json | undefined;

@@ -35,7 +35,7 @@ describe('values of JSON', () => {
 });
 
 describe('text of objects', () => {
-  it('shows marks that would change how it reads', () => {
+  it('shows invisible marks that could disguise a text', () => {
     expect(visibleText('abc\u202egnp.exe')).to.equal('abc⟨U+202E⟩gnp.exe');
     expect(visibleText('two\nlines\tand <b>')).to.equal('two\nlines\tand <b>');
   });

@@ -53,7 +53,7 @@ export function withValueAt(root: Json | undefined, path: Path, value: Json | un
   const { [step]: old, ...others } = isObject(root) ? root : {};
   const next = withValueAt(old, rest, value);
   if (next === undefined) return others;
-  // The order of fields stays.
+  // Keeps the order of fields.
   return isObject(root) && Object.hasOwn(root, step) ? { ...root, [step]: next } : { ...others, [step]: next };
 }
 
@@ -62,12 +62,12 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value as text: texts as they are, and all others as JSON. */
+/** The value as text: texts unchanged, all other values as JSON. */
 export function shownAs(value: Json | undefined): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** `spec.items[0].name`, as the server writes it; unusual names stand in brackets. */
+/** `spec.items[0].name`, as the server writes it; unusual names are in brackets. */
 export function formatPath(path: Path): string {
   return path
     .map((step, index) => {

@@ -1,7 +1,7 @@
 import { isEqual, isObject } from './json.ts';
 import type { Json, JsonObject, Path } from './json.ts';
 
-/** A field that two people changed in different ways. Undefined stands for an absent field. */
+/** A field that two people changed in different ways. Undefined means an absent field. */
 export interface MergeConflict {
   readonly path: Path;
   readonly base: Json | undefined;
@@ -10,10 +10,10 @@ export interface MergeConflict {
 }
 
 export interface Merged {
-  /** Both sides' changes; of conflicts, mine. */
+  /** The value with the changes of both sides; in conflicts, with this user's. */
   readonly value: Json | undefined;
   readonly conflicts: readonly MergeConflict[];
-  /** Paths that only the others changed, which the value now has. */
+  /** The paths that only the others changed; the value has these changes. */
   readonly taken: readonly Path[];
 }
 

@@ -1,11 +1,11 @@
-/** What is wrong with a text. */
+/** A mistake in a text, and its place. */
 export interface Mistake {
   /** From 1. */
   readonly line: number;
   readonly message: string;
 }
 
-/** What may stand at the end of a text. */
+/** The possible continuations at the end of a text. */
 export interface Completion {
   /** The part that is typed already. */
   readonly word: string;

@@ -78,7 +78,10 @@ const badWhenFalse = /^(ready|available|healthy|synced|valid|established|accepte
 const badPhase = /^(fail|error|crash|degraded|lost|unknown)/i;
 const busyPhase = /^(pending|creating|starting|stopping|progress|provision|updating|waiting)/i;
 
-/** What an object's own status says: it is being deleted, fails, is not up to date with its spec, or is well. */
+/**
+ * Returns the health of an object from its own status: it is being deleted, fails, is not up to date with its spec, or
+ * is healthy.
+ */
 export function healthOf(object: ApiObject): Health {
   if (object.metadata.deletionTimestamp !== undefined) return 'deleting';
   const status = isObject(object.status) ? object.status : {};

@@ -1,5 +1,5 @@
 /** Marks that change the direction of text, zero-width characters and control characters: they could disguise a text. */
-// oxlint-disable-next-line no-control-regex -- these are what is shown
+// oxlint-disable-next-line no-control-regex -- the function makes these characters visible
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** The text with invisible characters as `⟨U+202E⟩`, so that a reader sees them. */

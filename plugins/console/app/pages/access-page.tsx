@@ -14,10 +14,10 @@ import { kindHref } from '../state/route.ts';
 import { api, may, userName } from '../state/session.ts';
 import { TokenUses } from './token-uses.tsx';
 
-/** The kinds that say who may do what. */
+/** The kinds of roles, bindings and users. */
 const plurals = ['users', 'serviceaccounts', 'clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
 
-/** The users and accounts, and what they may do. */
+/** The page of permissions: the users and accounts, and their rights. */
 export function AccessPage() {
   const kinds = plurals.flatMap((plural) =>
     listedKinds.value.filter((each) => each.plural === plural && may('list', each)),
@@ -64,7 +64,7 @@ interface Answer {
 
 const text = (fields: FormData, name: string): string => textOf(fields.get(name));
 
-/** Asks the server whether a user may do something. */
+/** A form that asks the server whether a user may do something. */
 function MayForm() {
   const [answer, setAnswer] = useState<Answer>();
   const [failure, setFailure] = useState<ApiFailure>();
@@ -165,7 +165,7 @@ async function review(fields: FormData): Promise<Answer> {
   return { question, isAllowed: status.allowed === true, reason: textOf(status.reason) };
 }
 
-/** Finds who may do something, by the bindings and their roles. */
+/** A form that finds the users who may do something, by the bindings and their roles. */
 function WhoMay() {
   const [grants, setGrants] = useState<readonly Grant[]>();
   const [failure, setFailure] = useState<ApiFailure>();

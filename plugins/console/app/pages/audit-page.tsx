@@ -41,7 +41,7 @@ async function search(query: URLSearchParams, until: string | undefined): Promis
 
 const idOf = (entry: JsonObject): string => `${textOf(entry.auditID)} ${textOf(entry.stage)}`;
 
-/** Searches the audit log: who did what, when, from where, and was it allowed. */
+/** The search of the audit log: user, action, time, address and result of each request. */
 export function AuditPage() {
   const { query } = route.value;
   const [found, setFound] = useState<Found>();
@@ -51,7 +51,7 @@ export function AuditPage() {
       const last = before?.items.at(-1);
       const next = await search(query, last === undefined ? undefined : textOf(last.stageTimestamp));
       const known = new Set(before?.items.map(idOf));
-      // Entries of one moment are in both pages.
+      // Entries with the same time as the last one are in both pages.
       const added = next.items.filter((entry) => !known.has(idOf(entry)));
       setFound({ items: [...(before?.items ?? []), ...added], isComplete: next.isComplete });
       setFailure(undefined);
@@ -77,7 +77,7 @@ export function AuditPage() {
   );
 }
 
-/** Says why the audit log could not be read; a server without one returns 404. */
+/** Returns the reason why the audit log could not be read; a server without one returns 404. */
 export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   if (props.failure.status !== 404) return <Failure {...props} />;
   return (
@@ -183,7 +183,7 @@ export function From({ address }: { readonly address: string }) {
   return address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />;
 }
 
-/** The object, with a link to it; of other requests the path. */
+/** The object, with a link to it; for other requests the path. */
 function What({ entry }: { readonly entry: JsonObject }) {
   const ref = isObject(entry.objectRef) ? entry.objectRef : undefined;
   if (ref === undefined) return <Text value={textOf(entry.requestURI)} length={120} />;

@@ -19,7 +19,7 @@ import { hrefOfKey } from './controllers-page.tsx';
 import { api, may } from '../state/session.ts';
 import { phaseOf, PhaseBadge } from './plugin-phase.tsx';
 
-/** What is wrong, each with a link to its cause. */
+/** The problems of the server, each with a link to its cause. */
 export function OverviewPage() {
   const { list = [] } = useControllers();
   return (
@@ -44,10 +44,10 @@ interface Reported {
   readonly list: readonly ControllerInfo[];
 }
 
-/** Entries of a card; more are on the page that it links to. */
+/** The maximum number of entries of a card; the page behind its link has all of them. */
 const shownEntries = 12;
 
-/** How many entries a card leaves out. */
+/** The number of entries that a card leaves out. */
 function More({ count, href, children }: { readonly count: number; readonly href: string; readonly children: string }) {
   return count <= 0 ? null : (
     <p>
@@ -58,7 +58,7 @@ function More({ count, href, children }: { readonly count: number; readonly href
   );
 }
 
-/** What all controllers do, and how long their runs wait. */
+/** The rates of all controllers, and the waiting times of their runs. */
 function Rates({ list }: Reported) {
   if (list.length === 0) return null;
   const sum = (part: string, field: string): number =>
@@ -82,7 +82,7 @@ function Rates({ list }: Reported) {
   );
 }
 
-/** A wait in the queue that is worth a look. */
+/** The wait in the queue from which on it is shown as a problem. */
 const lagMs = 1000;
 
 const waitOf = ({ status }: ControllerInfo): number => numberIn(status.waitMs, 'p99');
@@ -97,7 +97,7 @@ function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
   );
-  // A report has not all keys of a controller of which many fail.
+  // The report of a controller has at most 200 keys, so some failing ones may be missing.
   const count = list.reduce((sum, each) => sum + failingOf(each), 0);
   const broken = list.filter(({ status }) => textOf(status.problem) !== '');
   if (failing.length + broken.length === 0) return null;
@@ -234,7 +234,7 @@ function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
   );
 }
 
-/** The first condition that is not as it should be, or what the object is waiting for. */
+/** The first condition with a problem, or the reason for which the object waits. */
 function reasonOf(object: ApiObject): string {
   const { finalizers, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined && isArray(finalizers)) return `waits for ${finalizers.map(String).join(', ')}`;

@@ -53,7 +53,7 @@ function NoPage() {
   );
 }
 
-/** The interval at which a kind that is missing is looked for: not everybody may follow the plugins. */
+/** The interval at which the page looks for a missing kind again: some users may not follow the plugins. */
 const lookMs = 2000;
 
 function NoKind({ name }: { readonly name: string }) {

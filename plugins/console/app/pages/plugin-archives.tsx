@@ -13,15 +13,15 @@ import { PhaseBadge } from './plugin-phase.tsx';
 const archive = { group: 'plugin.homeostat.internal', plural: 'plugins/archive' };
 const path = '/apis/api.plugins.internal/v1/archives';
 
-/** What the server says about its folder of plugins. */
+/** The server's response about its folder of plugins. */
 export interface Archives {
-  /** Why the server installs nothing for requests; empty when it does, or until that is known. */
+  /** The reason why requests cannot install plugins; empty when they can, or until that is known. */
   readonly problem: string;
   /** Names of the plugins that requests can uninstall. */
   readonly installed: readonly string[];
 }
 
-/** Reads the names again when plugins come and go. */
+/** Reads the names again when plugins are installed or removed. */
 export function useArchives(): Archives {
   const [archives, setArchives] = useState<Archives>({ problem: '', installed: [] });
   const isAsked = may('create', archive) || may('delete', archive);

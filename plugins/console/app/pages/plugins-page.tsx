@@ -27,7 +27,7 @@ export function PluginsPage() {
       </PageHead>
       {may('list', resource) ? null : <Empty title="You may not list plugins">Ask an administrator for a role.</Empty>}
       {all.length === 0 && may('list', resource) ? (
-        <Empty title="No plugin is there">
+        <Empty title="There are no plugins">
           <p>
             Start the server with <code>--plugin &lt;folder&gt;</code>, or install one.
           </p>
@@ -44,7 +44,7 @@ export function PluginsPage() {
 
 interface PluginProps {
   readonly plugin: ApiObject;
-  /** It is in the folder of plugins that requests change. */
+  /** True for a plugin in the folder that requests can change. */
   readonly isInstalled: boolean;
 }
 
@@ -114,7 +114,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
         type="button"
         class="button"
         disabled={isBusy || isConsole}
-        title={isConsole ? 'This page would go away with it.' : undefined}
+        title={isConsole ? 'This page would disappear with it.' : undefined}
         onClick={() => void patch({ enabled: !isEnabled }, `${name} is ${isEnabled ? 'disabled' : 'enabled'}`)}
       >
         {isEnabled ? 'Disable' : 'Enable'}
@@ -147,7 +147,7 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
   );
 }
 
-/** What the plugin adds to the console. */
+/** The pages, fields and buttons that the plugin adds to the console. */
 function Added({ name }: { readonly name: string }) {
   const added = contributions.value.filter(({ plugin }) => plugin === name);
   if (added.length === 0) return null;

@@ -29,7 +29,7 @@ export function HealthBadge({ health }: { readonly health: Health }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-/** How long ago something was; the exact time is its title. In a sentence, it says that it was before. */
+/** The time since a moment, with the exact time as its title. Within a sentence, with `ago`. */
 export function Age({ time, isSentence = false }: { readonly time: string; readonly isSentence?: boolean }) {
   const ms = Date.parse(time);
   if (Number.isNaN(ms)) return <span>{time}</span>;
@@ -40,7 +40,7 @@ export function Age({ time, isSentence = false }: { readonly time: string; reado
   );
 }
 
-/** Text of an object, never markup. A long one is cut, and can be opened. */
+/** Text of an object, never markup. A long text is cut, and can be expanded. */
 export function Text({ value, length = 300 }: { readonly value: string; readonly length?: number }) {
   const [isOpen, setOpen] = useState(false);
   if (value.length <= length) return <bdi>{visibleText(value)}</bdi>;
@@ -77,7 +77,7 @@ export function Chips({ entries }: { readonly entries: readonly (readonly [strin
   );
 }
 
-/** What to do when there is nothing to show. */
+/** A hint in place of an empty list. */
 export function Empty({ title, children }: Children & { readonly title: string }) {
   return (
     <div class="empty">
@@ -87,7 +87,7 @@ export function Empty({ title, children }: Children & { readonly title: string }
   );
 }
 
-/** What went wrong, why, and another attempt. */
+/** An error with its cause, and a button that tries again. */
 export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; readonly onRetry?: () => void }) {
   const isForbidden = failure.status === 403;
   return (
@@ -108,7 +108,7 @@ export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; re
 
 const failureTitles: Readonly<Record<number, string>> = {
   0: 'No connection to the server',
-  404: 'There is no such thing',
+  404: 'Not found',
   409: 'It was changed meanwhile',
   422: 'Some fields are not valid',
   429: 'Too many requests',
@@ -120,7 +120,7 @@ function titleOf({ status, reason }: ApiFailure): string {
   return failureTitles[status] ?? `The server refused (${status})`;
 }
 
-/** Shows that something is being read; after a moment, so that it does not flicker. */
+/** Shows that data is being read, after a moment, so that it does not flicker. */
 export function Loading() {
   return (
     <div class="loading" role="status">

@@ -4,7 +4,7 @@ import type { Plot } from './plot/create-plot.ts';
 /** Times in seconds since 1970, and one row of values for each line. */
 export type Samples = readonly (readonly number[])[];
 
-/** The samples that a chart keeps. */
+/** The maximum number of samples that a chart keeps. */
 const keptSamples = 300;
 
 /** Collects a sample whenever the stamp, a time, changes. */

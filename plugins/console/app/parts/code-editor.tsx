@@ -9,7 +9,7 @@ interface Props {
   readonly onChange?: (text: string) => void;
   /** The suggestions while typing, after the text before the cursor. */
   readonly complete?: (before: string) => Completion | undefined;
-  /** What is wrong with the text. Called again when the function is replaced. */
+  /** Returns the mistakes in the text. Called again when the function is replaced. */
   readonly check?: (text: string) => readonly Mistake[];
 }
 

@@ -2,7 +2,7 @@ import { bindingKeyOf, roleKeyOf } from '../state/grants.ts';
 import type { Grant } from '../state/grants.ts';
 import { objectHref } from '../state/route.ts';
 
-/** By which role and binding a subject may do something, and where. */
+/** Text about the role and binding by which a subject may do something, and where. */
 export function GrantText({ grant }: { readonly grant: Grant }) {
   const { namespace, binding, role, isClusterRole } = grant;
   return (

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { nameOf } from '../base/object.ts';
 import { textOf, isObject } from '../base/json.ts';
 import { kindsFailure, loadKinds, resources } from '../state/kinds.ts';
+import { dismiss, notices } from '../state/page-state.ts';
 import { pageNamespace, route } from '../state/route.ts';
 import { changePlugins, loadContributions, plugins, setPlugins } from '../state/plugins.ts';
 import { forgetSchemas } from '../state/schemas.ts';
@@ -11,7 +12,6 @@ import { browserClock } from '../base/time.ts';
 import { Failure, Loading } from '../parts/basics.tsx';
 import { Page } from '../pages/page.tsx';
 import { LoginDialog } from './login-dialog.tsx';
-import { Notices } from './notices.tsx';
 import { Palette, KeysHelp } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -55,7 +55,23 @@ function skip(event: Event): void {
   document.querySelector<HTMLElement>('main h1')?.focus();
 }
 
-/** Says that the connection is lost, for as long as it is. */
+/** Short messages at the corner of the page. */
+function Notices() {
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notices.value.map(({ id, tone, text }) => (
+        <div key={id} class={`notice notice-${tone}`}>
+          <span>{text}</span>
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ✕
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** A message while the connection is lost. */
 function ConnectionBar() {
   if (isReachable.value) return null;
   return (
@@ -65,12 +81,12 @@ function ConnectionBar() {
   );
 }
 
-/** Knows what the user may do, which differs by namespace. */
+/** Reads the user's permissions, which differ by namespace. */
 function useSession(): void {
   useEffect(() => void loadSession(), [pageNamespace.value]);
 }
 
-/** Follows the plugins: with their phases, kinds and contributions come and go. */
+/** Follows the plugins: their phases decide which kinds and contributions exist. */
 function usePlugins(): void {
   const isAllowed = may('watch', { group: 'plugin.homeostat.internal', plural: 'plugins' });
   useFollow(
@@ -89,7 +105,7 @@ function usePlugins(): void {
 /** The interval at which a page without a watch looks for the server again. */
 const probeMs = 2000;
 
-/** Finds the server again when it comes back, also for pages that have no watch. */
+/** Notices that the server responds again, also for pages without a watch. */
 function useHealing(): void {
   const isLost = !isReachable.value;
   useEffect(() => {

@@ -18,7 +18,7 @@ export function LoginDialog() {
   const page = api.url('/login', { next: `/${next.pathname.slice(root.length)}${next.search}${next.hash}` });
   return (
     <Dialog title="Your session has ended" onClose={() => (isSessionOver.value = false)}>
-      <p>Log in again to go on. This page stays as it is.</p>
+      <p>Log in again to continue. This page stays as it is.</p>
       <form class="stack" onSubmit={(event) => void submit(event)}>
         {isToken ? <TokenField /> : <PasswordFields />}
         {problem === undefined ? null : <p role="alert">{problem}</p>}

@@ -137,7 +137,7 @@ async function searchNames(wanted: string, signal: AbortSignal): Promise<readonl
   return found.flat();
 }
 
-/** The first names of the kind, and the one that is exactly this, however many there are. */
+/** The first names of the kind that begin with the text, and the object with exactly this name. */
 async function namesIn(kind: Resource, wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {
   try {
     const read = async (query: Query): Promise<readonly ApiObject[]> =>

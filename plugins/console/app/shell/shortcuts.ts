@@ -23,7 +23,7 @@ export const shortcuts: readonly Shortcut[] = [
   { keys: '↑ ↓ or k j', does: 'Move in a list' },
   { keys: 'Enter', does: 'Open the row' },
   { keys: 'Space', does: 'Select the row' },
-  { keys: 'Escape', does: 'Close what lies above the page' },
+  { keys: 'Escape', does: 'Close the dialog' },
 ];
 
 const places: Readonly<Record<string, string>> = {
@@ -34,10 +34,10 @@ const places: Readonly<Record<string, string>> = {
   a: '#/access',
 };
 
-/** True for elements in which a key is text. */
+/** True for elements in which pressed keys enter text. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  // The editor is in a shadow root, whose host is the target.
+  // The editor is in a shadow root: the target of its events is the root's host.
   return target.isContentEditable || target.shadowRoot !== null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 

@@ -13,7 +13,7 @@ const kinds = ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] a
 /** A role that a binding gives to a subject. */
 export interface Grant {
   readonly subject: { readonly kind: string; readonly namespace: string; readonly name: string };
-  /** Where it is valid; empty: everywhere. */
+  /** The namespace in which it is valid; empty: all. */
   readonly namespace: string;
   readonly binding: string;
   readonly role: string;
@@ -32,7 +32,7 @@ export function subjectOf({ subject: { kind, namespace, name } }: Grant): string
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }
 
-/** What all bindings give to all subjects. @throws ApiFailure */
+/** Reads the grants of all bindings to all subjects. @throws ApiFailure */
 export async function readGrants(): Promise<readonly Grant[]> {
   const read = async (plural: string): Promise<readonly ApiObject[]> =>
     objectsOf(await api.get(`/apis/${rbac}/v1/${plural}`));

@@ -18,7 +18,7 @@ export const listedKinds = computed(() => {
   );
 });
 
-/** Reads the kinds again; what was known stays while the server cannot be reached. */
+/** Reads the kinds again; the known ones stay while the server cannot be reached. */
 export async function loadKinds(): Promise<void> {
   try {
     const found = await readResources(api);

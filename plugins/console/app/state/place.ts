@@ -1,6 +1,6 @@
 import type { Resource } from '../api/resources.ts';
 
-/** Where an object is. */
+/** The place of an object. */
 export interface Place {
   readonly resource: Resource;
   /** Empty for objects without one. */

@@ -40,7 +40,7 @@ export function isSettingsKind({ group, plural }: Resource): boolean {
   return plural === 'pluginsettings' && group.startsWith('plugin.');
 }
 
-/** What a plugin adds to the console. */
+/** A contribution of a plugin to the console. */
 export interface Contribution {
   readonly plugin: string;
   readonly point: 'pages' | 'panels' | 'columns' | 'actions';
@@ -60,12 +60,15 @@ export const contributions = signal<readonly Contribution[]>([]);
 
 const points: readonly Contribution['point'][] = ['pages', 'panels', 'columns', 'actions'];
 
-/** What plugins add at one point for a kind. */
+/** The contributions of plugins to one point for a kind. */
 export function addedTo(kind: string, wanted: Contribution['point']): readonly Contribution[] {
   return contributions.value.filter((each) => each.point === wanted && each.kind === kind);
 }
 
-/** Reads what plugins contribute. Without the permission, or the plugin's endpoint, there are none. */
+/**
+ * Reads the contributions of plugins. Without the permission, or without the endpoint of the console's plugin, there
+ * are none.
+ */
 export async function loadContributions(): Promise<void> {
   try {
     const body = await api.get('/apis/api.console.internal/v1/contributions');

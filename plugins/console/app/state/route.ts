@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** What the URL names: segments of the path behind `#/`, and a query. */
+/** The content of the URL's fragment: the segments of the path behind `#/`, and a query. */
 export interface Route {
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
@@ -18,7 +18,7 @@ function parseRoute(fragment: string): Route {
   return { segments, query: new URLSearchParams(query) };
 }
 
-/** Fragments are typed by hand as well: a broken escape stays as it is. */
+/** People also type fragments by hand: a broken escape stays unchanged. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -15,7 +15,10 @@ export const isSessionOver = signal(false);
 export const sessionNumber = signal(0);
 /** The user's name; empty until it is known. */
 export const userName = signal('');
-/** What the user may do in the namespace of the page; undefined until it is known, and then everything is offered. */
+/**
+ * The user's permissions in the namespace of the page; undefined until they are known: until then, all actions are
+ * offered.
+ */
 const rules = signal<readonly Rule[] | undefined>(undefined);
 
 /** The console is served one level below the server's root, behind whatever prefix a proxy adds. */
@@ -32,7 +35,7 @@ export const api = new Api({
 
 const reviews = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 
-/** Reads who the user is and what they may do. Errors leave the last answer in place. */
+/** Reads the user and the user's permissions. After an error, the last result stays. */
 export async function loadSession(): Promise<void> {
   const namespace = pageNamespace.value;
   try {
@@ -50,7 +53,7 @@ export async function loadSession(): Promise<void> {
     const status = isObject(self.body) ? self.body.status : undefined;
     const info = isObject(status) ? status.userInfo : undefined;
     userName.value = isObject(info) ? textOf(info.username) : '';
-    // Another page may be open by now, which has asked for its own.
+    // If another page has been opened meanwhile, that page loads the rules of its own namespace.
     if (namespace === pageNamespace.value) rules.value = rulesOf(review.body);
   } catch {
     // The connection's state shows what is wrong.
@@ -65,7 +68,7 @@ export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, 
   return mayDo(known, name === undefined ? request : { ...request, name });
 }
 
-/** What the search of the audit log needs permission for. */
+/** The permission that the search of the audit log needs. */
 export const auditEntries = { group: 'audit.internal', plural: 'entries' } as const;
 
 /** Begins a session with a user and password, or a token. Resolves with the problem, or undefined. */

@@ -57,7 +57,10 @@ export function keysTable(controllers: readonly ControllerObject[], nowMs: numbe
   return formatTable([['KEY', 'STATE', 'ATTEMPTS', 'FAILING FOR', 'NEXT', 'LAST ERROR'], ...rows]);
 }
 
-/** Returns what `top` shows in a terminal of this size, or in a file, whose rows are infinite: the controllers that fail or are busy first, and what fails. */
+/**
+ * Returns the screen of `top` for a terminal of this size, or for a file, with infinite rows: the controllers, failing
+ * and busy ones first, and the failing keys.
+ */
 export function topScreen(
   controllers: readonly ControllerObject[],
   { nowMs, rows, columns }: { readonly nowMs: number; readonly rows: number; readonly columns: number },

@@ -13,7 +13,7 @@ export interface DescribedEvent {
   readonly lastMs: number;
 }
 
-/** Fields of metadata that say nothing to a reader, or that have lines of their own. */
+/** Fields of metadata that are left out: those that do not help a reader, and those that have lines of their own. */
 const leftOut: ReadonlySet<string> = new Set([
   'name',
   'namespace',
@@ -89,7 +89,7 @@ function itemLines(item: unknown, indent: string): readonly string[] {
   return [`${indent}${printable(String(item))}`];
 }
 
-/** A text of several lines stands below its name. */
+/** A text of several lines is printed below its name. */
 function text(title: string, value: string, indent: string): readonly string[] {
   const lines = value.replace(/\n$/, '').split('\n').map(printable);
   return lines.length === 1 ? [`${title}  ${lines[0]}`] : [title, ...lines.map((line) => `${indent}  ${line}`)];

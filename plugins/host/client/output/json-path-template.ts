@@ -112,7 +112,7 @@ function isJsonValue(value: unknown): value is JSONValue {
   return value === null || ['string', 'number', 'boolean', 'object'].includes(typeof value);
 }
 
-/** Texts as they are, all else as JSON. */
+/** Prints texts unchanged, and all other values as JSON. */
 export function formatValue(value: JSONValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -109,7 +109,7 @@ class TemplatePrinter implements ObjectPrinter {
   }
 }
 
-/** A list is printed at its end, so that its columns fit; other objects as they come, when columns get wider, and never narrower. */
+/** Prints a list at its end, so that its columns fit. Prints other objects at once; columns then get wider, and never narrower. */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];
   readonly #isList: boolean;

@@ -5,7 +5,7 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** Writes to stderr what people should know, and what a program that reads stdout should not. */
+/** Writes a message for people to stderr, so that programs that read stdout do not get it. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -56,7 +56,7 @@ interface Leaving {
   readonly uid: string;
 }
 
-/** Resolves with the object if its finalizers may hold it. */
+/** Resolves with the object if its finalizers may delay the deletion. */
 async function deleteObject(
   { flags, server }: ClientCommand,
   target: ObjectTarget,

@@ -4,7 +4,7 @@ import { note } from '../output/print.ts';
 
 /**
  * Does the work for each item, and prints what is refused, so that one refusal does not stop the others. Resolves with the exit
- * code. The refusal of a single item, and one that all items would get, are thrown. `nameOf` says what stands before a refusal.
+ * code. The refusal of a single item, and one that all items would get, are thrown. `nameOf` returns the prefix of a printed refusal.
  */
 export async function eachItem<Item>(
   items: readonly Item[],

@@ -117,7 +117,7 @@ class Explanation {
       if (!isJsonObject(field)) return [];
       const mark = Array.isArray(required) && required.includes(name) ? ' -required-' : '';
       const line = `${indent}${name}\t<${this.#typeOf(field)}>${mark}`;
-      // A kind may contain itself.
+      // A schema may contain itself.
       if (this.#isRecursive)
         return [line, ...(inside.has(field) ? [] : this.#rows(field, `${indent}  `, new Set([...inside, field])))];
       return [line, `${indent}  ${this.#descriptionOf(this.#resolved(field)).replaceAll('\n', '\n  ')}`, ''];

@@ -147,7 +147,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'wait',
     usage: targets,
-    description: 'Wait until objects are as --for says.',
+    description: 'Wait until objects meet the condition of --for.',
     options: [
       new Option('--for <goal>', 'condition=TYPE[=STATUS], jsonpath={PATH}[=VALUE], create or delete'),
       timeout('30s'),

@@ -73,7 +73,7 @@ spec: { title: Ulysses, pages: 730 }
 
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
-  /** What it has printed. */
+  /** The text that the command has printed. */
   text: string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
@@ -117,7 +117,7 @@ describe('Commands for objects [spec experience-commands]', () => {
     return started;
   }
 
-  /** Resolves with what the command printed on stdout. */
+  /** Resolves with the command's output on stdout. */
   async function succeed(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await run(...args);
     expect(`${code} ${stderr}`, args.join(' ')).to.equal('0 ');
@@ -364,7 +364,7 @@ metadata: { name: red }
   });
 
   describe('create, patch, edit and delete', () => {
-    it('create refuses what exists, names its file, and goes on', async () => {
+    it('create refuses what exists, names its file, and continues', async () => {
       await succeed('delete', 'book', 'ulysses');
       const { code, stdout, stderr } = await run('create', '-f', join(folder, 'books.yaml'));
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: 'book.library.example.com/ulysses created\n' });
@@ -518,7 +518,7 @@ metadata: { name: red }
       expect(both).to.deep.equal({ code: 0, stdout: '', stderr: 'No resources found in default namespace.\n' });
     });
 
-    it('describe goes on after an object that does not exist', async () => {
+    it('describe continues after an object that does not exist', async () => {
       const { code, stdout, stderr } = await run('describe', 'book', 'nobody', 'emma');
       expect(code).to.equal(1);
       expect(stdout).to.match(/^Name: +emma\n/);

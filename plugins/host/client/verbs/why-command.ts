@@ -14,7 +14,7 @@ import { triggerText } from '../output/run-lines.ts';
 /** Runs that are shown. */
 const shownRuns = 5;
 
-/** `homeostat why`: prints on one screen why an object is as it is. */
+/** `homeostat why`: explains the state of an object on one screen. */
 export async function explainWhy(command: ClientCommand): Promise<void> {
   const output = textFlag(command.flags, 'output') ?? 'text';
   if (output !== 'text' && output !== 'json') throw new CommandError(`-o: must be text or json, not "${output}"`, 2);
@@ -40,7 +40,7 @@ async function lastRuns({ server }: ClientCommand, { object }: Explanation): Pro
   }
 }
 
-/** Returns the screen: the sentence that matters first. */
+/** Returns the screen, with the most important sentence first. */
 export function explanationText(explanation: Explanation, runs: readonly Run[], nowMs: number): string {
   const { object, state, summary, details, finalizers, conditions, controllers, generation } = explanation;
   const { observedGeneration } = explanation;

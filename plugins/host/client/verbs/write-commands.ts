@@ -88,11 +88,14 @@ export function dryRunQuery(flags: ClientCommand['flags']): Query {
 interface Written {
   readonly resource: ServedResource;
   readonly object: ServerObject;
-  /** What has been done, such as `created`. */
+  /** The result, such as `created`. */
   readonly done: string;
 }
 
-/** Returns the function that prints what a write has done, or the object as `-o` says; one for all objects of a command. @throws CommandError */
+/**
+ * Returns the function that prints the result of a write, or the object in the format of `-o`; one function for all
+ * objects of a command. @throws CommandError
+ */
 export function writePrinter({ flags }: ClientCommand): (written: Written) => Promise<void> {
   const output = textFlag(flags, 'output');
   const dryRun = dryRunQuery(flags)['dryRun'] === undefined ? '' : ' (server dry run)';

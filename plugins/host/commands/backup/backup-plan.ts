@@ -1,7 +1,7 @@
 import { ConfigError } from '../../serve/config-error.ts';
 import { textFlag } from '../../serve/text-flag.ts';
 
-/** What `homeostat backup` is asked for. */
+/** The backups that `homeostat backup` has to make. */
 export interface BackupPlan {
   /** The file, or with `keep` the file before the time is put into its name. */
   readonly to: string;

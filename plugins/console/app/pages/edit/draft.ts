@@ -19,11 +19,11 @@ export function editableOf(object: ApiObject): JsonObject {
 export interface Rebased {
   readonly draft: JsonObject;
   readonly conflicts: readonly MergeConflict[];
-  /** Fields that others changed, and that the draft has now. */
+  /** Fields that others changed, and whose new values the draft now has. */
   readonly taken: readonly Path[];
 }
 
-/** Brings what others changed meanwhile into a draft. */
+/** Merges the changes of others into a draft. */
 export function rebase(draft: JsonObject, base: JsonObject, theirs: JsonObject): Rebased {
   const { value, conflicts, taken } = mergeChanges({ base, mine: draft, theirs });
   return { draft: isObject(value) ? value : draft, conflicts, taken };

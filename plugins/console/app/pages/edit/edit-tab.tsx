@@ -83,11 +83,11 @@ export function EditTab({ place, object }: Props) {
 interface Merge {
   readonly conflicts: readonly MergeConflict[];
   readonly settle: (conflict: MergeConflict) => void;
-  /** Says what was merged. */
+  /** A message that names the merged fields. */
   readonly note: string;
 }
 
-/** Brings each change of the stored object into the draft. */
+/** Merges each change of the stored object into the draft. */
 function useMerge(object: ApiObject, draft: Draft): Merge {
   const base = useRef(editableOf(object));
   const [conflicts, setConflicts] = useState<readonly MergeConflict[]>([]);

@@ -86,7 +86,7 @@ function FormatChoice({ draft }: { readonly draft: Draft }) {
   );
 }
 
-/** What is wrong with a text, and what the server says about its fields. */
+/** The mistake in the text, and the server's messages about its fields. */
 function mistakesIn(text: string, causes: readonly FieldCause[]): readonly Mistake[] {
   const parsed = parseText(text);
   if ('mistake' in parsed) return [parsed.mistake];

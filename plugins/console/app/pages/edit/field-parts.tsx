@@ -4,7 +4,7 @@ import type { FieldCause } from '../../api/failure.ts';
 import type { KindSchema } from '../../state/schemas.ts';
 import { problemsAt } from './field-problems.ts';
 
-/** What all fields of a form share. */
+/** The common properties of all fields of a form. */
 export interface Form {
   readonly schema: KindSchema;
   readonly value: JsonObject;
@@ -33,7 +33,7 @@ export function Description({ schema }: Pick<FieldProps, 'schema'>) {
   );
 }
 
-/** What the server said of this field. */
+/** The server's messages about this field. */
 export function Problems({ form, path }: Pick<FieldProps, 'form' | 'path'>) {
   const problems = problemsAt(form.causes, path);
   if (problems.length === 0) return null;

@@ -67,7 +67,7 @@ function Choice({ form, path, options, shared }: ControlProps & { readonly optio
   );
 }
 
-/** What is typed stays in the field while it is not a number. */
+/** The typed text stays in the field while it is not a number. */
 function NumberInput({ form, path, schema, shared }: ControlProps) {
   const value = valueAt(form.value, path);
   const [text, setText] = useState(shownAs(value));
@@ -88,7 +88,7 @@ function NumberInput({ form, path, schema, shared }: ControlProps) {
   );
 }
 
-/** A text that is no number is sent as it is, so that the server says what is wrong with it. */
+/** A text that is no number is sent unchanged, so that the server reports the mistake. */
 function readNumber(text: string): number | string | undefined {
   if (text.trim() === '') return undefined;
   const number = Number(text);

@@ -26,7 +26,7 @@ interface Props {
 
 const nothing: JsonObject = {};
 
-/** Shows what the server would store, its warnings, and who else owns the fields; then stores it. */
+/** Shows the object that the server would store, its warnings, and the other owners of the fields; then stores it. */
 export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSaved }: Props) {
   const [tried, setTried] = useState<Saved>();
   const [failure, setFailure] = useState<ApiFailure>();

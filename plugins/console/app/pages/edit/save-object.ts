@@ -17,11 +17,11 @@ export interface SaveOptions {
   readonly draft: JsonObject;
   /** The stored object that the draft replaces; undefined to create one. */
   readonly stored: ApiObject | undefined;
-  /** True when nothing is stored, and the response has what would be stored. */
+  /** True for a dry run: nothing is stored, and the response has the object that would be stored. */
   readonly isDryRun: boolean;
 }
 
-/** The name that the server records as the owner of what was changed here. */
+/** The field manager of changes that are made here. */
 const fieldManager = 'console';
 
 /** Creates or replaces an object. @throws ApiFailure */

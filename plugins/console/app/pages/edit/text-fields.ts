@@ -63,7 +63,7 @@ function parents(lines: readonly string[], indent: number): readonly string[] {
   return names;
 }
 
-/** The schema of a field by the names that lead to it; lists on the way stand for their items. */
+/** Returns the schema of a field by the names that lead to it; the name of a list leads to its items. */
 function fieldAt(schema: KindSchema, names: readonly string[]): JsonObject {
   let found = schema.root;
   for (const name of names) {
@@ -78,7 +78,7 @@ function elementOf(found: JsonObject, { resolve }: KindSchema): JsonObject {
   return isObject(found.items) ? elementOf(resolve(found.items), { root: found, resolve }) : found;
 }
 
-/** The line of a field in a text, from 1; of the last field on the way to it that the text has. */
+/** The line of a field in a text, from 1; if the text lacks the field, the line of the nearest field around it. */
 export function lineOfField(text: string, path: Path): number {
   const lines = text.split('\n').map((line) => {
     const [, start = '', name = ''] = fieldLine.exec(line) ?? [];

@@ -19,8 +19,8 @@ export interface LiveCheckOptions {
 }
 
 /**
- * What the server says about the fields of a draft, by a dry run after each pause in typing: it alone knows all rules. Other
- * failures are left for the moment of saving.
+ * Returns the server's messages about the fields of a draft, from a dry run after each pause in typing: only the server
+ * knows all rules. Other failures are shown when the user saves.
  */
 export function useLiveCheck({ resource, draft, stored }: LiveCheckOptions): readonly FieldCause[] {
   const [causes, setCauses] = useState(none);

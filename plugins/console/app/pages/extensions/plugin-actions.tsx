@@ -9,7 +9,7 @@ import type { Contribution } from '../../state/plugins.ts';
 import type { Place } from '../../state/place.ts';
 import { api, may } from '../../state/session.ts';
 
-/** What an action of a plugin gets. */
+/** The context that an action of a plugin gets. */
 interface ActionContext {
   readonly object: ApiObject;
   /** A GET of a path of the server, with the user's rights. Rejects with an Error. */

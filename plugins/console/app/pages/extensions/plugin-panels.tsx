@@ -9,7 +9,7 @@ import { route } from '../../state/route.ts';
 import { api } from '../../state/session.ts';
 import type { Place } from '../../state/place.ts';
 
-/** What a panel or a page of a plugin gets. */
+/** The context that a panel or a page of a plugin gets. */
 interface PanelContext {
   /** The object of a panel; undefined for a page. */
   readonly object: ApiObject | undefined;

@@ -10,14 +10,14 @@ import type { Row } from './row-table.ts';
 
 interface Result {
   readonly row: Row;
-  /** The reason why it is refused; undefined when it is not. */
+  /** The reason why the delete is refused; undefined when it is not. */
   readonly problem: string | undefined;
 }
 
 /** Requests under way at one time. */
 const concurrency = 4;
 
-/** Deletes objects one by one, or only asks what would happen. */
+/** Deletes objects one by one, or only tries that in dry runs. */
 async function deleteAll(
   resource: Resource,
   rows: readonly Row[],
@@ -46,7 +46,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Shows by a dry run what a delete of the selected objects would do, and then does it. */
+/** Shows the result of a dry run that deletes the selected objects, and then deletes them. */
 export function BulkDelete({ resource, rows: given, onClose }: Props) {
   // Rows change while the dialog is open.
   const [rows] = useState(given);

@@ -91,7 +91,7 @@ interface FilterProps {
   readonly label: string;
   readonly value: string;
   readonly hint: string;
-  /** Applied at each key, and not only at Enter. */
+  /** True for a filter that applies at each key press, not only at Enter. */
   readonly isLive?: boolean;
   readonly suggestions?: readonly string[];
   /** The text in the field, before it is applied. */

@@ -69,7 +69,7 @@ interface StatusProps {
   readonly view: ListView;
 }
 
-/** How many objects there are, and whether the list is live. */
+/** The number of objects, and whether the list is live. */
 function Status({ rows, visible, view }: StatusProps) {
   const { table, state, isRelisted } = rows;
   const isFiltered = view.text.trim() !== '';
@@ -82,7 +82,7 @@ function Status({ rows, visible, view }: StatusProps) {
         </span>
       )}
       {isRelisted ? (
-        <span title="The server had forgotten the changes since the connection was lost.">
+        <span title="The server no longer had the changes since the connection was lost.">
           <Badge tone="quiet">read again</Badge>
         </span>
       ) : null}
@@ -133,7 +133,7 @@ function Body({ resource, rows, visible, view, selected, setSelected }: BodyProp
   );
 }
 
-/** Steps through lists that are too long to be held at once. */
+/** Buttons for the parts of a list that is too long for one page. */
 function Parts({ rows }: { readonly rows: Rows }) {
   const { offset, table } = rows;
   return (

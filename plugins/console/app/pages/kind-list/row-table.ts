@@ -6,7 +6,7 @@ export interface Column {
   readonly name: string;
   readonly type: string;
   readonly description: string;
-  /** Columns above 0 are hidden until they are chosen. */
+  /** The priority: columns above 0 are hidden until the user chooses them. */
   readonly priority: number;
 }
 
@@ -35,10 +35,10 @@ export interface Order {
 
 export type Compare = (left: Row, right: Row) => number;
 
-/** The time for which a change can be seen. */
+/** The time for which a change is highlighted. */
 const markMs = 3000;
 
-/** Rows that changed before they were loaded; beyond this number, the list has to be read again. */
+/** The maximum number of rows that change before they are loaded; beyond it, the list has to be read again. */
 const mostUnloaded = 20_000;
 
 /** The columns that a table declares. */
@@ -179,7 +179,7 @@ export class RowTable {
 
   /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
   #placeNew(): void {
-    // Some of them are noted again.
+    // Rows that change again during the pass are noted again.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
     for (const row of added) {
       this.#unloaded.delete(row.key);
@@ -231,7 +231,7 @@ export class RowTable {
   }
 
   #insert(row: Row): void {
-    // Its place is searched for in rows that are in order.
+    // A binary search for a row's place needs sorted rows.
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
@@ -250,7 +250,7 @@ export class RowTable {
     if (!this.isOutdated) this.#unloaded.set(key, row);
   }
 
-  /** Removes marks that have been seen, and the rows that are gone. Returns true when something changed. */
+  /** Removes the marks whose time is over, and the deleted rows. Returns true when something changed. */
   sweep(nowMs: number): boolean {
     let isChanged = false;
     let hasGone = false;
@@ -267,7 +267,7 @@ export class RowTable {
   }
 }
 
-/** Where a row belongs in an ordered list. */
+/** Returns the position of a row in an ordered list. */
 function placeOf(rows: readonly Row[], row: Row, compare: Compare): number {
   let low = 0;
   let high = rows.length;

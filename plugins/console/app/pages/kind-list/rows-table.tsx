@@ -10,7 +10,7 @@ import { formatOrder } from './list-view.ts';
 import type { ListView } from './list-view.ts';
 import type { Column, Row } from './row-table.ts';
 
-/** The height in rows.css, in pixels. */
+/** The height of a row in rows.css, in pixels. */
 const rowHeight = 34;
 
 interface Props {
@@ -118,7 +118,10 @@ function useSelection({ visible, selected, setSelected }: Props): (index: number
   };
 }
 
-/** Stands for rows that are not rendered. If it had more columns than the head, it would make all columns narrow. */
+/**
+ * Takes the space of rows that are not rendered. If it had more columns than the head, it would make all columns
+ * narrow.
+ */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   return height === 0 ? null : (
     <tr aria-hidden="true" class="spacer">

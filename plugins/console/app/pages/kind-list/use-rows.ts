@@ -21,7 +21,7 @@ import type { Column } from './row-table.ts';
 
 /** Objects in a chunk. */
 const chunkSize = 500;
-/** The rows that a page holds at most, for the sake of its memory; the next part replaces them. */
+/** The maximum number of rows on a page, which limits its memory; the next part replaces them. */
 export const mostRows = 20_000;
 
 export interface Rows {
@@ -30,19 +30,19 @@ export interface Rows {
   readonly state: WatchState;
   /** A page of the list could not be read. */
   readonly failure: ApiFailure | undefined;
-  /** True after the server had forgotten the changes between, and the list was read again. */
+  /** True when the list was read again because the server no longer had the changes in between. */
   readonly isRelisted: boolean;
-  /** The first row that is loaded, of all. */
+  /** The position of the first loaded row in the whole list. */
   readonly offset: number;
   /** Loads the next chunk, if there is one and it is not being loaded already. */
   readonly more: () => void;
-  /** Replaces the rows by those that follow. */
+  /** Replaces the rows by the next part of the list. */
   readonly nextPart: () => void;
   readonly restart: () => void;
 }
 
 interface Part {
-  /** The list that it is a part of. */
+  /** The list to which the part belongs. */
   readonly list: string;
   readonly token: string;
   readonly offset: number;
@@ -72,7 +72,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
   const listKey = [path, view.labels, view.fields, sort, attempt, paths].join(' ');
   const part = chosen?.list === listKey ? chosen : { token: '', offset: 0 };
-  // Another list begins at its first part, and so does this one when it comes back.
+  // Every list begins at its first part, also one that is shown again.
   useEffect(() => setPart(undefined), [listKey]);
   const key = `${listKey} ${part.token}`;
   const chunks = useMemo(
@@ -128,7 +128,7 @@ const columnOf = ({ title, path, plugin }: Contribution): Column => ({
 /** The rows of a list that is read chunk by chunk. */
 class Chunks {
   readonly table: RowTable;
-  /** Where the next chunk begins; empty after the last one. */
+  /** The token of the next chunk; empty after the last one. */
   token = '';
   #isLoading = false;
   readonly #path: string;

@@ -13,7 +13,10 @@ interface Props {
   readonly controllers: readonly ControllerInfo[];
 }
 
-/** Why an object that was deleted is still there: each finalizer, who has to remove it, and what keeps them. */
+/**
+ * Explains why an object that is being deleted still exists: each finalizer, the controller that has to remove it, and
+ * the reason why it has not done so.
+ */
 export function Blocked({ place, object, controllers }: Props) {
   const finalizers = textsIn(object.metadata.finalizers);
   const key = place.namespace === '' ? place.name : `${place.namespace}/${place.name}`;

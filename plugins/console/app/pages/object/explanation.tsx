@@ -17,12 +17,12 @@ interface Props {
   readonly controllers: readonly ControllerInfo[];
 }
 
-/** The server's sentences about an object that is not as it should be. */
+/** The server's sentences about an object with a problem. */
 export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
   const key = namespace === '' ? name : `${namespace}/${name}`;
-  // A run that fails changes what is to be said, but not the object.
+  // A failing run changes the explanation, but not the object.
   const entries = controllers.flatMap(({ kind, keys }) =>
     kind === resource.kind ? keys.filter((each) => each.key === key) : [],
   );

@@ -85,7 +85,7 @@ async function readHistory(place: Place, from: string): Promise<History> {
   };
 }
 
-/** The object as it was at a revision. */
+/** The state of the object at a revision. */
 async function readRevision(place: Place, resourceVersion: string): Promise<ApiObject> {
   const found = await api.get(pathTo(place), { resourceVersion, resourceVersionMatch: 'Exact' });
   if (!isApiObject(found)) throw new ApiFailure('the server sent no object', { status: 0, reason: 'Failed' });

@@ -35,7 +35,7 @@ const tabs: readonly (readonly [name: string, title: string, tab: (props: TabPro
   ['raw', 'YAML', RawTab],
 ];
 
-/** One object: everything that is known about it, and the actions on it. */
+/** The page of one object, with all data about it, and the actions on it. */
 export function ObjectPage({ place }: { readonly place: Place }) {
   const { object, isGone, state } = useObject(place);
   if (state.kind === 'refused') return <Refused place={place} failure={state.failure} />;
@@ -94,7 +94,7 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
   );
 }
 
-/** For an object that neither has a status nor is being deleted, nothing is known about its health. */
+/** Shows no health for an object that has no status and is not being deleted. */
 function State({ object, isGone }: { readonly object: ApiObject; readonly isGone: boolean }) {
   if (isGone) return <Badge tone="quiet">Deleted</Badge>;
   const health = healthOf(object);

@@ -13,7 +13,7 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** The object as the server has it, and who owns which of its fields. */
+/** The object as the server sends it, and the owners of its fields. */
 export function RawTab({ object }: Props) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => {

@@ -70,7 +70,7 @@ function isOf(run: ApiObject, { resource, namespace, name }: Place): boolean {
   return object.name === name && object.kind === resource.kind && textOf(object.namespace) === namespace;
 }
 
-/** Asks controllers by annotations to run now, or to leave the object alone. */
+/** Buttons that set annotations: controllers then run now, or do not reconcile the object. */
 function Actions({ place, object }: Props) {
   const { resource, namespace, name } = place;
   if (!may('patch', resource, name)) return null;

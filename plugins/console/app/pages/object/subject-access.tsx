@@ -26,7 +26,7 @@ interface Subject {
   readonly isNamedBy: (subject: Grant['subject']) => boolean;
 }
 
-/** The user that an object stands for; undefined for other kinds. */
+/** The user that an object represents; undefined for other kinds. */
 function subjectOfObject({ resource, namespace, name }: Place, object: ApiObject): Subject | undefined {
   const key = keyOf(resource);
   if (key.startsWith('users.iam.')) {
@@ -49,7 +49,7 @@ function subjectOfObject({ resource, namespace, name }: Place, object: ApiObject
   };
 }
 
-/** What a user or a service account may do, and by which bindings. */
+/** The permissions of a user or a service account, and the bindings that grant them. */
 export function SubjectAccess({ place, object }: Props) {
   const subject = subjectOfObject(place, object);
   return subject === undefined || !mayReadGrants() ? null : <Access subject={subject} />;

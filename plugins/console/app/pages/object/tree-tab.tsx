@@ -24,12 +24,12 @@ interface Family {
   readonly unfinished: readonly string[];
 }
 
-/** The objects of a kind that are searched. */
+/** The maximum number of objects of a kind that are searched. */
 const searched = 1000;
 /** Kinds with many objects that own nothing. */
 const skipped = new Set(['runs', 'events', 'leases']);
 
-/** The owners of an object, and what it owns, with their health. */
+/** The owners of an object, and the objects that it owns, with their health. */
 export function TreeTab({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const [family, setFamily] = useState<Family>();
   const revision = textOf(object.metadata.generation) || uidOf(object);
@@ -60,7 +60,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   );
 }
 
-/** The owners, one below the other, down to the object; then what it owns. */
+/** The owners, one below the other, down to the object; then the objects that it owns. */
 function Branch({ chain, family }: { readonly chain: readonly Node[]; readonly family: Family }) {
   const [first, ...rest] = chain;
   if (first === undefined) return null;

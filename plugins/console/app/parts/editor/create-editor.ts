@@ -14,7 +14,7 @@ export interface EditorOptions {
   readonly label: string;
   readonly isReadOnly: boolean;
   readonly onChange: (text: string) => void;
-  /** Returns what may follow the text before the cursor. */
+  /** Returns the possible continuations of the text before the cursor. */
   readonly complete: (before: string) => Completion | undefined;
   readonly check: (text: string) => readonly Mistake[];
 }
@@ -84,8 +84,8 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
 }
 
 /**
- * Types over a selection. Left to itself, chromium keeps the look of the replaced text as an inline style, which the policy of the page
- * blocks and reports.
+ * Types over a selection. By default, chromium keeps the style of the replaced text as an inline style, which the
+ * policy of the page blocks and reports.
  */
 const typeOverSelection = EditorView.domEventHandlers({
   beforeinput: ({ inputType, data }, view) => {

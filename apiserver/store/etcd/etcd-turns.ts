@@ -3,7 +3,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
-/** The time for which a store goes on taking turns after it last lost against another store, or waited for one. */
+/** The time for which a store still takes turns after it last lost against another store, or waited for one. */
 const contendedMs = 1_000;
 
 /** The least time that a store has for its turn; longer where writes take longer. */
@@ -16,26 +16,26 @@ const longestWaitMs = 1_000;
 /** When more stores than these write, the others write without turns. */
 const maxStores = 16;
 
-export interface WriteTurnsParts {
+export interface EtcdTurnsParts {
   /** The id of the store. */
   readonly id: string;
   readonly clock: Clock;
 }
 
 /**
- * The order in which stores write that compete for the head: the head has the ids of the stores in the order of their
- * next turns, and a store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
+ * The order in which competing stores write: the head has the ids of the stores in the order of their next turns, and a
+ * store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
  * store that does not use its turn loses its place.
  */
-export class WriteTurns {
-  readonly #parts: WriteTurnsParts;
+export class EtcdTurns {
+  readonly #parts: EtcdTurnsParts;
   readonly #seen: BoundedWait;
   #head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'> = { epoch: '', revision: 0, commit: '', turns: [] };
   #seenMs = Number.NEGATIVE_INFINITY;
   #contendedUntilMs = Number.NEGATIVE_INFINITY;
   #patienceMs: number = leastPatienceMs;
 
-  constructor(parts: WriteTurnsParts) {
+  constructor(parts: EtcdTurnsParts) {
     this.#parts = parts;
     this.#seen = new BoundedWait(parts.clock);
   }
@@ -86,7 +86,7 @@ export class WriteTurns {
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();
-    // Those ahead of it did not use their turns.
+    // The stores ahead of this one did not use their turns.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
     return [...new Set(others), id].slice(-maxStores);
   }

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { allSteps } from '../turns/steps.ts';
-import { portableSchema } from './portable-schema.ts';
+import { openApiSchema } from './open-api-schema.ts';
 
 const convert = (schema: JsonSchema): unknown =>
-  allSteps(portableSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined)));
+  allSteps(openApiSchema(schema, (reference) => (reference.endsWith('Known') ? 'a.Known' : undefined)));
 const reference = { $ref: '#/components/schemas/a.Known' };
 
-describe('portableSchema', () => {
+describe('openApiSchema', () => {
   it('keeps the keywords of OpenAPI 3.0 at every depth', () => {
     const schema: JsonSchema = {
       type: 'object',
@@ -71,7 +71,7 @@ describe('portableSchema', () => {
     const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
     const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
     const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };
-    const steps = portableSchema(schema, () => undefined);
+    const steps = openApiSchema(schema, () => undefined);
     let count = 1;
     while (steps.next().done !== true) count += 1;
     expect(count).to.equal(4);

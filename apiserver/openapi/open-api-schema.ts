@@ -47,7 +47,7 @@ interface Conversion {
  * of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a `$ref` would be
  * ignored.
  */
-export function portableSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
+export function openApiSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
   return convert(schema, { nameOf, nodes: 0 });
 }
 
@@ -69,7 +69,7 @@ function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conv
 }
 
 function typeOf(schema: JsonSchema): OpenApiSchema {
-  // No type: it allows both.
+  // Without a type, the schema allows integers and texts.
   if (schema['x-kubernetes-int-or-string'] === true) {
     return schema.anyOf === undefined ? { anyOf: [{ type: 'integer' }, { type: 'string' }] } : {};
   }
@@ -125,7 +125,7 @@ function* childrenOf(schema: JsonSchema, conversion: Conversion): Steps<OpenApiS
   if (properties !== undefined) {
     const converted: [string, OpenApiSchema][] = [];
     for (const [name, child] of Object.entries(properties)) converted.push([name, yield* convert(child, conversion)]);
-    // Own properties, whatever their names are.
+    // Copies own properties with any name, `__proto__` too.
     children['properties'] = Object.fromEntries(converted);
   }
   if (required !== undefined && required.length > 0) children['required'] = required;

@@ -1,16 +1,16 @@
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
-import { WriteTurns } from './write-turns.ts';
+import { EtcdTurns } from './etcd-turns.ts';
 
-describe('WriteTurns', () => {
+describe('EtcdTurns', () => {
   let clock: FakeClock;
-  let turns: WriteTurns;
+  let turns: EtcdTurns;
   let revision: number;
 
   beforeEach(() => {
     clock = new FakeClock();
-    turns = new WriteTurns({ id: 'me', clock });
+    turns = new EtcdTurns({ id: 'me', clock });
     revision = 0;
   });
 
