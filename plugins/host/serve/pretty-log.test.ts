@@ -105,7 +105,10 @@ describe('PrettyLog', () => {
       .and.include('API      http://127.0.0.1:8700\n')
       .and.include('Console  http://127.0.0.1:8700/console/\n')
       .and.include('--auth open')
+      .and.include('Next     homeostat api-resources, in')
       .and.not.include('secret');
+    const elsewhere = bannerOf('http://127.0.0.1:9000', readConfig({ flags, environment: {} }));
+    expect(elsewhere).to.include('Next     homeostat api-resources --server http://127.0.0.1:9000, in');
     const closed = bannerOf('http://x', readConfig({ flags: {}, environment: {} }));
     expect(closed).to.include('log in with the token in data/admin.kubeconfig');
   });
