@@ -11,7 +11,7 @@ const to = fileURLToPath(new URL('../apiserver/dist/http/pages/docs-assets/', im
 
 mkdirSync(to, { recursive: true });
 for (const file of ['favicon-32x32.png', 'LICENSE', 'NOTICE']) copyFileSync(join(from, file), join(to, file));
-/** To compress them takes half a second, so a build does it only if they have changed. */
+/** Compression takes half a second, so a build compresses a file only if it has changed. */
 function isOlder(file, source) {
   const written = statSync(file, { throwIfNoEntry: false });
   return written === undefined || written.mtimeMs < statSync(source).ctimeMs;
