@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditOptions, PluginPermits } from '@homeostat/apiserver';
-import { defineModel } from '@homeostat/controller-runtime/api';
+import { defineModel, externalEffectModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -145,7 +145,7 @@ describe('the audit log of clients in the process of the server', () => {
     });
   });
 
-  it('has bodies as the policy requests, none of Secrets, and nothing that the policy leaves out', async () => {
+  it('has bodies as the policy requests, none of Secrets and external effects, and nothing that the policy leaves out', async () => {
     await start({ rules: 'rules: [{level: None, users: [system:plugin:quiet]}, {level: RequestResponse}]' });
     const ann = { metadata: { name: 'ann' }, spec: { name: 'Ann' } };
     await server.api.createPluginClient('quiet').create(Person, ann);
@@ -153,9 +153,11 @@ describe('the audit log of clients in the process of the server', () => {
     const place = { name: 's', namespace: 'default' };
     await client.create(secret, { metadata: place, stringData: { password: 'open-sesame' } });
     await client.create(configMap, { metadata: place, data: { text: 'x'.repeat(70_000) } });
+    const effect = { controller: 'shop/order', effect: 'account', key: 'open-sesame' };
+    await client.create(externalEffectModel, { metadata: place, spec: effect });
     await client.patch(Person, 'ann', { type: 'merge', patch: { spec: { age: 7 } } });
-    const found = await entriesOf('system:plugin:shop', 3);
-    const [ofSecret, large, patched] = found;
+    const found = await entriesOf('system:plugin:shop', 4);
+    const [ofSecret, large, , patched] = found;
     expect(ofSecret).not.to.have.any.keys('requestObject', 'responseObject');
     expect(large).not.to.have.any.keys('requestObject', 'responseObject');
     expect(large?.annotations).to.include({ 'audit.k8s.io/truncated': 'true' });

@@ -61,6 +61,13 @@ describe('groups of plugins', () => {
     });
   }
 
+  it('may not be one of the endpoints of the service, whose place a kind would take', async () => {
+    for (const domain of ['audit.internal', 'plugins.internal'])
+      for (const group of [domain, `api.${domain}`])
+        expect(await refusalOf(group), group).to.include(`"${group}" is reserved: ${domain}`);
+    expect(await refusalOf('myaudit.internal')).to.equal(undefined);
+  });
+
   it('may be below homeostat.internal where the service has another domain', async () => {
     expect(await refusalOf('x.homeostat.internal', 'svc.example.net')).to.equal(undefined);
   });

@@ -1,13 +1,17 @@
 import type { Attributes } from '../authorization/attributes.ts';
 
 /** Resources whose bodies hold a secret, by `<plural>.<group>`. */
-const secretResources: ReadonlySet<string> = new Set(['secrets.', 'tokenreviews.authentication.k8s.io']);
+const secretResources: ReadonlySet<string> = new Set([
+  'secrets.',
+  'tokenreviews.authentication.k8s.io',
+  'externaleffects.controllers.homeostat.internal',
+]);
 
 /** Subresources whose bodies hold a secret, of any kind: `serviceaccounts/<name>/token`, `users/<name>/password`. */
 const secretSubresources: ReadonlySet<string> = new Set(['token', 'password']);
 
 /**
- * Returns true for a request whose bodies are never recorded, whatever the policy: Secrets, tokens and passwords, and
+ * Returns true for a request whose bodies are never recorded, whatever the policy: Secrets, results of external effects, tokens and passwords, and
  * all requests that are not for resources, such as a login.
  */
 export function hasSecretBody(attributes: Attributes): boolean {

@@ -8,6 +8,12 @@ import type { PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
 
+/** A request that some rule allows whatever object it names. */
+interface Allowed {
+  readonly attributes: ResourceAttributes;
+  readonly decision: Decision;
+}
+
 /** The decision about each request of a member. */
 const allowedToMasters: Decision = { allowed: true, reason: `group "${mastersGroup}" may do everything` };
 
@@ -35,6 +41,8 @@ export class RbacAuthorizer implements Authorizer {
   readonly #bindings = new BindingTable(this.#roles);
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
+  /** The last such request of each user: most of a client's requests differ in the name alone. Forgotten with each change. */
+  #last = new WeakMap<UserInfo, Allowed>();
 
   /** @param reach returns a promise that resolves when memory has all acknowledged writes; default: none */
   constructor(reach: () => Promise<void> | undefined = () => undefined) {
@@ -48,7 +56,11 @@ export class RbacAuthorizer implements Authorizer {
 
   decide(user: UserInfo, attributes: Attributes): Decision {
     if (isMaster(user)) return allowedToMasters;
-    if (attributes.isResource) return this.#decideResource(user, attributes);
+    if (attributes.isResource) {
+      const last = this.#last.get(user);
+      const isKnown = last !== undefined && asksTheSame(last.attributes, attributes);
+      return isKnown ? last.decision : this.#decideResource(user, attributes);
+    }
     const { verb, path } = attributes;
     return this.#bindings.first(user, undefined, (grants) => grants.ofPath(verb, path)) ?? refused;
   }
@@ -118,10 +130,27 @@ export class RbacAuthorizer implements Authorizer {
       resource: subresource === undefined ? plural : `${plural}/${subresource}`,
       name: verbsWithoutName.includes(verb) ? undefined : attributes.name,
     };
-    return this.#bindings.first(user, namespace, (grants) => grants.ofResource(question)) ?? refused;
+    const decision = this.#bindings.first(user, namespace, (grants) => grants.ofResource(question));
+    if (decision === undefined) return refused;
+    const unnamed = { ...question, name: undefined };
+    const isForAll = this.#bindings.first(user, namespace, (grants) => grants.ofResource(unnamed)) === decision;
+    if (isForAll) this.#last.set(user, { attributes, decision });
+    return decision;
   }
 
   #changed(): void {
+    this.#last = new WeakMap();
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** True for requests that differ in name and version at most, about which rules without names say the same. */
+function asksTheSame(one: ResourceAttributes, other: ResourceAttributes): boolean {
+  return (
+    one.verb === other.verb &&
+    one.resource === other.resource &&
+    one.group === other.group &&
+    one.namespace === other.namespace &&
+    one.subresource === other.subresource
+  );
 }

@@ -6,6 +6,7 @@ import type { AssetTable } from '../assets/asset-table.ts';
 import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
+import { anonymous } from '../identity/user-info.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import type { People } from '../people/people.ts';
 import { aroundRequests } from './around-requests.ts';
@@ -214,7 +215,8 @@ function healthRoutes({ live, ready, connections, authenticator }: AppParts): Mi
 /** True for a request with a valid credential. False while the database is away and the credential cannot be checked. */
 async function isKnown(authenticator: Authenticator, { req }: Context): Promise<boolean> {
   try {
-    return (await authenticator.ofRequest(req)) !== undefined;
+    const user = await authenticator.ofRequest(req);
+    return user !== undefined && user !== anonymous;
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { TokenAuthenticator } from './authenticator.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
 import { BearerToken } from './bearer-token.ts';
 import { administrator } from './user-info.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Vault } from '../vault/vault.ts';
-import type { TokenAuthenticator } from './authenticator.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
 import { BearerToken, digestBytes } from './bearer-token.ts';
 import { administrator } from './user-info.ts';
 import type { UserInfo } from './user-info.ts';

@@ -2,17 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { BearerToken } from './bearer-token.ts';
 import { SentHeaders, tokenIn } from './sent-headers.ts';
+import type { Kept } from './sent-headers.ts';
+import type { Lookup, TokenAuthenticator } from './token-authenticator.ts';
 import type { UserInfo } from './user-info.ts';
-
-/** Returns undefined for unknown and for invalid credentials. Never throws for a bad credential. */
-export type Lookup<Credential> = (credential: Credential) => UserInfo | undefined | Promise<UserInfo | undefined>;
-
-/** Finds the user of a bearer token. */
-export interface TokenAuthenticator {
-  readonly ofToken: Lookup<BearerToken>;
-  /** Finds the user of a token for another audience; absent where tokens are for this server alone. */
-  readonly ofTokenFor?: (token: BearerToken, audience: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
-}
 
 /** Finds the user of a request by its connection: a client certificate. */
 export interface ConnectionAuthenticator {
@@ -24,6 +16,8 @@ export interface ConnectionAuthenticator {
 /** Finds the user of a request without an Authorization header: by a session's cookie. */
 export interface SessionFinder {
   readonly ofRequest: Lookup<IncomingMessage>;
+  /** True for a request with the cookie of a session, which may have ended. */
+  hasCredential(request: IncomingMessage): boolean;
 }
 
 /** The ways in which a server finds users. */
@@ -73,20 +67,23 @@ export class Authenticator {
    */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
     const kept = this.#headers.keptOf(socket, header);
-    if (kept !== undefined) return holder ?? this.#ofOwnToken(kept);
+    if (kept !== undefined) return holder ?? this.#ofKept(kept);
     const token = tokenIn(header);
     if (token === undefined || holder !== undefined) return token && holder;
-    const found = this.#ofOwnToken(token);
-    const keep = (owner: UserInfo | undefined): UserInfo | undefined => {
-      if (owner !== undefined) this.#headers.keep(socket, header, token);
-      return owner;
-    };
-    return found instanceof Promise ? found.then(keep) : keep(found);
+    return this.#ofOwnToken(token, (by) => this.#headers.keep(socket, header, { token, by }));
+  }
+
+  /** Mostly, the authenticator that has accepted the token accepts it again. */
+  #ofKept({ token, by }: Kept): Found {
+    const found = by.ofToken(token);
+    return found === undefined || found instanceof Promise ? this.#ofOwnToken(token) : found;
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {
-    const { certificates, fallback } = this.#parts;
-    return fallback === undefined || certificates?.hasCredential(request) === true ? undefined : fallback;
+    const { certificates, sessions, fallback } = this.#parts;
+    if (fallback === undefined) return undefined;
+    const isWrong = certificates?.hasCredential(request) === true || sessions?.hasCredential(request) === true;
+    return isWrong ? undefined : fallback;
   }
 
   /** The audience of tokens for this server. */
@@ -102,11 +99,22 @@ export class Authenticator {
     return firstOf(tokens.length, (index) => tokens[index]?.ofTokenFor?.(token, audience));
   }
 
-  #ofOwnToken(token: BearerToken): Found {
+  /** `onAccepted` is called with the authenticator that accepts the token. */
+  #ofOwnToken(token: BearerToken, onAccepted: (by: TokenAuthenticator) => void = ignore): Found {
     const { tokens } = this.#parts;
-    return firstOf(tokens.length, (index) => tokens[index]?.ofToken(token));
+    return firstOf(tokens.length, (index) => {
+      const by = tokens[index];
+      const found = by?.ofToken(token);
+      const noted = (user: UserInfo | undefined): UserInfo | undefined => {
+        if (by !== undefined && user !== undefined) onAccepted(by);
+        return user;
+      };
+      return found instanceof Promise ? found.then(noted) : noted(found);
+    });
   }
 }
+
+function ignore(): void {}
 
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import type { UserObject } from '../builtin/user-kind.ts';
 import type { LoginProvider } from '../identity/login-provider.ts';
-import { authenticated } from '../identity/user-info.ts';
+import { authenticated, mastersGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
@@ -81,6 +81,8 @@ export class People {
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
+    // Another replica may have just stored the user, or another password.
+    await this.#parts.vault.reach();
     const found = this.#find(user);
     const person = found?.isEnabled === true ? found : undefined;
     const id = await this.#passwords.check(person, password);
@@ -91,11 +93,25 @@ export class People {
 
   /** Returns the user of a session; undefined when there is no such session, or it has ended. */
   ofSession(secret: string): UserInfo | undefined | Promise<UserInfo | undefined> {
+    const user = this.#known(secret);
+    if (user === undefined) return this.#ofLatestSession(secret);
+    if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
+    // Nothing later in a master's request waits for what other replicas have written, such as the end of the session.
+    return this.#parts.vault.reach().then(
+      () => this.#known(secret),
+      () => user,
+    );
+  }
+
+  async #ofLatestSession(secret: string): Promise<UserInfo | undefined> {
+    const session = await this.#sessions.findAnywhere(secret);
+    return session === undefined ? undefined : this.#userOf(secret, session);
+  }
+
+  /** Returns the user of a session that is in memory. */
+  #known(secret: string): UserInfo | undefined | Promise<UserInfo | undefined> {
     const session = this.#sessions.find(secret);
-    if (session !== undefined) return this.#userOf(secret, session);
-    return this.#sessions
-      .findAnywhere(secret)
-      .then((found) => (found === undefined ? undefined : this.#userOf(secret, found)));
+    return session === undefined ? undefined : this.#userOf(secret, session);
   }
 
   async logOut(secret: string): Promise<void> {

@@ -24,11 +24,19 @@ export class SessionAuthenticator implements SessionFinder {
   }
 
   readonly ofRequest = (request: IncomingMessage): UserInfo | undefined | Promise<UserInfo | undefined> => {
-    const { cookie, origin } = request.headers;
-    if (cookie === undefined) return undefined;
-    const secret = readSessionCookie(cookie, this.#parts.isSecure(request));
+    const { origin } = request.headers;
+    const secret = this.#secretOf(request);
     if (secret === undefined) return undefined;
     if (!safeMethods.has(request.method ?? '') && (origin === undefined || origin === '')) return undefined;
     return this.#parts.people.ofSession(secret);
   };
+
+  hasCredential(request: IncomingMessage): boolean {
+    return this.#secretOf(request) !== undefined;
+  }
+
+  #secretOf(request: IncomingMessage): string | undefined {
+    const { cookie } = request.headers;
+    return cookie === undefined ? undefined : readSessionCookie(cookie, this.#parts.isSecure(request));
+  }
 }

@@ -60,3 +60,73 @@ describe('service accounts and replicas', () => {
     expect(second?.body.keys).to.deep.equal(first?.body.keys);
   });
 });
+
+describe('credentials, on replicas that receive no notice of changes', () => {
+  const users = '/apis/iam.homeostat.internal/v1alpha1/users';
+  const namespaces = '/api/v1/namespaces';
+  const credentials: Readonly<Record<string, string>> = { authorization: `Bearer ${admin}` };
+  let database: SharedDatabase;
+  let servers: readonly [ApiServer, ApiServer];
+
+  beforeEach(async () => {
+    database = new SharedDatabase();
+    const start = async (): Promise<ApiServer> => {
+      const store = database.replica();
+      const server = await startOn(store, { port: 0, token: admin });
+      store.isDeaf = true;
+      return server;
+    };
+    servers = [await start(), await start()];
+  });
+
+  afterEach(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await database.close();
+  });
+
+  async function send(replica: 0 | 1, method: string, path: string, sent: Sent = {}): Promise<Response> {
+    const { headers = credentials, body } = sent;
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    return fetch(servers[replica].url + path, { method, headers: { 'content-type': type, ...headers }, ...text });
+  }
+
+  const statusOf = async (headers: Readonly<Record<string, string>>): Promise<number> =>
+    (await send(1, 'GET', namespaces, { headers })).status;
+
+  it('of a service account are void at the other replica from the deletion of the account on', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await send(0, 'POST', accounts, { body: { metadata: { name: 'robot' } } });
+      const issued = await send(0, 'POST', `${accounts}/robot/token`, { body: { spec: {} } });
+      const { status } = (await issued.json()) as Answer['body'];
+      const headers = { authorization: `Bearer ${status?.token ?? ''}` };
+      expect(await statusOf(headers), `round ${round}`).to.equal(403);
+      expect((await send(0, 'DELETE', `${accounts}/robot`)).status).to.equal(200);
+      expect(await statusOf(headers), `round ${round}`).to.equal(401);
+    }
+  });
+
+  it('of a session follow the groups of the user at the other replica, and end when the user is disabled', async () => {
+    const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
+    expect((await send(0, 'POST', users, { body: { ...kind, metadata: { name: 'ada' } } })).status).to.equal(201);
+    const password = 'correct horse battery';
+    expect((await send(0, 'PUT', `${users}/ada/password`, { body: { password } })).status).to.equal(204);
+    const login = await send(1, 'POST', '/login', { headers: {}, body: { user: 'ada', password } });
+    expect(login.status).to.equal(204);
+    const [cookie = ''] = (login.headers.get('set-cookie') ?? '').split(';');
+    expect(await statusOf({ cookie })).to.equal(403);
+    const give = async (spec: object): Promise<number> =>
+      (await send(0, 'PATCH', `${users}/ada`, { body: { spec } })).status;
+    expect(await give({ groups: ['system:masters'] })).to.equal(200);
+    expect(await statusOf({ cookie })).to.equal(200);
+    expect(await give({ groups: [] })).to.equal(200);
+    expect(await statusOf({ cookie })).to.equal(403);
+    expect(await give({ disabled: true })).to.equal(200);
+    expect(await statusOf({ cookie })).to.equal(401);
+  });
+});
+
+interface Sent {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}

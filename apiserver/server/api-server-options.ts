@@ -35,6 +35,11 @@ export interface ApiServerOptions {
    */
   readonly auth?: AuthMode;
   /**
+   * Accept requests without a credential, as the user `system:anonymous` of the group `system:unauthenticated`, who may do what roles
+   * allow. Needs {@link auth} `required`. Default false: they get 401.
+   */
+  readonly anonymousAuth?: boolean;
+  /**
    * The administrator's token, sent as `Authorization: Bearer <token>`. 16 to 1,024 printable ASCII characters, no space.
    * Default none.
    */
@@ -193,6 +198,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
     host: '127.0.0.1',
     port: 8700,
     insecure: false,
+    anonymousAuth: false,
     hostNames: [],
     serviceDomain: 'homeostat.internal',
     bookmarkIntervalMs: 60_000,
@@ -255,6 +261,7 @@ export function checkSettings(settings: Settings): void {
   const isExposed = auth === 'open' && !isLoopback(host);
   const [problem] = [
     ...(isExposed ? [`auth: "open" accepts every request, so it is for loopback addresses only, not for ${host}`] : []),
+    ...(auth === 'open' && settings.anonymousAuth ? ['anonymousAuth: needs auth "required"'] : []),
     ...(token === undefined ? [] : checkToken(token).map((rule) => `token: ${rule}`)),
     ...(serviceAccountIssuer === undefined ? [] : checkIssuer(serviceAccountIssuer)).map(
       (rule) => `serviceAccountIssuer: ${rule}`,

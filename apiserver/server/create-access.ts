@@ -4,7 +4,7 @@ import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
 import type { Administrator } from '../identity/administrator.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import type { Followed } from '../settings/followed-file.ts';
-import { developer } from '../identity/user-info.ts';
+import { anonymous, developer } from '../identity/user-info.ts';
 import type { People } from '../people/people.ts';
 import type { Settings } from './api-server-options.ts';
 import { createAccountIssuer } from './create-account-issuer.ts';
@@ -38,6 +38,7 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
   const { table, vault } = parts;
   const people = createPeople(settings, { table, vault, providers: logins, ofToken });
   const open = settings.auth === 'open' ? { everybody: developer } : {};
+  const stranger = settings.anonymousAuth ? { fallback: anonymous } : {};
   const sessions = sessionsOf(settings, people);
   const authenticator: Authenticator = new Authenticator({
     certificates,
@@ -45,6 +46,7 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
     sessions,
     audience: accountIssuer.name,
     ...open,
+    ...stranger,
   });
   const authorizer = new RbacAuthorizer(() => parts.revisions.reach(undefined));
   followRoles(parts.table, authorizer);

@@ -8,7 +8,10 @@ describe('isBlockedAddress', () => {
     '::ffff:169.254.169.254',
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
+    '64:ff9b::6464:64c8',
     '::a9fe:a9fe',
+    '::ffff:0:a9fe:a9fe',
+    '2002:a9fe:a9fe::1',
     'fe80::1',
     'fd00:ec2::254',
     '100.100.100.200',
@@ -22,7 +25,16 @@ describe('isBlockedAddress', () => {
     it(`${address} is never called`, () => expect(isBlockedAddress(address)).to.equal(true));
   }
 
-  for (const address of ['127.0.0.1', '::1', '10.0.0.1', '192.168.1.1', '203.0.113.7', 'fd00::1', '2001:db8::1']) {
+  for (const address of [
+    '127.0.0.1',
+    '::1',
+    '10.0.0.1',
+    '192.168.1.1',
+    '203.0.113.7',
+    'fd00::1',
+    '2001:db8::1',
+    '64:ff9b::cb00:7107',
+  ]) {
     it(`${address} may be called`, () => expect(isBlockedAddress(address)).to.equal(false));
   }
 });

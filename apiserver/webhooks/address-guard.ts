@@ -2,22 +2,38 @@ import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** The addresses that the server never calls: link-local, multicast and unspecified ones, and the metadata services of clouds. */
+/** Networks of IPv4 that the server never calls: unspecified, link-local and multicast ones, and the metadata services of clouds. */
+const networks: readonly (readonly [address: string, prefix: number])[] = [
+  ['0.0.0.0', 8],
+  ['169.254.0.0', 16],
+  // The metadata services of Alibaba Cloud, Oracle Cloud and Azure, which are not link-local.
+  ['100.100.100.200', 32],
+  ['192.0.0.192', 32],
+  ['168.63.129.16', 32],
+  ['224.0.0.0', 3],
+];
+
+/** The addresses that the server never calls. */
 const blocked = new BlockList();
-blocked.addSubnet('0.0.0.0', 8);
-blocked.addSubnet('169.254.0.0', 16);
-// The metadata services of Alibaba Cloud, Oracle Cloud and Azure, which are not link-local.
-blocked.addAddress('100.100.100.200');
-blocked.addAddress('192.0.0.192');
-blocked.addAddress('168.63.129.16');
-blocked.addSubnet('224.0.0.0', 3);
 blocked.addAddress('::', 'ipv6');
 blocked.addSubnet('fe80::', 10, 'ipv6');
 blocked.addSubnet('ff00::', 8, 'ipv6');
 blocked.addAddress('fd00:ec2::254', 'ipv6');
-// IPv4 addresses in IPv6: of translators (NAT64), and the old compatible form.
-blocked.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
-blocked.addSubnet('::a9fe:0', 112, 'ipv6');
+for (const [address, prefix] of networks) {
+  blocked.addSubnet(address, prefix);
+  // IPv4 addresses in IPv6: of translators (NAT64 and SIIT), of 6to4, and the old compatible form, which has the loopback address ::1.
+  const words = wordsOf(address);
+  blocked.addSubnet(`64:ff9b::${words}`, 96 + prefix, 'ipv6');
+  blocked.addSubnet(`::ffff:0:${words}`, 96 + prefix, 'ipv6');
+  blocked.addSubnet(`2002:${words}::`, 16 + prefix, 'ipv6');
+  if (address !== '0.0.0.0') blocked.addSubnet(`::${words}`, 96 + prefix, 'ipv6');
+}
+
+/** The two words of an IPv4 address in IPv6: `a9fe:0` for 169.254.0.0. */
+function wordsOf(address: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+}
 
 /** True for an IP address that is never called. An IPv4 address that is written as IPv6 counts as the IPv4 address. */
 export function isBlockedAddress(address: string): boolean {

@@ -1,8 +1,9 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { systemClock } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
 import { BodyCodec } from '../../decode/body-codec.ts';
+import { ServedRequest } from '../../decode/served-request.ts';
 import { fakeRequest, fakeSource } from './request.fixture.ts';
 import { HttpRequest } from './http-request.ts';
 import type { RequestUser } from '../routes/server-request.ts';
@@ -75,9 +76,11 @@ describe('a large JSON body of a request', () => {
     const bodies = new BodyCodec(systemClock);
     await bodies.close();
     const send = (bytes: number): Promise<unknown> => {
-      const incoming = new IncomingMessage(new Socket());
+      const incoming = new ServedRequest(new Socket());
       incoming.push(JSON.stringify('x'.repeat(bytes)));
       incoming.push(null);
+      // Node sets it at the end of a body.
+      incoming.complete = true;
       const outgoing = new ServerResponse(incoming);
       const user = (): RequestUser => ({ username: 'ada', groups: [] });
       const source = new RequestSource({ incoming, outgoing, path: '/', queryString: '', bodies, user });

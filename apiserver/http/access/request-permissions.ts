@@ -7,7 +7,7 @@ import { forbidden } from '../../authorization/forbidden.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
-import { callerOf } from '../request/request-state.ts';
+import { callerOf, impersonatorOf, setCaller } from '../request/request-state.ts';
 import type { RequestGrant } from '../request/request-state.ts';
 import { credentialCheck } from './credential-check.ts';
 import type { CredentialCheck } from './credential-check.ts';
@@ -50,15 +50,30 @@ export class RequestPermissions {
 
   /**
    * Returns a promise to await before a decision about a user, so that the decision knows each role that was
-   * acknowledged before the request; undefined when there is nothing to wait for. While the database does not
-   * respond, decisions use the roles in memory.
+   * acknowledged before the request; undefined when there is nothing to wait for. It rejects with ApiError Unauthorized when the
+   * credential turns out to be void by then. While the database does not respond, decisions use the roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
     return reached?.then(
-      () => noteCurrent(context),
+      () => {
+        noteCurrent(context);
+        return this.#identifyAgain(context);
+      },
       () => undefined,
     );
+  }
+
+  /** The user was found before memory had the last writes: the account may be deleted, or have other groups. */
+  #identifyAgain(context: Context): Promise<void> | undefined {
+    return callerOf(context).isValid?.() === false ? this.#replaceCaller(context) : undefined;
+  }
+
+  async #replaceCaller(context: Context): Promise<void> {
+    const isOwn = impersonatorOf(context) === undefined;
+    const user = isOwn ? await this.#parts.authenticator.ofRequest(context.req) : undefined;
+    if (user === undefined) throw unauthorized();
+    setCaller(context, user);
   }
 
   /** Checks that the caller may do something, and notes it. @throws ApiError Forbidden */

@@ -124,7 +124,8 @@ const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
 /** Returns true for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
-  if (!isOpenPath(path)) return true;
+  // No path that is open to all begins like those of objects, which are most requests.
+  if (path.startsWith('/api') || !isOpenPath(path)) return true;
   const plain = withoutTrailingSlash(path);
   return (method === 'POST' && sessionPaths.has(plain)) || issuerPath(plain)?.isCallback === true;
 }

@@ -5,6 +5,7 @@ import { discardRest } from '../../decode/read-body.ts';
 import type { Attributes, ResourceAttributes } from '../../authorization/attributes.ts';
 import type { EndpointTable } from '../../endpoints/serving/endpoint-table.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
+import { anonymous } from '../../identity/user-info.ts';
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { isOpenPath, withoutTrailingSlash } from '../pages/health.ts';
@@ -51,8 +52,20 @@ export function guardRequests(
     // Most requests are for objects. The paths of objects begin differently from all open paths.
     if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
+    if (user === anonymous) return passStranger(context);
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
+
+  /** A person who may not see a page without a credential can log in. */
+  async function passStranger(context: Context): Promise<void> {
+    try {
+      await pass(context, anonymous);
+    } catch (error) {
+      const isForbidden = isApiError(error) && error.reason === 'Forbidden';
+      if (!isForbidden || !isPageRequest(context)) throw error;
+      askToLogIn(context, parts);
+    }
+  }
 
   async function passOpen(context: Context): Promise<void> {
     await auditor?.recordArrival(context);
@@ -104,6 +117,10 @@ async function refuseStranger(context: Context, { refusals, providers }: GuardPa
   const kind = context.get('Authorization') === '' ? 'no' : 'wrong';
   refusals.note(context, `a request with ${kind} credentials was refused`);
   if (!isPageRequest(context)) throw new ApiError('Unauthorized', 'Unauthorized');
+  askToLogIn(context, { providers });
+}
+
+function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers'>): void {
   context.set('WWW-Authenticate', 'Bearer');
   sendLoginPage(context, 401, { next: localPath(context.url), providers: providers() });
 }
@@ -144,7 +161,7 @@ function withName(context: Context, asked: ResourceAttributes): ResourceAttribut
 
 /** True for a subresource that only tells about the object: a user who may get the object may read it. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
-  return subresource === 'history' || subresource === 'explanation';
+  return subresource === 'history' || subresource === 'explanation' || subresource === 'dependents';
 }
 
 /**

@@ -15,6 +15,7 @@ import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
 import { requireRead } from '../response/cacheable-answer.ts';
 import { sendJson } from '../response/responses.ts';
 
@@ -33,6 +34,8 @@ export interface ExplanationCall {
 
 /** The maximum numbers of runs (the newest ones) and of owners that are read. */
 const maxRuns = 200;
+/** Runs that are read in one turn: some milliseconds. */
+const runsPerTurn = 20;
 const maxOwners = 50;
 
 /**
@@ -53,7 +56,7 @@ export class ExplanationHandler {
     const explanation = explainObject({
       object,
       controllers: this.#controllers(context),
-      runs: this.#runs(context, object),
+      runs: await this.#runs(context, object),
       owners: this.#owners(context, object),
       nowMs: clock.now(),
     });
@@ -66,16 +69,19 @@ export class ExplanationHandler {
     return Array.from(found?.cache.entries() ?? [], ({ bytes }) => decodeObject<ControllerObject>(bytes));
   }
 
-  #runs(context: Context, { metadata }: ApiObject): readonly Run[] | undefined {
+  async #runs(context: Context, { metadata }: ApiObject): Promise<readonly Run[] | undefined> {
     const { namespace = 'default', uid } = metadata;
     if (!this.#mayList(context, runModel, namespace)) return undefined;
     const values = this.#find(runModel)?.cache.index('object.uid')?.values;
     if (values === undefined) return [];
+    const found: Buffer[] = [];
+    values.forEach(values.rankOf(uid), values.rankAfter(uid), ({ bytes }) => found.push(bytes) < maxRuns);
     const runs: Run[] = [];
-    values.forEach(values.rankOf(uid), values.rankAfter(uid), (entry) => {
-      runs.push(decodeObject<Run>(entry.bytes));
-      return runs.length < maxRuns;
-    });
+    for (const bytes of found) {
+      runs.push(decodeObject<Run>(bytes));
+      // A record may have 40 KiB.
+      if (runs.length % runsPerTurn === 0) await nextTurn();
+    }
     return runs;
   }
 

@@ -106,7 +106,14 @@ const handlers: Readonly<Record<string, (context: Context) => unknown>> = {
   'what the request says': (context) => {
     const { method, path, url, originalUrl, querystring, query, host, href, search, protocol, ip, socket } = context;
     const said = { method, path, url, originalUrl, querystring, query, host, href, search, protocol, ip };
-    const more = [context.get('Host'), context.accepts('html'), context.request.path, socket === context.req.socket];
+    const more = [
+      context.get('Host'),
+      context.get('referrer'),
+      context.get('X-None'),
+      context.accepts('html'),
+      context.request.path,
+      socket === context.req.socket,
+    ];
     send(context, JSON.stringify([said, more, context.request.ctx === context, context.response.ctx === context]));
   },
   'what the response says': (context) => {
@@ -176,6 +183,31 @@ describe('a context that makes its parts when they are first used', () => {
         expect(expected).to.match(/^HTTP\/1.1 \d{3} /);
         expect(withoutPort(await exchange(portOf(lean), target))).to.equal(expected);
       });
+
+  it('reads a header of the request, in any case, without koa’s objects', async () => {
+    const read: string[] = [];
+    const app = new LeanKoa();
+    const { context: prototype } = app;
+    const get = (): unknown => {
+      read.push('koa’s objects');
+      return prototype;
+    };
+    Object.defineProperty(app, 'context', { get });
+    const own = createServer(
+      app.listener(
+        inOrder([
+          (context) => {
+            read.push(context.get('if-none-match'), context.get('ACCEPT'), context.get('User-Agent'));
+            send(context, 'whole');
+          },
+        ]),
+      ),
+    );
+    await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve));
+    expect(await exchange(own, 'GET /a')).to.include('200 OK');
+    own.close();
+    expect(read).to.deep.equal(['"1"', 'text/html', '']);
+  });
 
   it('is koa’s own for a target with a query, and a lean one for all others', async () => {
     const kinds: string[] = [];

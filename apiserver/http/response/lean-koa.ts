@@ -109,6 +109,7 @@ type Shown = Pick<
   | 'state'
   | 'status'
   | 'body'
+  | 'get'
   | 'set'
 >;
 
@@ -203,6 +204,13 @@ class LeanContext implements Shown {
     }
     if (!this.#isStatusSet) this.status = 200;
     this.#body = value;
+  }
+
+  get(header: string): string {
+    const name = header.toLowerCase();
+    // Koa reads two headers for this one.
+    if (name === 'referer' || name === 'referrer') return this.request.get(name);
+    return String(this.headers[name] ?? '');
   }
 
   set(name: HeaderNames, value: string | string[] = ''): void {

@@ -1,6 +1,6 @@
 import { LruCache } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import type { TokenAuthenticator } from '../authenticator.ts';
+import type { TokenAuthenticator } from '../token-authenticator.ts';
 import type { BearerToken } from '../bearer-token.ts';
 import type { UserInfo } from '../user-info.ts';
 import { readUnverified } from './sent-token.ts';

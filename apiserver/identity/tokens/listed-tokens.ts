@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { TokenAuthenticator } from '../authenticator.ts';
+import type { TokenAuthenticator } from '../token-authenticator.ts';
 import type { BearerToken } from '../bearer-token.ts';
 import type { UserInfo } from '../user-info.ts';
 import type { TokenOwner } from './token-file.ts';

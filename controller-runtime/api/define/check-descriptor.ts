@@ -25,6 +25,12 @@ export interface DescriptorRules {
   readonly schemasJudged?: boolean;
 }
 
+/**
+ * Domains of the service's own endpoints: the search of the audit log, and the archives of plugins. A kind is found before an endpoint,
+ * so it could take the place of one.
+ */
+const endpointDomains: readonly string[] = ['audit.internal', 'plugins.internal'];
+
 // Path segments that have another meaning: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
 const reservedPlurals: readonly string[] = ['watch', 'namespaces', 'proxy'];
 
@@ -82,8 +88,8 @@ function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): st
   if (group === '') return 'the empty group is reserved for the service; use a domain that you own';
   if (!isDomain(group)) return must(group, 'must be a domain: lowercase letters, digits, hyphens and dots');
   if (!group.includes('.')) return must(group, 'must be a domain with at least one dot');
-  if (isAtOrBelow(group, rules.serviceDomain))
-    return must(group, `is reserved: ${rules.serviceDomain} and below it are the service's own`);
+  const own = [rules.serviceDomain, ...endpointDomains].find((domain) => isAtOrBelow(group, domain));
+  if (own !== undefined) return must(group, `is reserved: ${own} and below it are the service's own`);
   const { ownGroup } = rules;
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     return must(group, `must be the plugin's own group ${ownGroup}, or below it`);

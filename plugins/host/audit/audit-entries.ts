@@ -12,7 +12,7 @@ const maxLimit = 500;
 
 /**
  * `GET /apis/api.audit.internal/v1/entries` searches this server's audit log, newest first, without the bodies of requests. It
- * needs permission for a resource, because all users may read the paths below `/apis`.
+ * needs permission for a resource, which a role can name as it names kinds.
  */
 export function serveAuditEntries(server: Pick<ApiServer, 'endpoints'>, logFile: string | undefined): void {
   const owned = server.endpoints.forOwner('audit log');

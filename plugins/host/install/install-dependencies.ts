@@ -1,9 +1,10 @@
-import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import semver from 'semver';
 import type { IsolatedNpm } from './run-npm.ts';
 import { cleanLock } from './clean-lock.ts';
 import { isPackageName, isRegistryRange } from './registry-range.ts';
+import { readBounded } from '../text/read-bounded.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
 export interface DependencyOptions {
@@ -137,10 +138,13 @@ async function readLock(folder: string, names: readonly string[]): Promise<unkno
   return undefined;
 }
 
+/** The largest lock files have two MiB. */
+const maxJsonKiB = 4096;
+
 /** Empty when there is none. */
 export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!(await isThere(file))) return {};
-  const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+  const value: unknown = JSON.parse(await readBounded(file, maxJsonKiB, basename(file)));
   return isJsonObject(value) ? value : {};
 }
 

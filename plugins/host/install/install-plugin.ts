@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { mkdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostVersion } from '../text/host-version.ts';
 import { isInside } from '../text/inside-folder.ts';
@@ -8,6 +8,7 @@ import { linkHost } from './link-host.ts';
 import { checkRequires } from '../manifest/manifest.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
+import { removeFolder } from '../text/remove-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
 import type { StageOptions } from './stage-plugin.ts';
 
@@ -37,7 +38,7 @@ export async function installPlugin(
     await linkHost(pluginsDir);
     return { manifest, replaced: await putInPlace(staged, pluginsDir, manifest.name) };
   } finally {
-    await rm(work, { recursive: true, force: true });
+    await removeFolder(work);
   }
 }
 
@@ -53,7 +54,7 @@ export async function removePlugin(name: string, pluginsDir: string): Promise<vo
   if (!(await installedPlugins(pluginsDir)).includes(name)) return;
   const removed = join(pluginsDir, `.${randomUUID()}.removed`);
   await rename(join(pluginsDir, name), removed);
-  await rm(removed, { recursive: true, force: true });
+  await removeFolder(removed);
 }
 
 async function putInPlace(staged: string, pluginsDir: string, name: string): Promise<PluginManifest | undefined> {
@@ -71,6 +72,6 @@ async function putInPlace(staged: string, pluginsDir: string, name: string): Pro
     await rename(former, folder);
     throw error;
   }
-  await rm(former, { recursive: true, force: true });
+  await removeFolder(former);
   return replaced?.manifest;
 }

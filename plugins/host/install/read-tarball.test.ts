@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
-import { readTarball } from './read-tarball.ts';
+import { readEntries, readTarball } from './read-tarball.ts';
 import { tarball as archive, tarEntry as entry } from './tarball.fixture.ts';
 
 async function refusal(tarball: Uint8Array): Promise<string> {
@@ -71,6 +71,27 @@ describe('an archive', () => {
       );
     });
   }
+
+  it('is refused with a description of megabytes', async () => {
+    const records = '8 a=bcd\n'.repeat(10_000);
+    for (const type of ['x', 'L'])
+      expect(await refusal(archive(entry('pax', { type, content: records }), entry('package/x')))).to.equal(
+        'pax: a description of an entry is longer than 65536 bytes',
+      );
+  });
+
+  it('with thousands of entries is read in turns of the event loop', async () => {
+    const bytes = gunzipSync(archive(...Array.from({ length: 2000 }, (_, at) => entry(`package/${at}`))));
+    let [turns, isRead] = [0, false];
+    const count = (): void => {
+      turns += 1;
+      if (!isRead) setImmediate(count);
+    };
+    setImmediate(count);
+    expect(await readEntries(bytes)).to.have.length(2000);
+    isRead = true;
+    expect(turns).to.be.at.least(20);
+  });
 
   it('is refused when it is damaged, cut off or empty', async () => {
     const whole = entry('package/x', { content: 'x'.repeat(600) });

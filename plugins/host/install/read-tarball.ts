@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
@@ -13,8 +14,14 @@ const blockBytes = 512;
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 
+/** Entries that are read in one turn of the event loop: a millisecond. The server reads archives, too. */
+const entriesPerTurn = 100;
+
 /** The longest path on Linux. */
 const maxPathBytes = 4096;
+
+/** An entry that only describes the next one has its path, and perhaps times and a comment. */
+const maxDescriptionBytes = 64 * 1024;
 
 /**
  * The files of a `.tgz`: ustar, with long names in pax headers, as npm packs it, or in GNU tar's own. Rejects with an Error
@@ -22,7 +29,11 @@ const maxPathBytes = 4096;
  * 256 MiB or longer than 50,000 entries.
  */
 export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
-  const bytes = await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes });
+  return readEntries(await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes }));
+}
+
+/** The same for the unpacked bytes. */
+export async function readEntries(bytes: Buffer): Promise<readonly TarFile[]> {
   const files: TarFile[] = [];
   let longPath: string | undefined;
   let entries = 0;
@@ -34,6 +45,9 @@ export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile
     at = start + Math.ceil(header.size / blockBytes) * blockBytes;
     entries += 1;
     if (entries > maxEntries) throw new Error(`has more than ${maxEntries} entries`);
+    if (entries % entriesPerTurn === 0) await nextTurn();
+    if (extensions.has(header.type) && header.size > maxDescriptionBytes)
+      throw new Error(`${header.path}: a description of an entry is longer than ${maxDescriptionBytes} bytes`);
     if (header.type === 'x') longPath = paxPath(content) ?? longPath;
     if (header.type === 'L') longPath = gnuPath(content);
     if (extensions.has(header.type)) continue;

@@ -54,6 +54,18 @@ describe('installPlugin refuses, before npm is run,', () => {
     });
   }
 
+  for (const path of ['package.json', 'npm-shrinkwrap.json']) {
+    it(`a ${path} that takes long to parse`, async () => {
+      const files = { ...pluginFiles({ helper: '1.0.0' }), [path]: `{"a":"${'x'.repeat(4096 * 1024)}"}` };
+      expect(await refusal(npmTarball(files))).to.include(`${path}: is larger than 4096 KiB`);
+    });
+  }
+
+  it('a plugin.yaml that takes long to parse', async () => {
+    const files = { ...pluginFiles(), 'plugin.yaml': `name: ${'x'.repeat(256 * 1024)}` };
+    expect(await refusal(npmTarball(files))).to.match(/plugin\.yaml: is larger than 256 KiB/);
+  });
+
   const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
   for (const second of again) {
     it(`a second entry ${second}`, async () => {

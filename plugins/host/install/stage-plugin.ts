@@ -1,4 +1,4 @@
-import { cp, lstat, mkdir, readdir, rm, realpath, stat } from 'node:fs/promises';
+import { cp, mkdir, opendir, readdir, rm, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { fileInside } from '../text/inside-folder.ts';
 import { installDependencies, isThere, readJson } from './install-dependencies.ts';
@@ -89,10 +89,15 @@ function isOfWork(path: string): boolean {
 
 /** The installed files are the ones that run later, so a link that leads elsewhere is refused. */
 async function checkLinks(folder: string): Promise<void> {
-  for (const path of await readdir(folder, { recursive: true })) {
-    const found = await lstat(join(folder, path));
-    if (found.isSymbolicLink()) await fileInside(folder, path);
-    else if (!found.isFile() && !found.isDirectory()) throw new Error(`${path}: is not a file`);
+  // Not by a recursive readdir, which looks at thousands of files in one turn.
+  const open = [''];
+  for (let below = open.pop(); below !== undefined; below = open.pop()) {
+    for await (const entry of await opendir(join(folder, below))) {
+      const path = join(below, entry.name);
+      if (entry.isDirectory()) open.push(path);
+      else if (entry.isSymbolicLink()) await fileInside(folder, path);
+      else if (!entry.isFile()) throw new Error(`${path}: is not a file`);
+    }
   }
 }
 

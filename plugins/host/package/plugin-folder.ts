@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readDeclaredObjects } from '../declared/declared-objects.ts';
 import { fileInside } from '../text/inside-folder.ts';
@@ -7,7 +7,11 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { importPluginModule } from './plugin-modules.ts';
 import type { PluginSource } from './plugin-source.ts';
 import { hasCode } from '../text/error-text.ts';
+import { readBounded } from '../text/read-bounded.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
+
+/** The settings' schema is the largest part of a manifest. */
+const maxManifestKiB = 256;
 
 /** Files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
@@ -24,7 +28,7 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
   const folder = await present(realpath(path), `${path}: there is no such folder`);
   const shown = shownAs ?? folder;
   const yaml = await present(
-    readFile(join(folder, 'plugin.yaml'), 'utf8'),
+    readBounded(join(folder, 'plugin.yaml'), maxManifestKiB, join(shown, 'plugin.yaml')),
     `${shown}: is not a plugin, because it has no plugin.yaml`,
   );
   const manifest = parseManifest(yaml, join(shown, 'plugin.yaml'));

@@ -61,7 +61,7 @@ export class ConfigValues {
   }
 
   /** Refuses an option that has no effect without another one. */
-  needs(option: ServeOptionName, other: ServeOptionName): void {
+  needs(option: ServeOptionName, other: ServeOptionName | 'auth required'): void {
     const found = this.#find(option);
     if (found !== undefined && found.value !== false && found.value !== 'false') {
       this.refuse(found, `has no effect without --${other}`);

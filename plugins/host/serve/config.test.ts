@@ -126,6 +126,14 @@ describe('the configuration of serve', () => {
     }
   });
 
+  it('accepts requests without a credential if told to, but not on an open server', () => {
+    expect(read({ 'anonymous-auth': true })).to.include({ auth: 'required', anonymousAuth: true });
+    expect(read({})).to.not.have.property('anonymousAuth');
+    expect(() => read({ auth: 'open', 'anonymous-auth': true })).to.throw(
+      '--anonymous-auth: has no effect without --auth required',
+    );
+  });
+
   it('reads the limits of one user and of one address, within bounds', () => {
     const limits = { maxWatchesPerUser: 5, maxUnknownConnectionsPerAddress: 7 };
     const flags = { 'max-watches-per-user': '5', 'max-unknown-connections-per-address': '7' };

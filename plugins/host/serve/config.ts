@@ -8,7 +8,10 @@ import type { ServeOptionName } from './serve-options.ts';
 import { present } from '../text/present.ts';
 
 /** The configuration of `homeostat serve`. */
-export interface ServeConfig extends Pick<ApiServerOptions, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
+export interface ServeConfig extends Pick<
+  ApiServerOptions,
+  'anonymousAuth' | 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'
+> {
   readonly database: string;
   /** The option that names the database, for messages, such as `--database`. */
   readonly databaseOrigin: string;
@@ -106,6 +109,7 @@ export function readConfig(sources: ConfigSources): ServeConfig {
     hostNames: values.list('host-name').map(({ value }) => value),
     serviceDomain: values.checked('service-domain', checkServiceDomain) ?? 'homeostat.internal',
     auth,
+    ...(readAnonymousAuth(values, auth) ? { anonymousAuth: true } : {}),
     adminKubeconfig: join(folderOf(database.value), 'admin.kubeconfig'),
     ...(trustedProxies.length === 0 ? {} : { trustedProxies }),
     ...(webhookHosts.length === 0 ? {} : { webhookHosts }),
@@ -294,6 +298,11 @@ function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }
     values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);
   }
   return found.value;
+}
+
+function readAnonymousAuth(values: ConfigValues, auth: AuthMode): boolean {
+  if (auth === 'open') values.needs('anonymous-auth', 'auth required');
+  return values.isOn('anonymous-auth');
 }
 
 function given(value: string): Given & { readonly value: string } {

@@ -16,6 +16,7 @@ export type ServeOptionName =
   | 'host-name'
   | 'service-domain'
   | 'auth'
+  | 'anonymous-auth'
   | 'token'
   | 'token-file'
   | 'encryption-config'
@@ -93,6 +94,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '<mode>',
     description:
       'required: requests need a credential; open: all requests from this machine may do everything (default: required; of dev: open)',
+  },
+  'anonymous-auth': {
+    kind: 'switch',
+    description:
+      'accept requests without a credential as the user system:anonymous, who may do what roles allow the group system:unauthenticated (default: they get 401)',
   },
   token: {
     kind: 'text',

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
+import type { ResourceAttributes } from './attributes.ts';
+import { RbacAuthorizer } from './rbac-authorizer.ts';
+
+const apiGroup = 'rbac.authorization.k8s.io';
+const ann = { username: 'ann', groups: ['staff'] };
+const asked: ResourceAttributes = {
+  isResource: true,
+  verb: 'get',
+  group: '',
+  version: 'v1',
+  resource: 'secrets',
+  namespace: 'home',
+  name: 'one',
+};
+
+/** An authorizer with a role that ann has in a namespace, or in the cluster. */
+function authorizerWith(rule: Partial<PolicyRule>, namespace?: string): RbacAuthorizer {
+  const authorizer = new RbacAuthorizer();
+  const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], ...rule }];
+  authorizer.setRole({ name: 'role', namespace: undefined, labels: {}, rules, aggregates: undefined });
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: 'role' };
+  const subjects = [{ kind: 'User', apiGroup, name: 'ann' }];
+  authorizer.setBinding({ name: 'binding', namespace, roleRef, subjects });
+  return authorizer;
+}
+
+describe('a decision by roles that follows another one about the same user', () => {
+  const others: readonly Partial<ResourceAttributes>[] = [
+    { verb: 'delete' },
+    { group: 'apps' },
+    { resource: 'configmaps' },
+    { subresource: 'status' },
+    { namespace: 'work' },
+    { namespace: undefined },
+  ];
+  for (const other of others) {
+    it(`is not that of a request without ${JSON.stringify(Object.keys(other)[0])} ${JSON.stringify(Object.values(other)[0])}`, () => {
+      const authorizer = authorizerWith({}, 'home');
+      expect(authorizer.decide(ann, asked).allowed).to.equal(true);
+      expect(authorizer.decide(ann, { ...asked, ...other }).allowed).to.equal(false);
+      expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(true);
+    });
+  }
+
+  it('is not that about another object when the rule names its objects', () => {
+    const authorizer = authorizerWith({ resourceNames: ['one'] });
+    expect(authorizer.decide(ann, asked).allowed).to.equal(true);
+    expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(false);
+    expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
+  });
+
+  it('is not that about another user of the same name, with other groups', () => {
+    const authorizer = authorizerWith({});
+    const subjects = [{ kind: 'Group', apiGroup, name: 'staff' }];
+    authorizer.setBinding({
+      name: 'binding',
+      namespace: undefined,
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'role' },
+      subjects,
+    });
+    expect(authorizer.decide(ann, asked).allowed).to.equal(true);
+    expect(authorizer.decide({ ...ann, groups: [] }, asked).allowed).to.equal(false);
+  });
+
+  const changes: Readonly<Record<string, (authorizer: RbacAuthorizer) => void>> = {
+    'its binding is deleted': (authorizer) => authorizer.removeBinding({ name: 'binding', namespace: undefined }),
+    'its role is deleted': (authorizer) => authorizer.removeRole({ name: 'role', namespace: undefined }),
+    'its role has other rules': (authorizer) =>
+      authorizer.setRole({ name: 'role', namespace: undefined, labels: {}, rules: [], aggregates: undefined }),
+    'its binding has other subjects': (authorizer) =>
+      authorizer.setBinding({
+        name: 'binding',
+        namespace: undefined,
+        roleRef: { apiGroup, kind: 'ClusterRole', name: 'role' },
+        subjects: [],
+      }),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    it(`is made again once ${what}`, () => {
+      const authorizer = authorizerWith({});
+      expect(authorizer.decide(ann, asked).allowed).to.equal(true);
+      change(authorizer);
+      expect(authorizer.decide(ann, asked).allowed).to.equal(false);
+    });
+  }
+});
