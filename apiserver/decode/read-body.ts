@@ -112,8 +112,11 @@ class ArrivingBody implements BodyTaker {
 
   end(): void {
     const bytes = this.#whole ?? this.#pieces?.take() ?? noBytes;
-    this.#forget();
-    this.#parts.resolve(bytes);
+    const { resolve } = this.#parts;
+    this.#isOver = true;
+    this.#whole = this.#pieces = undefined;
+    if (bytes.length > largestTogether) resolve(bytes);
+    else giveTogether(resolve, bytes);
   }
 
   #addPiece(chunk: Buffer): void {
@@ -129,18 +132,41 @@ class ArrivingBody implements BodyTaker {
 
   #fail(cause: unknown): void {
     const { req } = this.#exchange;
-    this.#forget();
+    this.#isOver = true;
+    this.#whole = this.#pieces = undefined;
     if (req instanceof ServedRequest) req.leave();
     discardRest(req);
     const message = 'the body could not be read';
     this.#parts.reject(isApiError(cause) ? cause : new ApiError('BadRequest', message, { cause }));
   }
+}
 
-  #forget(): void {
-    this.#isOver = true;
-    this.#whole = undefined;
-    this.#pieces = undefined;
-  }
+/** Larger bodies go to their readers when they have arrived: to handle 16 of them takes longer than a turn should. */
+const largestTogether = 16 * 1024;
+
+/** The number of small bodies that go to their readers in one turn: about a millisecond. */
+const mostTogether = 16;
+
+interface ArrivedBody {
+  readonly resolve: (bytes: Buffer) => void;
+  readonly bytes: Buffer;
+}
+
+/** The small bodies that have arrived, in their order. There is one list, as there is one event loop. */
+const arrived: ArrivedBody[] = [];
+
+/**
+ * Gives a body to its reader at the end of the turn of the event loop, together with the others of the turn. Their requests then
+ * do the same one after the other, while the processor's caches have its code and data: by turns with bodies that were given when
+ * they arrived, a create on 64 connections took 0.85 to 0.89 of the main thread.
+ */
+export function giveTogether(resolve: ArrivedBody['resolve'], bytes: Buffer): void {
+  if (arrived.push({ resolve, bytes }) === 1) setImmediate(giveArrived);
+}
+
+function giveArrived(): void {
+  for (const { resolve, bytes } of arrived.splice(0, mostTogether)) resolve(bytes);
+  if (arrived.length > 0) setImmediate(giveArrived);
 }
 
 const noBytes = Buffer.alloc(0);

@@ -71,8 +71,13 @@ export class RequestObserver {
     inflight.value -= 1;
     const asked = askedOf(context);
     // Requests of one kind follow each other, and a key for the map costs as much as all else here.
-    if (this.#last === undefined || !isSame(asked, this.#last)) this.#last = this.#seriesOf(asked);
-    const { codes, duration } = this.#last;
+    const last = this.#last;
+    const isSame =
+      asked.verb === last?.verb &&
+      asked.resource === last.resource &&
+      asked.group === last.group &&
+      asked.subresource === last.subresource;
+    const { codes, duration } = (this.#last = isSame ? last : this.#seriesOf(asked));
     const statusCode = statusOf(context, failure);
     let counter = codes.get(statusCode);
     if (counter === undefined) {
@@ -98,10 +103,6 @@ export class RequestObserver {
     this.#series.set(key, series);
     return series;
   }
-}
-
-function isSame(a: Asked, b: Asked): boolean {
-  return a.verb === b.verb && a.resource === b.resource && a.group === b.group && a.subresource === b.subresource;
 }
 
 interface MetricsParts {
