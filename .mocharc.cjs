@@ -10,6 +10,7 @@ module.exports = {
     'controller-runtime/dist/**/*.test.js',
   ],
   require: [
+    './.ci/memory-folder.js',
     './.ci/leak-check.js',
     './.ci/tiers.js',
     './.ci/error-causes.js',
@@ -21,7 +22,7 @@ module.exports = {
   ],
   'node-option': ['min-semi-space-size=32', 'max-semi-space-size=64', ...optimisesLater],
   parallel: true,
-  jobs: 3,
+  jobs: 4,
   timeout: 10000,
   forbidOnly: true,
   failZero: true,

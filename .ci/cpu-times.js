@@ -2,7 +2,8 @@
 // prints them. The time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and
 // the child processes that have ended; not those that run on, and not database servers. What passes between two tests
 // is the time of the hooks `before` of the second one's describe, and of the hooks `after` of the first one's, which
-// are printed under the name of the second one's. The time of a file includes its import.
+// are printed under the name of the second one's. The time of a file includes its import. A test waits while it takes
+// time but no CPU time: for a timer, a disk, a database server, or another process that has the core.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -38,15 +39,20 @@ const record = (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`);
 let fileStartMs = 0;
 let testStartMs = 0;
 let testEndMs = 0;
+let beganAtMs = 0;
 
 const hooks = {
   beforeEach() {
     testStartMs = cpuMs();
+    beganAtMs = performance.now();
     record({ hook: this.currentTest.parent.fullTitle(), ms: testStartMs - testEndMs });
   },
   afterEach() {
     testEndMs = cpuMs();
-    record({ test: this.currentTest.fullTitle(), ms: testEndMs - testStartMs });
+    const test = this.currentTest.fullTitle();
+    const ms = testEndMs - testStartMs;
+    record({ test, ms });
+    record({ wait: test, ms: Math.max(0, performance.now() - beganAtMs - ms) });
   },
   afterAll() {
     const endMs = cpuMs();
@@ -59,7 +65,9 @@ const hooks = {
 
 export const mochaHooks = count > 0 ? hooks : {};
 
-/** Prints the files and tests that took the most CPU time, and deletes what was recorded. */
+const titles = { file: 'CPU time of', hook: 'CPU time of', test: 'CPU time of', wait: 'Time of' };
+
+/** Prints the files and tests that took the most CPU time, the tests that waited the longest, and deletes what was recorded. */
 export function printCpuTimes() {
   if (!(count > 0)) return;
   const entries = readFileSync(path, 'utf8')
@@ -67,10 +75,10 @@ export function printCpuTimes() {
     .split('\n')
     .map((line) => JSON.parse(line));
   rmSync(path);
-  for (const what of ['file', 'hook', 'test']) {
+  for (const [what, title] of Object.entries(titles)) {
     const measured = entries.filter((entry) => entry[what] !== undefined).sort((a, b) => b.ms - a.ms);
     const totalMs = measured.reduce((sum, { ms }) => sum + ms, 0);
-    console.log(`\n  CPU time of ${measured.length} ${what}s: ${(totalMs / 1000).toFixed(1)} s`);
+    console.log(`\n  ${title} ${measured.length} ${what}s: ${(totalMs / 1000).toFixed(1)} s`);
     for (const entry of measured.slice(0, count))
       console.log(`  ${String(Math.round(entry.ms)).padStart(6)} ms  ${entry[what]}`);
   }

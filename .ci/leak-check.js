@@ -6,11 +6,12 @@ import { createHook } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addSkipBecause } from './skip-because.js';
+import { timeFactor } from './tiers.js';
 
 addSkipBecause();
 
 /** Closing takes a moment: sockets end over a few turns, workers need some milliseconds. */
-const graceMs = 2_000;
+const graceMs = 2_000 * timeFactor;
 const pollMs = 10;
 
 // A worker thread keeps the process alive without being listed among its resources.

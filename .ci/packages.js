@@ -4,8 +4,10 @@
 // It needs the build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { reportInstalled } from './installed-size.js';
@@ -25,14 +27,19 @@ async function publintProblems(folder) {
   return messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code);
 }
 
-function typeProblems(archive) {
-  try {
-    // CommonJS programs import ESM by `import()`, and need Node's own resolution.
-    run(join(root, 'node_modules/.bin/attw'), ['--profile', 'esm-only', '--format', 'ascii', '--no-color', archive]);
-    return [];
-  } catch (error) {
-    return [`${error.message}\n${error.stdout}`];
-  }
+/** The library below the command attw: one process loads its compiler once for all packages. */
+const attw = createRequire(import.meta.resolve('@arethetypeswrong/cli/package.json')).resolve('@arethetypeswrong/core');
+const { checkPackage, createPackageFromTarballData } = await import(pathToFileURL(attw).href);
+
+/** Those of `attw --profile esm-only`: CommonJS programs import ESM by `import()`, and need Node's own resolution. */
+const ignoredResolutions = ['node10', 'node16-cjs'];
+
+async function typeProblems(archive) {
+  const { types, problems } = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(archive))));
+  if (!types) return [];
+  return problems
+    .filter(({ resolutionKind }) => !ignoredResolutions.includes(resolutionKind))
+    .map((problem) => `types: ${JSON.stringify(problem)}`);
 }
 
 function fileProblems(folder, files) {
@@ -60,7 +67,7 @@ try {
     const paths = files.map(({ path }) => path);
     const problems = [
       ...(await publintProblems(folder)),
-      ...typeProblems(join(packed, filename)),
+      ...(await typeProblems(join(packed, filename))),
       ...fileProblems(folder, paths),
     ];
     console.log(`${name}: ${paths.length} files, ${Math.round(size / 1024)} KiB, ${problems.length} problems`);

@@ -10,7 +10,7 @@ const isSet = (name) => process.env[name] === 'true';
 export const runsSlowTests = isSet('CI') || isSet('HOMEOSTAT_TEST_SLOW');
 
 const slowFactor = 12;
-const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
+export const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
 // Waits of tests with `eventually` or `testPatienceMs` are longer, too.
 process.env.HOMEOSTAT_TEST_TIME_FACTOR = String(timeFactor);

@@ -1,7 +1,7 @@
 import { format } from 'node:util';
 import { startApiServer } from '@homeostat/apiserver';
 import { defineModel } from '@homeostat/controller-runtime/api';
-import { controller, definePlugin, terminal } from 'homeostat';
+import { controller, defineExtensionPoint, definePlugin, terminal } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
 import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
@@ -255,6 +255,30 @@ describe('/debug/controllers', () => {
     server = await startTestServer({ token: 'x'.repeat(20), models: [Person], controllers: [persons] });
     expect((await get('/debug/controllers')).status).to.equal(401);
     expect((await get('/debug/controllers/person')).status).to.equal(401);
+  });
+});
+
+describe('/debug/extensions', () => {
+  it('names each extension point, and the plugin of each contribution', async () => {
+    const point = defineExtensionPoint<object>('plugin-1/parts');
+    const server = await startTestServer({
+      token: 'x'.repeat(20),
+      plugins: [
+        definePlugin({
+          start({ extensions }) {
+            extensions.declare(point);
+            extensions.contribute(point, { secret: 'not shown' });
+          },
+        }),
+      ],
+    });
+    const get = async (headers: Readonly<Record<string, string>>): Promise<Response> =>
+      fetch(`${server.url}/debug/extensions`, { headers });
+    expect((await get({})).status).to.equal(401);
+    expect(await (await get({ authorization: `Bearer ${'x'.repeat(20)}` })).json()).to.deep.equal({
+      items: [{ name: 'plugin-1/parts', contributions: ['plugin-1'] }],
+    });
+    await server.stop();
   });
 });
 

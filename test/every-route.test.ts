@@ -31,6 +31,7 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   resourceRoutes: [
     ofObject('clusterroles/admin/history'),
     ofObject('clusterroles/admin/explanation'),
+    ofObject('clusterroles/admin/dependents'),
     ofObject('clusterroles/admin?resourceVersion=1000&resourceVersionMatch=Exact', 504),
   ],
   endpointRoutes: [],

@@ -14,7 +14,7 @@ const suites = `
   });
   describe('a suite', () => {
     it('passes', () => undefined);
-    it('takes longer than a test may, as a slow one [slow]', () => new Promise((resolve) => setTimeout(resolve, 400)));
+    it('takes longer than a test may, as a slow one [slow]', () => new Promise((resolve) => setTimeout(resolve, 1_000)));
   });
 `;
 const patience = `
@@ -50,7 +50,7 @@ describe('a test run [slow]', () => {
 
   after(async () => rm(folder, { recursive: true }));
 
-  /** Runs a file of tests that may take 200 ms each, and returns the exit code and the output. */
+  /** Runs a file of tests that may take half a second each, and returns the exit code and the output. */
   async function run(
     text: string,
     environment: NodeJS.ProcessEnv = {},
@@ -63,7 +63,7 @@ describe('a test run [slow]', () => {
     const options = [
       '--no-config',
       '--timeout',
-      '200',
+      '500',
       '--reporter',
       './.ci/reporter.js',
       '--exit',

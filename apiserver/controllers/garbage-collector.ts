@@ -91,6 +91,16 @@ export class GarbageCollector {
     return this.#learning.size === 0 && this.#queue.isIdle();
   }
 
+  /** False while the objects of a large kind are still being read. */
+  get knowsAll(): boolean {
+    return this.#learning.size === 0;
+  }
+
+  /** The places of the objects with an owner reference to this UID. */
+  dependentsOf(uid: string): Iterable<Node> {
+    return this.#graph.dependentsOf(uid);
+  }
+
   async stop(): Promise<void> {
     for (const { unsubscribe } of this.#followed.values()) unsubscribe();
     await this.#queue.stop();

@@ -43,7 +43,15 @@ export function createHandlers(
   settings: Settings,
   parts: Pick<
     ResourceHandlerParts,
-    'registry' | 'lister' | 'permissions' | 'accountIssuer' | 'people' | 'table' | 'history' | 'isEncrypted'
+    | 'registry'
+    | 'lister'
+    | 'permissions'
+    | 'accountIssuer'
+    | 'people'
+    | 'table'
+    | 'history'
+    | 'isEncrypted'
+    | 'dependents'
   > & {
     readonly revisions: Revisions;
   },

@@ -25,6 +25,7 @@ import type { BodyCodec } from '../decode/body-codec.ts';
 import type { EncryptedStore } from '../encryption/encrypted-store.ts';
 import type { EndpointTable } from '../endpoints/serving/endpoint-table.ts';
 import { RequestPermissions } from '../http/access/request-permissions.ts';
+import type { KnownDependents } from '../http/objects/dependents-handler.ts';
 import type { DebugPage } from '../http/pages/debug-page.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { PolicyStatusController } from '../policies/policy-status-controller.ts';
@@ -168,14 +169,15 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   const permissions = new RequestPermissions({ ...access, clock });
   const history = new ObjectHistory({ revisions, writers });
   const isEncrypted = (resource: Resource): boolean => store.encrypts(resource.model);
-  const handled = { registry, lister, revisions, permissions, table, history, isEncrypted };
+  const dependents = dependentsOf(() => controllers.collector);
+  const handled = { registry, lister, revisions, permissions, table, history, isEncrypted, dependents };
   const handlers = createHandlers(settings, { ...access, ...handled });
   const { watches } = handlers;
   table.on('closed', (resource) => watches.closeKind(resource));
   sampleServer(metrics, { table, watches, memory });
   const reader = new ObjectReader();
   const working = { store, schemes, table, registry, webhooks, reader };
-  const controllers = createControllers(settings, { ...access, ...storage, ...working });
+  const controllers: Controllers = createControllers(settings, { ...access, ...storage, ...working });
   const awaited = [settings.awaitedKind, (kind: StoredKind) => controllers.definitions.awaited(kind)];
   const absent = new AbsentKinds({ store, schemes, table, awaited });
   const added = addedParts(settings, { health, table });
@@ -216,6 +218,11 @@ function createTable(
   const table: ResourceTable = new ResourceTable({ ...opening, schemes, store, logger });
   table.on('closed', (resource) => keeper.close(resource));
   return { table, keeper };
+}
+
+/** The collector knows them; it is made after the parts that ask. */
+function dependentsOf(collector: () => GarbageCollector): KnownDependents {
+  return { areComplete: () => collector().knowsAll, of: (uid) => collector().dependentsOf(uid) };
 }
 
 function addedParts(

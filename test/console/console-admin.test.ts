@@ -34,12 +34,12 @@ const manifest = (version: string): string => `name: stamps\nversion: ${version}
 ${settingsSchema}`;
 
 /** A plugin without kinds, as `npm pack` packs it. */
-function archive(folder: string, version: string): string {
+function archive(folder: string, version: string, code = 'export default {};\n'): string {
   const files = { 'plugin.yaml': manifest(version), 'package.json': '{"type":"module"}' };
   const source = join(folder, `stamps-${version}`);
   mkdirSync(join(source, 'dist'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(source, name), text);
-  writeFileSync(join(source, 'dist/index.js'), 'export default {};\n');
+  writeFileSync(join(source, 'dist/index.js'), code);
   const file = join(folder, `stamps-${version}.tgz`);
   execFileSync('tar', ['--transform', 's/^[.]/package/', '-czf', file, '-C', source, '.']);
   return file;
@@ -201,6 +201,26 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
+  it('sees of a plugin that fails the file and the line, on its card and, by a link, from the overview', async () => {
+    const code = 'export default {\n  start() {\n    throw new Error("no <b>ink</b>");\n  },\n};\n';
+    await page.getByRole('button', { name: 'Install…', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Archive (.tgz)').setInputFiles(archive(folder, '3.0.0', code));
+    await dialog.getByRole('button', { name: 'Install' }).click();
+    await dialog.getByText('Failed').waitFor();
+    await page.keyboard.press('Escape');
+    await visit(page, '#/');
+    const plugins = page.getByRole('region', { name: 'Plugins', exact: true });
+    await plugins.getByText('no <b>ink</b> (dist/index.js:3)').waitFor();
+    await plugins.getByRole('link', { name: 'stamps', exact: true }).press('Enter');
+    const card = page.getByRole('region', { name: 'stamps', exact: true });
+    await card.getByText('StartFailed: no <b>ink</b> (dist/index.js:3)').waitFor();
+    await expectAccessible(page);
+    await card.getByRole('button', { name: 'Uninstall…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click();
+    await card.waitFor({ state: 'detached' });
+  });
+
   it('finds in the audit log who did what, and what was refused', async () => {
     const body = JSON.stringify({ user: hostile, password: 'a wrong password' });
     await fetch(`${served.url}/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
@@ -316,6 +336,69 @@ describe('an administrator in the console [slow]', function () {
     await takePicture(page, 'user');
     await card.getByRole('link', { name: 'mona-painter' }).press('Enter');
     await page.getByRole('heading', { name: 'mona-painter', level: 1 }).waitFor();
+  });
+
+  it('asks what a group, a service account and a user without an object here may do', async () => {
+    await visit(page, '#/access');
+    const card = page.getByRole('region', { name: 'What may … do?' });
+    const ask = async (kind: string, name: string, groups = ''): Promise<void> => {
+      await card.getByLabel('Subject').selectOption(kind);
+      await card.getByLabel('Name').fill(name);
+      await card.getByLabel('Groups', { exact: true }).fill(groups);
+      await card.getByLabel('Groups', { exact: true }).press('Enter');
+      await card.getByRole('region', { name: `${kind} ${name}` }).waitFor();
+    };
+    await ask('Group', 'painters');
+    await card.getByText('get, patch: tasks in tasks.example.com').waitFor();
+    await expectAccessible(page);
+    await ask('User', 'https://issuer.example/<b>guest</b>');
+    await card.getByText('No binding names this user').waitFor();
+    await ask('User', 'https://issuer.example/<b>guest</b>', 'visitors, painters');
+    await card.getByText('as one of painters').waitFor();
+    await ask('ServiceAccount', 'default/robot');
+    // Every account may read the keys of the issuer of tokens.
+    await card.getByText('as one of system:serviceaccounts').waitFor();
+  });
+
+  it('sees which plugin declares an extension point, and which one uses it, at the card of a plugin that a link names', async () => {
+    await visit(page, '#/plugins/task');
+    const card = page.getByRole('region', { name: 'task', exact: true });
+    await card.getByText('Contributes to: console/pages (1), console/panels (1)', { exact: false }).waitFor();
+    await page
+      .getByRole('region', { name: 'Console', exact: true })
+      .getByText('Extension points: console/pages (used by task)', { exact: false })
+      .waitFor();
+    const box = await card.boundingBox();
+    expect(box?.y).to.be.at.least(0);
+    expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).to.be.at.most(800);
+  });
+
+  it('looks at panels of plugins, which get neither the session cookie nor the token', async () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const task = {
+      apiVersion: 'tasks.example.com/v1',
+      kind: 'Task',
+      metadata: { name: 'spied' },
+      spec: { title: 'x' },
+    };
+    const tasks = `${served.url}/apis/tasks.example.com/v1/tasks`;
+    expect((await fetch(tasks, { method: 'POST', headers, body: JSON.stringify(task) })).status).to.equal(201);
+    const body = `export const mount = async (element, context) => {
+      const found = { cookie: document.cookie, stored: JSON.stringify([localStorage, sessionStorage]), keys: Object.keys(context) };
+      const login = await context.get('/apis/authentication.k8s.io/v1').catch(String);
+      element.textContent = JSON.stringify(found) + JSON.stringify(login);
+    };`;
+    const [cookie] = await page.context().cookies();
+    expect(cookie?.value).to.be.a('string').and.not.equal('');
+    await page.route('**/progress.js', (route) => route.fulfill({ contentType: 'text/javascript', body }));
+    await page.reload();
+    await visit(page, '#/objects/tasks.tasks.example.com/-/spied');
+    const panel = page.getByRole('region', { name: 'Progress' });
+    await panel.getByText('"cookie":""', { exact: false }).waitFor();
+    const text = (await panel.textContent()) ?? '';
+    expect(text).to.include('["object","get","signal"]').and.not.include(token);
+    expect(text).not.to.include(cookie?.value);
+    await page.unroute('**/progress.js');
   });
 
   for (const theme of ['light', 'dark'] as const) {

@@ -263,8 +263,11 @@ describe('objects in the console [slow]', function () {
   it('shows the raw stream of a kind', async () => {
     await visit(page, `#/watch?kind=${ticketsPath}`);
     await page.getByText('LISTED').waitFor();
+    const hint = page.getByText('Nothing has changed since the list was read.', { exact: false });
+    await hint.waitFor();
     await server.client.create(Ticket, { metadata: { name: 'streamed' }, spec: { title: 'seen' } });
     await page.locator('.stream summary', { hasText: 'streamed' }).first().waitFor();
+    await hint.waitFor({ state: 'detached' });
   });
 
   it('shows who may do what', async () => {

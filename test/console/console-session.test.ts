@@ -152,6 +152,23 @@ describe('a session of the console [slow]', function () {
     await page.getByText('You may not do this').waitFor();
   });
 
+  it('shows an object that the user may get, but not list, as it was', async () => {
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['shown'], verbs: ['get'] }];
+    const at = '/apis/rbac.authorization.k8s.io/v1/namespaces/theirs';
+    const metadata = { name: 'shown', namespace: 'theirs' };
+    await ask('POST', `${at}/roles`, { apiVersion: rbac, kind: 'Role', metadata, rules });
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'shown' };
+    await ask('POST', `${at}/rolebindings`, { apiVersion: rbac, kind: 'RoleBinding', metadata, roleRef, subjects });
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shown' }, data: { ink: 'green' } };
+    await ask('POST', '/api/v1/namespaces/theirs/configmaps', map);
+    await visit(page, '#/objects/configmaps/theirs/shown');
+    await page.getByText('You may read this object, but not follow it', { exact: false }).waitFor();
+    await page.getByText('green', { exact: true }).waitFor();
+    await visit(page, '#/objects/configmaps/theirs/hidden');
+    await page.getByText('You may not do this').waitFor();
+  });
+
   it('shows no card and no table of what the user may not read, and says so', async () => {
     await visit(page, '#/');
     await page.getByRole('region', { name: 'Objects that need attention' }).waitFor();
@@ -243,5 +260,33 @@ describe('a session of the console [slow]', function () {
       .or(page.getByText('cannot list resource "tickets"', { exact: false }))
       .first()
       .waitFor();
+  });
+
+  it('takes away the buttons of a permission that was withdrawn, once the server has refused something', async () => {
+    const rules = [{ apiGroups: ['tickets.example.com'], resources: ['tickets'], verbs: ['*'] }];
+    const metadata = { name: 'writer' };
+    const group = 'rbac.authorization.k8s.io';
+    const roleRef = { apiGroup: group, kind: 'ClusterRole', name: 'writer' };
+    const subjects = [{ apiGroup: group, kind: 'User', name: 'ada' }];
+    const at = `/apis/${rbac}`;
+    await ask('POST', `${at}/clusterroles`, { apiVersion: rbac, kind: 'ClusterRole', metadata, rules });
+    const binding = { apiVersion: rbac, kind: 'ClusterRoleBinding', metadata, roleRef, subjects };
+    await ask('POST', `${at}/clusterrolebindings`, binding);
+    await page.reload();
+    const button = page.getByRole('link', { name: 'Create' });
+    await button.waitFor();
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+    await ask('PUT', `${at}/clusterroles/writer`, {
+      apiVersion: rbac,
+      kind: 'ClusterRole',
+      metadata,
+      rules: [{ ...rules[0], verbs: ['get', 'list', 'watch'] }],
+    });
+    await page.getByLabel('Select first').click();
+    await page.getByRole('button', { name: 'Delete 1…' }).click();
+    await page.getByText('The server would delete 0, and refuses 1.').waitFor();
+    await button.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Delete 1…' }).waitFor({ state: 'detached' });
   });
 });

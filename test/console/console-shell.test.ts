@@ -106,6 +106,67 @@ describe('the console in a browser [slow]', function () {
     );
   });
 
+  it('labels, pauses and resumes what is selected after a dry run, by keyboard', async () => {
+    for (const name of ['many-1', 'many-2'])
+      await server.client.create(Ticket, { metadata: { name, labels: { old: 'yes' } }, spec: { title: name } });
+    await visit(page, `#/kinds/${ticketsPath}?sort=metadata.name%2Cdesc`);
+    const select = async (): Promise<void> => {
+      for (const name of ['many-1', 'many-2']) await page.getByLabel(`Select ${name}`).press('Space');
+    };
+    const choose = async (item: string): Promise<void> => {
+      await page.getByText('Change 2', { exact: true }).press('Enter');
+      await page.getByRole('button', { name: item }).press('Enter');
+    };
+    const metadataOf = async (name: string) => (await server.client.get(Ticket, name))?.metadata;
+    await select();
+    await choose('Label…');
+    const labels = page.getByLabel('Labels to set, or to remove by a minus');
+    await labels.fill('a b');
+    await labels.press('Enter');
+    await page.getByText('“a b” is neither name=value nor name-').waitFor();
+    await expectAccessible(page);
+    await labels.fill('team=red, old-');
+    await labels.press('Enter');
+    await page.getByText('The server would label 2, and refuses 0.').waitFor();
+    expect((await metadataOf('many-1'))?.labels).to.deep.equal({ old: 'yes' });
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Label 2', exact: true }).press('Enter');
+    await page.getByText('2 labelled').waitFor();
+    for (const name of ['many-1', 'many-2']) expect((await metadataOf(name))?.labels).to.deep.equal({ team: 'red' });
+    const paused = 'controllers.homeostat.internal/paused';
+    for (const [verb, done, value] of [
+      ['Pause', '2 paused', 'true'],
+      ['Resume', '2 resumed', undefined],
+    ] as const) {
+      await select();
+      await choose(`${verb}…`);
+      await page.getByRole('button', { name: `${verb} 2`, exact: true, disabled: false }).press('Enter');
+      await page.getByText(done).waitFor();
+      expect((await metadataOf('many-2'))?.annotations?.[paused]).to.equal(value);
+    }
+    await select();
+    await choose('Reconcile now…');
+    await page.getByRole('button', { name: 'Reconcile 2', exact: true, disabled: false }).press('Enter');
+    await page.getByText('2 reconciled now').waitFor();
+    expect((await metadataOf('many-1'))?.annotations).to.have.property(
+      'controllers.homeostat.internal/reconcile-requested-at',
+    );
+  });
+
+  it('says before a bulk action which objects the server refuses to change', async () => {
+    await server.client.create(Ticket, { metadata: { name: 'refused' }, spec: { title: 'refused' } });
+    await visit(page, `#/kinds/${ticketsPath}?q=refused`);
+    await page.getByLabel('Select refused').click();
+    await page.getByText('Change 1', { exact: true }).click();
+    await page.getByRole('button', { name: 'Label…' }).click();
+    await page.getByLabel('Labels to set, or to remove by a minus').fill('-bad-=x');
+    await page.getByRole('button', { name: 'Try' }).click();
+    await page.getByText('The server would label 0, and refuses 1.').waitFor();
+    await page.locator('dialog li', { hasText: 'metadata.labels' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Label 0' }).isDisabled()).to.equal(true);
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+  });
+
   it('is used by keyboard: rows are moved through, selected and opened', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByRole('link', { name: 'beta', exact: true }).waitFor();

@@ -1,4 +1,4 @@
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { letters, newLetter } from '../support/models.ts';
 import { namespaceGraceMs } from '../support/namespaces.ts';
@@ -44,7 +44,12 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('apply', '-f', path)).to.equal('namespace/applied created\n');
     expect(await kubectl.succeeds('apply', '-f', path)).to.contain('namespace/applied ');
     expect(
-      await kubectl.succeeds('wait', '--for=jsonpath={.status.phase}=Active', 'ns/applied', '--timeout=5s'),
+      await kubectl.succeeds(
+        'wait',
+        '--for=jsonpath={.status.phase}=Active',
+        'ns/applied',
+        `--timeout=${testPatienceMs(5)}s`,
+      ),
     ).to.contain('met');
     expect(await deleting('applied', 'delete', '-f', path)).to.equal('namespace "applied" deleted\n');
     expect(await kubectl.succeeds('get', 'ns', '-o', 'name')).to.equal('namespace/default\n');
@@ -88,7 +93,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('get', 'ns', 'post')).to.match(/^post +Terminating /m);
     await kubectl.clock.advance(namespaceGraceMs);
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
-    const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', '--timeout=10s');
+    const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', `--timeout=${testPatienceMs(10)}s`);
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
     // It prints nothing if the namespace is gone before its request.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);

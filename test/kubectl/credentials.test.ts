@@ -1,4 +1,5 @@
 import { createClient } from '@homeostat/controller-runtime';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { finish } from '../support/command.ts';
 import type { Finished } from '../support/command.ts';
@@ -32,14 +33,19 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     expect(created).to.deep.equal({ code: 0, stdout: 'person.people.example.com/ada created\n', stderr: '' });
     expect(await run('get', 'persons')).to.match(/^NAME +AGE\nada /);
     expect(JSON.parse(await run('get', 'person', 'ada', '-o', 'json')).spec.name).to.equal('Ada');
-    const waiting = run('wait', '--for=jsonpath={.status.greeting}=Hello', 'person/ada', '--timeout=15s');
+    const waiting = run(
+      'wait',
+      '--for=jsonpath={.status.greeting}=Hello',
+      'person/ada',
+      `--timeout=${testPatienceMs(15)}s`,
+    );
     await createClient(server.http.api.url, { token, ca: server.http.api.ca! }).patch(Person, 'ada', {
       type: 'merge',
       patch: { status: { greeting: 'Hello' } },
     });
     expect(await waiting).to.equal('person.people.example.com/ada condition met\n');
     expect(await run('delete', 'person', 'ada')).to.equal('person.people.example.com "ada" deleted\n');
-    expect(await run('wait', '--for=delete', 'person/ada', '--timeout=5s')).to.be.a('string');
+    expect(await run('wait', '--for=delete', 'person/ada', `--timeout=${testPatienceMs(5)}s`)).to.be.a('string');
   });
 
   it('asks the user to log in when its token is wrong', async () => {
@@ -63,11 +69,11 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
 
   it('finds the account "default" in a new namespace, and again after it is deleted', async () => {
     await run('create', 'namespace', 'team');
-    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', '--timeout=15s');
+    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', `--timeout=${testPatienceMs(15)}s`);
     expect(await run('get', 'serviceaccounts', '-n', 'team')).to.match(/^NAME .*\ndefault .*\n$/);
     expect((await run('create', 'token', 'default', '-n', 'team')).trim()).to.match(/^eyJ/);
     expect(await run('delete', 'serviceaccount', 'default', '-n', 'team')).to.include('deleted');
-    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', '--timeout=15s');
+    await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', `--timeout=${testPatienceMs(15)}s`);
     await run('delete', 'namespace', 'team', '--wait=false');
   });
 

@@ -1,3 +1,4 @@
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
@@ -70,7 +71,7 @@ describe('kubectl watches [slow]', () => {
   });
 
   it('wait --for=condition, met while it waits [compat wait]', async () => {
-    const printed = kubectl.watch('wait', '--for=condition=Ready', 'ps/bob', '--timeout=20s');
+    const printed = kubectl.watch('wait', '--for=condition=Ready', 'ps/bob', `--timeout=${testPatienceMs(20)}s`);
     const status = { conditions: [{ type: 'Ready', status: 'True' }] };
     await kubectl.server.patch(`${demoPersons}/bob/status`, { status });
     expect(await printed(lines(1))).to.deep.equal(['person.demo.example.com/bob condition met']);
@@ -78,11 +79,11 @@ describe('kubectl watches [slow]', () => {
 
   it('wait --for=jsonpath, --for=create and --for=delete [compat wait]', async () => {
     const met = { exit: 0, stdout: 'person.demo.example.com/ann condition met\n', stderr: '' };
-    expect(await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', '--timeout=5s')).to.deep.equal(
-      met,
-    );
-    expect(await kubectl.run('wait', '--for=create', 'ps/ann', '--timeout=5s')).to.deep.equal(met);
-    expect((await kubectl.run('wait', '--for=delete', 'ps/cat', '--timeout=5s')).exit).to.equal(0);
+    expect(
+      await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', `--timeout=${testPatienceMs(5)}s`),
+    ).to.deep.equal(met);
+    expect(await kubectl.run('wait', '--for=create', 'ps/ann', `--timeout=${testPatienceMs(5)}s`)).to.deep.equal(met);
+    expect((await kubectl.run('wait', '--for=delete', 'ps/cat', `--timeout=${testPatienceMs(5)}s`)).exit).to.equal(0);
   });
 
   it('wait ends by its timeout when nothing happens [compat wait]', async () => {

@@ -1,4 +1,4 @@
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
 import { KubectlSetup } from '../support/kubectl-setup.ts';
@@ -224,7 +224,12 @@ describe('kubectl writes [slow]', () => {
   it('delete waits for the finalizers [compat delete]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('ivy', {}, { finalizers: ['demo.example.com/x'] }));
     const deletion = kubectl.run('delete', 'ps', 'ivy');
-    const printed = kubectl.watch('wait', '--for=jsonpath={.metadata.deletionTimestamp}', 'ps/ivy', '--timeout=10s');
+    const printed = kubectl.watch(
+      'wait',
+      '--for=jsonpath={.metadata.deletionTimestamp}',
+      'ps/ivy',
+      `--timeout=${testPatienceMs(10)}s`,
+    );
     await printed(/condition met/);
     await kubectl.succeeds(
       'patch',
@@ -250,7 +255,12 @@ describe('kubectl writes [slow]', () => {
 
     await make();
     expect(await kubectl.succeeds('delete', 'ps', 'owner', '--cascade=background')).to.equal(gone);
-    await kubectl.succeeds('wait', '--for=jsonpath={.metadata.deletionTimestamp}', 'ps/owned', '--timeout=10s');
+    await kubectl.succeeds(
+      'wait',
+      '--for=jsonpath={.metadata.deletionTimestamp}',
+      'ps/owned',
+      `--timeout=${testPatienceMs(10)}s`,
+    );
     await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
 
     await make();

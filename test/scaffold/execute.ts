@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ExecuteOptions {
   readonly cwd: string;
@@ -18,7 +19,8 @@ export function execute(
   { cwd, environment = {} }: ExecuteOptions,
 ): Promise<Executed> {
   return new Promise((resolve, reject) => {
-    const options = { cwd, env: { ...process.env, ...environment }, timeout: 180_000, maxBuffer: 64 * 1024 * 1024 };
+    const timeout = testPatienceMs(180_000);
+    const options = { cwd, env: { ...process.env, ...environment }, timeout, maxBuffer: 64 * 1024 * 1024 };
     execFile(program, args, options, (cause, stdout, stderr) => {
       if (cause === null) resolve({ stdout, stderr });
       else reject(new Error(`${program} ${args.join(' ')} failed:\n${stdout}${stderr}`, { cause }));

@@ -83,7 +83,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('packs what is public: no tests, with README, LICENSE, types, and maps that hold their sources [spec experience-packages]', async () => {
+  it('packs what is public: no tests, with README, LICENSE, types, and maps that contain their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { Client } from 'pg';
 import type { Installation } from './postgres-installation.ts';
 
@@ -80,7 +80,7 @@ export class ClusterServer {
   async query(text: string): Promise<number> {
     const client = new Client({
       connectionString: `postgres://postgres@${this.host}/postgres`,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: testPatienceMs(5_000),
     });
     client.on('error', () => undefined);
     await client.connect();
@@ -93,7 +93,7 @@ export class ClusterServer {
 
   /** A standby becomes a primary. */
   async promote(): Promise<void> {
-    await this.#run('pg_ctl', 'promote', '--wait', '--timeout=20', '-D', this.#options.folder);
+    await this.#run('pg_ctl', 'promote', '--wait', `--timeout=${testPatienceMs(20)}`, '-D', this.#options.folder);
   }
 
   /** `pg_ctl stop -m immediate`: it cleans nothing up, and has to recover at its next start. */
@@ -159,7 +159,11 @@ export class ClusterServer {
   }
 
   async #run(program: string, ...args: readonly string[]): Promise<void> {
-    await run(join(this.#installation.bin, program), args, { ...this.#installation.user, cwd: '/', timeout: 30_000 });
+    await run(join(this.#installation.bin, program), args, {
+      ...this.#installation.user,
+      cwd: '/',
+      timeout: testPatienceMs(30_000),
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 /** The runner of the plugin host's own tests, by its address: a package has no entry for it. */
 const runner = new URL('../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
@@ -44,7 +45,7 @@ export function finish(
   { environment, input = '' }: FinishOptions,
 ): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env['PATH'], ...environment }, timeout: 30_000 };
+    const options = { env: { PATH: process.env['PATH'], ...environment }, timeout: testPatienceMs(30_000) };
     const child = execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ code: exitCodeOf(error), stdout, stderr });
     });

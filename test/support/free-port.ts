@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 // Below the ephemeral ports of systems (Linux from 32768, others from 49152), so that no process gets one by chance.
 const firstPort = 10_000;
 /** Each of mocha's processes has its own range. */
-const shares = 3;
-const portsInShare = 7_000;
+const shares = 4;
+const portsInShare = 5_000;
 
 const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % shares;
 let taken = randomInt(portsInShare);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf, isApiError } from '@homeostat/controller-runtime/api';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { Person } from './models.ts';
 
 // A program: fills the memory of a server, frees it again, and prints what happened as JSON. Arguments: the database,
@@ -74,7 +75,7 @@ async function resize(noteLength: number): Promise<string | undefined> {
 
 /** Resolves when objects can be created again. */
 async function freed(): Promise<void> {
-  const untilMs = performance.now() + 60_000;
+  const untilMs = performance.now() + testPatienceMs(60_000);
   while ((await reasonOf(client.create(Person, person('again', 0)))) !== undefined) {
     if (performance.now() > untilMs) throw new Error('memory stays full');
     await sleep(50);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { createConnection } from 'mysql2/promise';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 
@@ -22,7 +23,7 @@ export class MysqlTestDatabase {
   static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {
-      admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: 5_000 });
+      admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: testPatienceMs(5_000) });
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
       return context.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);

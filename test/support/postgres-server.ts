@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { Client } from 'pg';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
@@ -19,7 +20,11 @@ export class TestDatabase {
 
   /** Skips the tests if there is no server, unless an address was given. */
   static async create(context: Mocha.Context): Promise<TestDatabase> {
-    const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000, pipeline: true });
+    const admin = new Client({
+      connectionString: serverUrl,
+      connectionTimeoutMillis: testPatienceMs(5_000),
+      pipeline: true,
+    });
     try {
       await admin.connect();
     } catch (error) {

@@ -161,7 +161,7 @@ function withName(context: Context, asked: ResourceAttributes): ResourceAttribut
 
 /** True for a subresource that only tells about the object: a user who may get the object may read it. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
-  return subresource === 'history' || subresource === 'explanation';
+  return subresource === 'history' || subresource === 'explanation' || subresource === 'dependents';
 }
 
 /**

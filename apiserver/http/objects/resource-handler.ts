@@ -33,6 +33,8 @@ import type { ResourcePath } from '../request/resource-path.ts';
 import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 import { sendProtobufList } from '../response/protobuf-list.ts';
 import { sendBytes, setWarnings, setYaml } from '../response/responses.ts';
+import { DependentsHandler } from './dependents-handler.ts';
+import type { DependentsHandlerParts } from './dependents-handler.ts';
 import { ExplanationHandler } from './explanation-handler.ts';
 import type { ExplanationHandlerParts } from './explanation-handler.ts';
 import { HistoryHandler, asksForRevision } from './history-handler.ts';
@@ -48,6 +50,7 @@ export interface ResourceHandlerParts
   extends
     Pick<PasswordHandlerParts, 'people'>,
     Pick<TokenRequestParts, 'accountIssuer'>,
+    Pick<DependentsHandlerParts, 'dependents'>,
     Pick<ExplanationHandlerParts, 'table'>,
     HistoryHandlerParts {
   readonly registry: Registry;
@@ -99,6 +102,7 @@ export class ResourceHandler {
   readonly #tokens: TokenRequestHandler;
   readonly #history: HistoryHandler;
   readonly #explanations: ExplanationHandler;
+  readonly #dependents: DependentsHandler;
   readonly #kinds = new WeakMap<ModelDescriptor, KindOfRequests>();
 
   constructor(parts: ResourceHandlerParts) {
@@ -108,6 +112,7 @@ export class ResourceHandler {
     this.#tokens = new TokenRequestHandler(parts);
     this.#history = new HistoryHandler(parts);
     this.#explanations = new ExplanationHandler(parts);
+    this.#dependents = new DependentsHandler(parts);
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
@@ -125,6 +130,8 @@ export class ResourceHandler {
     if (path.subresource === 'history') return this.#history.handle({ context, resource, key: keyAt(path, path.name) });
     if (path.subresource === 'explanation')
       return this.#explanations.handle({ context, resource, key: keyAt(path, path.name) });
+    if (path.subresource === 'dependents')
+      return this.#dependents.handle({ context, resource, key: keyAt(path, path.name) });
     if (path.subresource !== undefined && !hasSubresource(resource, path.subresource)) throw pathNotFound();
     const key = keyAt(path, path.name);
     const { scale } = resource.model;

@@ -64,7 +64,7 @@ function decodeSegment(segment: string): string {
 }
 
 /** Subresources of namespaces; no core kind has such a plural. */
-const namespaceParts: readonly string[] = ['status', 'finalize', 'history', 'explanation'];
+const namespaceParts: readonly string[] = ['status', 'finalize', 'history', 'explanation', 'dependents'];
 
 function readSegments(group: string, [version, ...rest]: readonly string[]): ResourcePath | undefined {
   const watch = rest[0] === 'watch' && rest.length > 1;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { systemClock } from '@homeostat/controller-runtime';
-import { eventually, type FakeClock } from '@homeostat/controller-runtime/testing';
+import { eventually, type FakeClock, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { Client } from 'pg';
 
 import { PostgresProxy } from './postgres-proxy.test-support.ts';
@@ -122,7 +122,7 @@ export class PostgresTestServer {
   }
 
   async #connect(): Promise<unknown> {
-    const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: 5_000 });
+    const admin = new Client({ connectionString: serverUrl, connectionTimeoutMillis: testPatienceMs(5_000) });
     try {
       await admin.connect();
       this.#admin = admin;

@@ -7,6 +7,7 @@ import { connect, readPragmas } from './sqlite-connection.ts';
 import type { HashSecret } from './key-hash.ts';
 import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteKept } from './sqlite-kept.ts';
+import { SqliteNumbers } from './sqlite-numbers.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -17,6 +18,7 @@ interface Opened {
   readonly committer: SqliteCommitter;
   readonly reader: SqliteReader;
   readonly kept: SqliteKept;
+  readonly numbers: SqliteNumbers;
 }
 
 type Handlers = {
@@ -40,7 +42,14 @@ export class SqliteSession {
       // A process that was killed while it made a backup has left one behind.
       if (path !== undefined) rmSync(`${path}-backup`, { force: true });
       const committer = new SqliteCommitter(database, hashSecret());
-      this.#opened = { database, committer, reader: new SqliteReader(database), kept: new SqliteKept(database) };
+      const reader = new SqliteReader(database);
+      this.#opened = {
+        database,
+        committer,
+        reader,
+        kept: new SqliteKept(database),
+        numbers: new SqliteNumbers(database),
+      };
       return describeOpened(this.#opened);
     },
     commit: (batch) => this.#present().committer.commit(batch),
@@ -124,11 +133,8 @@ function compact({ committer, reader }: Opened, upTo: number, maxRows: number): 
   return dropped;
 }
 
-function numberOf({ committer, database }: Opened, name: string): number {
-  return committer.transaction(() => {
-    database.prepare(sql.addNumber).run(name);
-    return rowOf(database.prepare<{ readonly id: number }>(sql.getNumber), name).id;
-  });
+function numberOf({ committer, numbers }: Opened, name: string): number {
+  return numbers.numberOf(name, (work) => committer.transaction(work));
 }
 
 function namesOf({ database }: Opened, prefix: string): readonly string[] {

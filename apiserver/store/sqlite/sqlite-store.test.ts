@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 
 import { openDatabase } from './sqlite-binding.ts';
@@ -43,7 +44,7 @@ async function openElsewhere(path: string): Promise<string> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     createSqliteStore({ path: ${JSON.stringify(path)} }).open().catch((error) => process.stdout.write(error.code));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-    timeout: 10_000,
+    timeout: testPatienceMs(10_000),
   });
   return stdout;
 }

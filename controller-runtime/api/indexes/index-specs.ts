@@ -25,7 +25,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
    */
   add(spec: IndexSpec<T>): this {
     const rule =
-      (this.#closed ? 'was added after the callback of register had returned' : brokenIndexRule(spec)) ??
+      (this.#closed ? 'was added after the callback of register had returned' : knownRule(spec)) ??
       (this.#specs.has(spec.name) ? 'is declared twice; names of indexes are unique within a model' : undefined);
     if (rule !== undefined) throw new ModelError(this.#model, `index ${spec?.name}`, rule);
     this.#specs.set(spec.name, spec);
@@ -43,6 +43,9 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
   }
 }
 
+/** Frozen indexes that break no rule: each server of a process registers the same built-in kinds. */
+const correct = new WeakSet<object>();
+
 /** `fieldSelector=metadata.namespace=…` selects by namespace, whatever the indexes of the kind are. */
 const reservedNames: readonly string[] = ['metadata.namespace'];
 
@@ -54,6 +57,14 @@ function isSelectable(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The same as {@link brokenIndexRule}, which is called once for a frozen index. */
+function knownRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
+  if (correct.has(spec)) return undefined;
+  const rule = brokenIndexRule(spec);
+  if (rule === undefined && Object.isFrozen(spec)) correct.add(spec);
+  return rule;
 }
 
 /**

@@ -60,15 +60,24 @@ export class ResourceNames {
     return this.all.filter((each) => each.isPreferred && each.categories.includes(name));
   }
 
+  /** True when the server serves objects of the version and kind. */
+  serves(apiVersion: string, kind: string): boolean {
+    return this.#find(apiVersion, kind) !== undefined;
+  }
+
   /** Returns the kind of an object. @throws CommandError when the server does not serve it */
   ofObject(apiVersion: string, kind: string): ServedResource {
-    const slash = apiVersion.lastIndexOf('/');
-    const [group, version] = [slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
-    const found = this.all.find((each) => each.kind === kind && each.group === group && each.version === version);
+    const found = this.#find(apiVersion, kind);
     if (found !== undefined) return found;
     throw new CommandError(
       `no matches for kind "${kind}" in version "${apiVersion}": apply its CustomResourceDefinition, or start its plugin`,
     );
+  }
+
+  #find(apiVersion: string, kind: string): ServedResource | undefined {
+    const slash = apiVersion.lastIndexOf('/');
+    const [group, version] = [slash < 0 ? '' : apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+    return this.all.find((each) => each.kind === kind && each.group === group && each.version === version);
   }
 }
 

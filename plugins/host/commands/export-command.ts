@@ -9,6 +9,7 @@ import { decryptedExportSource, exportSource, readCopy } from '../remote/read-co
 import { commandProgress } from './command-progress.ts';
 import { runCopy } from './run-copy.ts';
 import { textFlag } from '../serve/text-flag.ts';
+import { counted } from '../text/counted.ts';
 
 /** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
 export function runExport(sources: ConfigSources): Promise<number> {
@@ -28,7 +29,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
       output === undefined ? pipeline(pieces, toStdout(), { signal }) : writeWhole(output, pieces, signal);
     await write().finally(() => progress.end());
     const { objects, revision, sha256 } = reader.end();
-    process.stderr.write(`exported ${objects} objects as of revision ${revision}, sha256 ${sha256}\n`);
+    process.stderr.write(`exported ${counted(objects, 'object')} as of revision ${revision}, sha256 ${sha256}\n`);
   });
 }
 

@@ -7,6 +7,7 @@ import { readDatabase, readEncryptionConfig } from './copy-options.ts';
 import { writeWhole } from '../text/output-file.ts';
 import { commandProgress } from './command-progress.ts';
 import { runCopy } from './run-copy.ts';
+import { counted } from '../text/counted.ts';
 
 export interface RunImportOptions extends ConfigSources {
   /** Path of an export; `-` for stdin. */
@@ -25,7 +26,7 @@ export function runImport({ file, ...sources }: RunImportOptions): Promise<numbe
       const { objects, sha256 } = await importDatabase({ database, file: path, signal, onProgress, ...keys }).finally(
         () => progress.end(),
       );
-      process.stdout.write(`imported ${objects} objects, sha256 ${sha256}, equal to the export\n`);
+      process.stdout.write(`imported ${counted(objects, 'object')}, sha256 ${sha256}, equal to the export\n`);
     };
     if (file === '-') await withStdinAsFile(importFile, signal);
     else await importFile(file);

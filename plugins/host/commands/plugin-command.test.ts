@@ -86,7 +86,7 @@ describe('homeostat plugin', () => {
     await plugin(['enable', 'demo']);
     expect(await plugin(['uninstall', 'demo', '--purge'], elsewhere)).to.deep.equal({
       code: 0,
-      stdout: 'deleted 1 declared objects\nuninstalled demo\n',
+      stdout: 'deleted 1 declared object\nuninstalled demo\n',
       stderr: '',
     });
     expect(await installed()).to.deep.equal([]);
@@ -144,7 +144,7 @@ describe('homeostat plugin', () => {
     });
     await plugin(['enable', 'demo']);
     expect((await plugin(['uninstall', 'demo', '--purge'])).stdout).to.equal(
-      'deleted 1 declared objects\ndemo is Stopped\nuninstalled demo\n',
+      'deleted 1 declared object\ndemo is Stopped\nuninstalled demo\n',
     );
     setup.register(model);
     await server.whenReady(model);

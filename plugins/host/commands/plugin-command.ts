@@ -20,6 +20,7 @@ import { runCopy } from './run-copy.ts';
 import { formatTable } from '../text/format-table.ts';
 import { environmentName } from '../serve/serve-options.ts';
 import { ServerApi } from '../remote/server-api.ts';
+import { counted } from '../text/counted.ts';
 
 export type PluginVerb = 'list' | 'enable' | 'disable' | 'reload' | 'install' | 'uninstall';
 
@@ -184,7 +185,7 @@ class PluginCommands {
     for (const { path, uid } of found) await this.#api.delete(path, uid);
     const left = await this.#untilGone(found.map(({ path }) => path));
     if (left.length > 0) throw new Error(`finalizers keep ${left.join(', ')}; nothing else was done`);
-    say(`deleted ${found.length} declared objects`);
+    say(`deleted ${counted(found.length, 'declared object')}`);
   }
 
   async #untilGone(paths: readonly string[]): Promise<readonly string[]> {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { errorText, hasCode } from '../text/error-text.ts';
 import { startCure } from '../serve/start-cure.ts';
 import type { Finding } from './finding.ts';
+import { counted } from '../text/counted.ts';
 
 const check = 'database';
 
@@ -48,7 +49,7 @@ function told(inspection: DatabaseInspection): readonly Finding[] {
     const cure = 'make a backup before: homeostat export';
     return [{ check, level: 'warning', message, cure }];
   }
-  const health: Finding = { check, level: 'ok', message: `${objects} objects, tables of version ${schema}` };
+  const health: Finding = { check, level: 'ok', message: `${counted(objects, 'object')}, tables of version ${schema}` };
   const broken = unreadable.map(({ key, reason }): Finding => {
     const cure = 'restore its encryption key, or replace or delete it: see docs/operating/databases.md';
     return { check: 'objects', level: 'error', message: `${key} cannot be read: ${reason}`, cure };

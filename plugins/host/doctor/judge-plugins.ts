@@ -8,6 +8,7 @@ import type { ServeConfig } from '../serve/config.ts';
 import { errorText } from '../text/error-text.ts';
 import { hostVersion } from '../text/host-version.ts';
 import type { Finding } from './finding.ts';
+import { counted } from '../text/counted.ts';
 
 const check = 'plugins';
 
@@ -40,5 +41,7 @@ export async function judgePlugins(
     const cure = 'install the plugins that it needs';
     findings.push({ check, level: 'error', message: `plugin "${name}" ${problem}`, cure });
   }
-  return findings.length > 0 ? findings : [{ check, level: 'ok', message: `${folders.length} plugins can be loaded` }];
+  return findings.length > 0
+    ? findings
+    : [{ check, level: 'ok', message: `${counted(folders.length, 'plugin')} can be loaded` }];
 }

@@ -35,6 +35,14 @@ interface Contributed {
   readonly contribution: Contribution<unknown>;
 }
 
+/** An extension point, as operators see it. */
+export interface PointSummary {
+  /** `<plugin>/<point>`. */
+  readonly name: string;
+  /** The plugins that contribute, once for each contribution. */
+  readonly contributions: readonly string[];
+}
+
 /** The extension points, and the contributions of each plugin to them. */
 export class ExtensionTable {
   readonly #order: () => readonly string[];
@@ -59,6 +67,10 @@ export class ExtensionTable {
       open: () => this.#open(party),
       close: () => this.#close(party),
     };
+  }
+
+  summaries(): readonly PointSummary[] {
+    return [...this.#points].map(([name, { contributions }]) => ({ name, contributions: contributions.plugins() }));
   }
 
   #declare<T>(party: Party, point: ExtensionPoint<T>): Contributions<T> {

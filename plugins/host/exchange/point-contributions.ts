@@ -25,6 +25,11 @@ export class PointContributions {
     });
   }
 
+  /** The plugin of each contribution. */
+  plugins(): readonly string[] {
+    return this.#list.map(({ plugin }) => plugin);
+  }
+
   update(list: List): void {
     const isSame = list.length === this.#list.length && list.every((each, index) => each === this.#list[index]);
     if (isSame || this.#isClosed) return;

@@ -86,6 +86,18 @@ describe('the extension points of plugins', () => {
     expect(menu.list()).to.equal(menu.list());
   });
 
+  it('are listed with the plugin of each contribution, while they are declared', async () => {
+    addMenu();
+    add('shop', offering('a', 'b'));
+    add('news', offering('c'));
+    await host.start();
+    expect(host.extensionPoints()).to.deep.equal([{ name: 'menu/items', contributions: ['shop', 'shop', 'news'] }]);
+    await enable('shop', false);
+    expect(host.extensionPoints()).to.deep.equal([{ name: 'menu/items', contributions: ['news'] }]);
+    await enable('menu', false);
+    expect(host.extensionPoints()).to.deep.equal([]);
+  });
+
   it('have contributions of their own plugin as well', async () => {
     add(
       'menu',

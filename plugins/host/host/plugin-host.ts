@@ -226,6 +226,11 @@ export class PluginHost {
     );
   }
 
+  /** The extension points of the running plugins, with their contributions. */
+  extensionPoints(): ReturnType<PluginFleet['extensionPoints']> {
+    return this.#fleet.extensionPoints();
+  }
+
   /**
    * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
    * undefined: a plugin that is enabled later does not take the others out of service.

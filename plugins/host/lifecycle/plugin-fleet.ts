@@ -1,5 +1,6 @@
 import { EventBus } from '../exchange/event-bus.ts';
 import { ExtensionTable } from '../exchange/extension-table.ts';
+import type { PointSummary } from '../exchange/extension-table.ts';
 import { dependencyOrder, dependencyProblems } from '../manifest/dependencies.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
@@ -24,6 +25,7 @@ export class PluginFleet {
   readonly #check: PluginFleetParts['check'];
   readonly #onChange: PluginFleetParts['onChange'];
   readonly #parts: PluginRunParts;
+  readonly #extensions: ExtensionTable;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #wishes = new Map<string, PluginWishes>();
   /** Names of the plugins whose files are being read again. */
@@ -36,13 +38,17 @@ export class PluginFleet {
   constructor({ check, onChange, parts }: PluginFleetParts) {
     this.#check = check;
     this.#onChange = onChange;
-    const extensions = new ExtensionTable(() => dependencyOrder(this.#manifests()));
-    this.#parts = { ...parts, extensions, events: new EventBus() };
+    this.#extensions = new ExtensionTable(() => dependencyOrder(this.#manifests()));
+    this.#parts = { ...parts, extensions: this.#extensions, events: new EventBus() };
   }
 
   /** One for each plugin, in the order in which they were added. */
   get instances(): readonly PluginInstance[] {
     return [...this.#instances.values()];
+  }
+
+  extensionPoints(): readonly PointSummary[] {
+    return this.#extensions.summaries();
   }
 
   get(name: string): PluginInstance | undefined {

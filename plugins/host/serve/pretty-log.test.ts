@@ -96,7 +96,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 info  listening\n');
   });
 
-  it('opens with version, database without password, addresses and access [spec experience-banner]', () => {
+  it('begins with the version, the database without its password, the addresses and the access [spec experience-banner]', () => {
     const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
     const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
     expect(banner.split('\n')).to.have.length(6);
@@ -105,7 +105,10 @@ describe('PrettyLog', () => {
       .and.include('API      http://127.0.0.1:8700\n')
       .and.include('Console  http://127.0.0.1:8700/console/\n')
       .and.include('--auth open')
+      .and.include('Next     homeostat api-resources, in')
       .and.not.include('secret');
+    const elsewhere = bannerOf('http://127.0.0.1:9000', readConfig({ flags, environment: {} }));
+    expect(elsewhere).to.include('Next     homeostat api-resources --server http://127.0.0.1:9000, in');
     const closed = bannerOf('http://x', readConfig({ flags: {}, environment: {} }));
     expect(closed).to.include('log in with the token in data/admin.kubeconfig');
   });

@@ -14,6 +14,7 @@ import { ConfigError } from './config-error.ts';
 import type { ServeConfig } from './config.ts';
 import type { ConfigSources } from './config-values.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { extensionsPage } from '../lifecycle/extensions-page.ts';
 import { serverReporter } from '../lifecycle/server-reporter.ts';
 import { createLog } from './create-logger.ts';
 import { bannerOf } from './banner.ts';
@@ -202,6 +203,7 @@ interface Serving {
 async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<void> {
   const { server, host, logger, pretty, development, strict, member, signal } = serving;
   server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(extensionsPage(() => host.extensionPoints()));
   server.addDebugPage(pluginsDirPage(config.pluginsDir));
   serveAuditEntries(server, config.audit?.logFile);
   servePluginArchives({

@@ -7,6 +7,7 @@ import { errorLogger, settle } from '@homeostat/controller-runtime/testing';
 import type { SettleOptions } from '@homeostat/controller-runtime/testing';
 import { pluginHostOptions } from '../lifecycle/awaited-kinds.ts';
 import { controllersPage } from '../lifecycle/controllers-page.ts';
+import { extensionsPage } from '../lifecycle/extensions-page.ts';
 import { serverReporter } from '../lifecycle/server-reporter.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import type { PluginHostOptions, PluginStatus } from '../host/plugin-host.ts';
@@ -69,6 +70,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const host = new PluginHost({ server, logger, ...present({ clock, leaderElection, reporter }) });
   made.host = host;
   server.addDebugPage(controllersPage(() => host.managers()));
+  server.addDebugPage(extensionsPage(() => host.extensionPoints()));
   const stop = async (): Promise<void> => {
     await host.stop();
     await reporter?.close();

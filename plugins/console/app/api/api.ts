@@ -24,6 +24,8 @@ export interface ApiParts {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Called for each 401: the session has ended. */
   readonly onUnauthorized?: () => void;
+  /** Called for each 403: the user may have fewer rights than before. */
+  readonly onForbidden?: () => void;
   /** Called for each response, and for each request without one. */
   readonly onReachable?: (isReachable: boolean) => void;
 }
@@ -68,6 +70,7 @@ export class Api {
     this.#parts.onReachable?.(true);
     if (response.ok) return response;
     if (response.status === 401) this.#parts.onUnauthorized?.();
+    if (response.status === 403) this.#parts.onForbidden?.();
     throw failureOf(response.status, tryParse(await response.text()));
   }
 

@@ -67,6 +67,10 @@ export function pathOf(
 
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
+/** The group of an apiVersion; empty for the core group. */
+export const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
+
 /** A name that identifies a kind among all others. */
 export const keyOf = ({ group, plural }: Pick<Resource, 'group' | 'plural'>): string =>
   group === '' ? plural : `${plural}.${group}`;

@@ -24,6 +24,20 @@ export function rulesOf(review: unknown): readonly Rule[] {
   return rules.map(ruleOf);
 }
 
+/** The paths that a review allows to get; `*` at the end stands for any rest. */
+export function readablePathsOf(review: unknown): readonly string[] {
+  const status: Json | undefined = isObject(review) ? review.status : undefined;
+  const rules = isObject(status) && isArray(status.nonResourceRules) ? status.nonResourceRules.filter(isObject) : [];
+  return rules.flatMap(({ verbs, nonResourceURLs }) =>
+    includes(textsIn(verbs), 'get') ? textsIn(nonResourceURLs) : [],
+  );
+}
+
+/** True if one of the paths covers this one. */
+export function coversPath(paths: readonly string[], path: string): boolean {
+  return paths.some((each) => (each.endsWith('*') ? path.startsWith(each.slice(0, -1)) : each === path));
+}
+
 /** A rule of a role, or of a review. */
 export function ruleOf({ verbs, apiGroups, resources, resourceNames }: JsonObject): Rule {
   return {

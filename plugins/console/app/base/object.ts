@@ -78,6 +78,11 @@ const badWhenFalse = /^(ready|available|healthy|synced|valid|established|accepte
 const badPhase = /^(fail|error|crash|degraded|lost|unknown)/i;
 const busyPhase = /^(pending|creating|starting|stopping|progress|provision|updating|waiting)/i;
 
+/** True for a condition that means a failure. */
+export function isBadCondition({ type, status }: Pick<Condition, 'type' | 'status'>): boolean {
+  return badWhenTrue.test(type) ? status === 'True' : status === 'False' && badWhenFalse.test(type);
+}
+
 /**
  * Returns the health of an object from its own status: it is being deleted, fails, is not up to date with its spec, or
  * is healthy.
@@ -87,10 +92,7 @@ export function healthOf(object: ApiObject): Health {
   const status = isObject(object.status) ? object.status : {};
   const conditions = conditionsOf(object);
   const phase = textOf(status.phase);
-  const isBad = conditions.some((each) =>
-    badWhenTrue.test(each.type) ? each.status === 'True' : each.status === 'False' && badWhenFalse.test(each.type),
-  );
-  if (isBad || badPhase.test(phase)) return 'failing';
+  if (conditions.some(isBadCondition) || badPhase.test(phase)) return 'failing';
   const { observedGeneration } = status;
   const { generation } = object.metadata;
   const isBehind =

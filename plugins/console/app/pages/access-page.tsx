@@ -13,6 +13,7 @@ import type { Grant } from '../state/grants.ts';
 import { kindHref } from '../state/route.ts';
 import { api, may, userName } from '../state/session.ts';
 import { TokenUses } from './token-uses.tsx';
+import { WhatMay } from './what-may.tsx';
 
 /** The kinds of roles, bindings and users. */
 const plurals = ['users', 'serviceaccounts', 'clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
@@ -30,6 +31,7 @@ export function AccessPage() {
       <div class="stack">
         <MayForm />
         {mayReadGrants() ? <WhoMay /> : null}
+        {mayReadGrants() ? <WhatMay /> : null}
         <TokenUses />
         {kinds.length === 0 ? null : <AccessKinds kinds={kinds} />}
       </div>

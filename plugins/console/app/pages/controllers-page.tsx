@@ -1,16 +1,13 @@
-import { isObject, textOf } from '../base/json.ts';
-import type { Json } from '../base/json.ts';
+import { isObject, numberOf, textOf } from '../base/json.ts';
 import { formatCount } from '../base/shown-text.ts';
 import { formatDuration } from '../base/time.ts';
-import { keyOf } from '../api/resources.ts';
-import { Age, Badge, Card, Empty, Failure, PageHead, Text } from '../parts/basics.tsx';
+import { Age, Badge, Card, Due, Empty, Failure, PageHead, Text } from '../parts/basics.tsx';
 import { Chart, useSamples } from '../parts/chart.tsx';
 import { failingOf, mayFollowControllers, titleOf, useControllers } from '../state/controllers.ts';
 import type { ControllerInfo, ControllerKey } from '../state/controllers.ts';
-import { kindOfObject } from '../state/kinds.ts';
-import { hrefOf, objectHref, route } from '../state/route.ts';
-
-const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
+import { hrefOf, route } from '../state/route.ts';
+import { KeyLookup } from './key-lookup.tsx';
+import { hrefOfKey } from './key-href.ts';
 
 /** All controllers with their queues; or one, with its keys. */
 export function ControllersPage() {
@@ -124,6 +121,7 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
       <div class="columns">
         <div class="stack">
           <Keys controller={controller} keys={keys} />
+          <KeyLookup controller={controller} />
         </div>
         <div class="stack">
           <Charts controller={controller} />
@@ -162,11 +160,11 @@ function Charts({ controller }: { readonly controller: ControllerInfo }) {
   const wait = isObject(status.waitMs) ? status.waitMs : {};
   const stamp = textOf(status.reportTime);
   const perSecond = useSamples(stamp, [numberOf(rates.runs), numberOf(rates.errors)]);
-  const times = useSamples(stamp, [duration.p50, duration.p99, wait.p99].map(numberOf));
+  const times = useSamples(stamp, [duration.p50, duration.p99, wait.p50, wait.p99].map(numberOf));
   return (
     <Card title="Rates and times">
       <Chart samples={perSecond} labels={['runs/s', 'errors/s']} />
-      <Chart samples={times} labels={['run p50 ms', 'run p99 ms', 'wait p99 ms']} />
+      <Chart samples={times} labels={['run p50 ms', 'run p99 ms', 'wait p50 ms', 'wait p99 ms']} />
     </Card>
   );
 }
@@ -184,7 +182,7 @@ function Keys({ controller, keys }: { readonly controller: ControllerInfo; reado
             {entry.attempts > 0 ? <span class="muted">{entry.attempts} attempts</span> : null}
             {entry.nextTime === '' ? null : (
               <span class="muted">
-                next run <Age time={entry.nextTime} isSentence />
+                next run <Due time={entry.nextTime} />
               </span>
             )}
             {entry.lastError === '' ? null : (
@@ -202,12 +200,4 @@ function Keys({ controller, keys }: { readonly controller: ControllerInfo; reado
 function toneOf({ lastError, state }: ControllerKey): 'bad' | 'busy' | 'quiet' {
   if (lastError !== '') return 'bad';
   return state === 'delayed' ? 'quiet' : 'busy';
-}
-
-/** The runs of the object of a key: `name`, or `namespace/name`. */
-export function hrefOfKey({ apiVersion, kind }: ControllerInfo, key: string): string {
-  const resource = kindOfObject(apiVersion, kind);
-  const at = key.indexOf('/');
-  if (resource === undefined) return '#/controllers';
-  return objectHref(keyOf(resource), at < 0 ? '' : key.slice(0, at), key.slice(at + 1), 'runs');
 }

@@ -1,12 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
-import { isArray, isObject, textOf } from '../base/json.ts';
+import { useState } from 'preact/hooks';
+import { isObject, textOf } from '../base/json.ts';
 import type { Json, JsonObject } from '../base/json.ts';
-import { healthOf, isApiObject, nameOf, namespaceOf, uidOf } from '../base/object.ts';
-import type { ApiObject, Health } from '../base/object.ts';
+import { isApiObject, nameOf, uidOf } from '../base/object.ts';
+import type { ApiObject } from '../base/object.ts';
 import { formatCount, shortText } from '../base/shown-text.ts';
 import { formatDuration } from '../base/time.ts';
-import { isBuiltIn, keyOf, pathOf } from '../api/resources.ts';
-import type { Resource } from '../api/resources.ts';
+import { isBuiltIn, keyOf } from '../api/resources.ts';
 import type { Change } from '../api/watch-client.ts';
 import { Age, Badge, Card, Empty, HealthBadge, PageHead, Text } from '../parts/basics.tsx';
 import { useFollow } from '../state/follow-kind.ts';
@@ -15,9 +14,11 @@ import { objectsOf, plugins } from '../state/plugins.ts';
 import { hrefOf, kindHref, objectHref } from '../state/route.ts';
 import { failingOf, useControllers } from '../state/controllers.ts';
 import type { ControllerInfo } from '../state/controllers.ts';
-import { hrefOfKey } from './controllers-page.tsx';
-import { api, may } from '../state/session.ts';
+import { hrefOfKey } from './key-href.ts';
+import { may } from '../state/session.ts';
 import { phaseOf, PhaseBadge } from './plugin-phase.tsx';
+import { sample, useHealth } from './troubled-objects.ts';
+import type { KindHealth, Troubled } from './troubled-objects.ts';
 
 /** The problems of the server, each with a link to its cause. */
 export function OverviewPage() {
@@ -28,7 +29,7 @@ export function OverviewPage() {
       <div class="columns">
         <div class="stack">
           <FailingControllers list={list} />
-          <Kinds />
+          <Kinds list={list} />
           <Warnings />
         </div>
         <div class="stack">
@@ -134,48 +135,8 @@ function FailingControllers({ list }: Reported) {
   );
 }
 
-interface KindHealth {
-  readonly resource: Resource;
-  readonly total: number;
-  /** Objects that fail, are being deleted, or are not up to date. */
-  readonly troubled: readonly ApiObject[];
-}
-
-/** The objects of a kind that are read for the overview. */
-const sample = 500;
-
-async function readHealth(resource: Resource, signal: AbortSignal): Promise<KindHealth | undefined> {
-  try {
-    const list = await api.get(pathOf(resource), { limit: sample }, signal);
-    const objects = objectsOf(list);
-    const total = isObject(list) && typeof list.total === 'number' ? list.total : objects.length;
-    return { resource, total, troubled: objects.filter((each) => healthOf(each) !== 'ok') };
-  } catch {
-    return undefined;
-  }
-}
-
-function useHealth(): { readonly kinds: readonly KindHealth[] | undefined; readonly refresh: () => void } {
-  const [kinds, setKinds] = useState<readonly KindHealth[]>();
-  const [count, setCount] = useState(0);
-  const own = listedKinds.value.filter((kind) => !isBuiltIn(kind) && may('list', kind));
-  useEffect(() => {
-    const end = new AbortController();
-    void Promise.all(own.map((kind) => readHealth(kind, end.signal))).then(
-      (found) => end.signal.aborted || setKinds(found.filter((each) => each !== undefined)),
-    );
-    return () => end.abort();
-  }, [count, own.map(keyOf).join()]);
-  return { kinds, refresh: () => setCount(count + 1) };
-}
-
-function Kinds() {
-  const { kinds, refresh } = useHealth();
-  const troubled = (kinds ?? []).flatMap(({ resource, troubled: objects }) =>
-    objects.map((object) => ({ resource, object, health: healthOf(object) })),
-  );
-  const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
-  troubled.sort((a, b) => rank[a.health] - rank[b.health]);
+function Kinds({ list }: Reported) {
+  const { kinds, troubled, isPartial, refresh } = useHealth(list);
   return (
     <Card
       title="Objects that need attention"
@@ -187,19 +148,17 @@ function Kinds() {
     >
       {kinds === undefined || troubled.length > 0 ? null : <AllWell kinds={kinds} />}
       <ul class="rows-list">
-        {troubled.slice(0, shownEntries).map(({ resource, object, health }) => (
-          <li key={uidOf(object)}>
-            <HealthBadge health={health} />
-            <a href={objectHref(keyOf(resource), namespaceOf(object), nameOf(object))}>{nameOf(object)}</a>
-            <span class="muted">{resource.kind}</span>
-            <span class="grow muted">
-              <Text value={reasonOf(object)} length={120} />
-            </span>
-          </li>
+        {troubled.slice(0, shownEntries).map((each) => (
+          <TroubledObject key={each.key} troubled={each} />
         ))}
       </ul>
       {troubled.length > shownEntries ? (
         <p class="muted">{formatCount(troubled.length - shownEntries)} more: open a kind to see all of its objects.</p>
+      ) : null}
+      {isPartial ? (
+        <p class="muted">
+          Of each kind, {formatCount(sample)} objects were read, and all that have been stuck for a minute.
+        </p>
       ) : null}
       <div class="kind-counts">
         {(kinds ?? []).map(({ resource, total }) => (
@@ -210,6 +169,24 @@ function Kinds() {
         ))}
       </div>
     </Card>
+  );
+}
+
+function TroubledObject({ troubled: { href, name, kind, health, since, reason } }: { readonly troubled: Troubled }) {
+  return (
+    <li>
+      <HealthBadge health={health} />
+      <a href={href}>{name}</a>
+      <span class="muted">{kind}</span>
+      <span class="grow muted">
+        <Text value={reason} length={120} />
+      </span>
+      {since === '' ? null : (
+        <span class="muted">
+          for <Age time={since} />
+        </span>
+      )}
+    </li>
   );
 }
 
@@ -232,16 +209,6 @@ function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
       <Badge tone="good">all well</Badge> No object says that it fails, waits or is stuck.
     </p>
   );
-}
-
-/** The first condition with a problem, or the reason for which the object waits. */
-function reasonOf(object: ApiObject): string {
-  const { finalizers, deletionTimestamp } = object.metadata;
-  if (deletionTimestamp !== undefined && isArray(finalizers)) return `waits for ${finalizers.map(String).join(', ')}`;
-  const status = isObject(object.status) ? object.status : {};
-  const conditions = isArray(status.conditions) ? status.conditions.filter(isObject) : [];
-  const bad = conditions.find((each) => each.status !== 'True') ?? conditions[0];
-  return bad === undefined ? textOf(status.phase) : `${textOf(bad.reason)} ${textOf(bad.message)}`.trim();
 }
 
 const eventsPath = '/apis/events.k8s.io/v1/events';

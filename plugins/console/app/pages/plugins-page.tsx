@@ -1,16 +1,19 @@
-import { useState } from 'preact/hooks';
-import { isArray, isObject, textOf } from '../base/json.ts';
-import { conditionsOf, nameOf } from '../base/object.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isArray, isObject, numberOf, textOf } from '../base/json.ts';
+import { conditionsOf, nameOf, textsIn } from '../base/object.ts';
 import type { ApiObject } from '../base/object.ts';
+import { formatCount } from '../base/shown-text.ts';
 import { browserClock } from '../base/time.ts';
 import { toFailure } from '../api/failure.ts';
 import { Badge, Card, Empty, PageHead, Text } from '../parts/basics.tsx';
 import { notify } from '../state/page-state.ts';
 import { contributions, plugins, settingsSchemaOf } from '../state/plugins.ts';
-import { hrefOf, objectHref } from '../state/route.ts';
+import { hrefOf, objectHref, route } from '../state/route.ts';
 import { api, may } from '../state/session.ts';
 import { InstallButton, UninstallButton, useArchives } from './plugin-archives.tsx';
 import { PhaseBadge } from './plugin-phase.tsx';
+import { Points, useExtensionPoints } from './plugin-points.tsx';
+import type { Point } from './plugin-points.tsx';
 
 const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
 const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
@@ -19,6 +22,14 @@ const settingsKey = 'pluginsettings.plugin.homeostat.internal';
 /** Phases, errors and switches of all plugins. */
 export function PluginsPage() {
   const archives = useArchives();
+  const points = useExtensionPoints();
+  const list = useRef<HTMLDivElement>(null);
+  const [, wanted = ''] = route.value.segments;
+  const isThere = plugins.value.has(wanted);
+  // A link to one plugin leads to its card.
+  useEffect(() => {
+    if (isThere) list.current?.querySelector(`[data-plugin="${CSS.escape(wanted)}"]`)?.scrollIntoView();
+  }, [wanted, isThere]);
   const all = [...plugins.value.values()].sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
   return (
     <div class="page">
@@ -33,9 +44,14 @@ export function PluginsPage() {
           </p>
         </Empty>
       ) : null}
-      <div class="stack">
+      <div class="stack" ref={list}>
         {all.map((plugin) => (
-          <PluginCard key={nameOf(plugin)} plugin={plugin} isInstalled={archives.installed.includes(nameOf(plugin))} />
+          <PluginCard
+            key={nameOf(plugin)}
+            plugin={plugin}
+            isInstalled={archives.installed.includes(nameOf(plugin))}
+            points={points}
+          />
         ))}
       </div>
     </div>
@@ -48,34 +64,41 @@ interface PluginProps {
   readonly isInstalled: boolean;
 }
 
-function PluginCard({ plugin, isInstalled }: PluginProps) {
+interface CardProps extends PluginProps {
+  readonly points: readonly Point[];
+}
+
+function PluginCard({ plugin, isInstalled, points }: CardProps) {
   const spec = isObject(plugin.spec) ? plugin.spec : {};
   const status = isObject(plugin.status) ? plugin.status : {};
   const title = textOf(spec.displayName) || nameOf(plugin);
   const dependencies = isArray(spec.dependencies) ? spec.dependencies.filter(isObject) : [];
   return (
-    <Card title={title} aside={<Switches {...{ plugin, isInstalled }} isEnabled={spec.enabled !== false} />}>
-      <p class="line">
-        <PhaseBadge plugin={plugin} />
-        <code>
-          {nameOf(plugin)} {textOf(spec.version)}
-        </code>
-        {textOf(spec.group) === '' ? null : <span class="muted">{textOf(spec.group)}</span>}
-        {dependencies.map((each) => (
-          <span key={textOf(each.name)} class="muted">
-            {each.optional === true ? 'uses' : 'needs'} {textOf(each.name)} {textOf(each.range)}
-          </span>
-        ))}
-      </p>
-      {textOf(spec.description) === '' ? null : <p>{textOf(spec.description)}</p>}
-      {textOf(status.message) === '' ? null : (
-        <p class={status.phase === 'Failed' ? 'problem' : 'muted'}>
-          <Text value={`${textOf(status.reason)}: ${textOf(status.message)}`} length={2000} />
+    <div data-plugin={nameOf(plugin)}>
+      <Card title={title} aside={<Switches {...{ plugin, isInstalled }} isEnabled={spec.enabled !== false} />}>
+        <p class="line">
+          <PhaseBadge plugin={plugin} />
+          <code>
+            {nameOf(plugin)} {textOf(spec.version)}
+          </code>
+          {textOf(spec.group) === '' ? null : <span class="muted">{textOf(spec.group)}</span>}
+          {dependencies.map((each) => (
+            <span key={textOf(each.name)} class="muted">
+              {each.optional === true ? 'uses' : 'needs'} {textOf(each.name)} {textOf(each.range)}
+            </span>
+          ))}
         </p>
-      )}
-      <Indexing plugin={plugin} />
-      <Added name={nameOf(plugin)} />
-    </Card>
+        {textOf(spec.description) === '' ? null : <p>{textOf(spec.description)}</p>}
+        {textOf(status.message) === '' ? null : (
+          <p class={status.phase === 'Failed' ? 'problem' : 'muted'}>
+            <Text value={`${textOf(status.reason)}: ${textOf(status.message)}`} length={2000} />
+          </p>
+        )}
+        <Indexing plugin={plugin} />
+        <Added name={nameOf(plugin)} />
+        <Points name={nameOf(plugin)} points={points} />
+      </Card>
+    </div>
   );
 }
 
@@ -124,7 +147,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
   );
 }
 
-/** Conditions that are not True, and the kinds whose indexes are being built. */
+/** Conditions that are not True, the kinds whose indexes are being built, and the deletions that wait for the plugin. */
 function Indexing({ plugin }: { readonly plugin: ApiObject }) {
   const status = isObject(plugin.status) ? plugin.status : {};
   const indexing = isArray(status.indexing) ? status.indexing.filter(isObject) : [];
@@ -138,9 +161,15 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
             <Badge tone="quiet">{each.type}</Badge> <Text value={each.message} />
           </li>
         ))}
-      {[...indexing, ...held].map((each, index) => (
-        <li key={index}>
-          <Text value={Object.values(each).map(String).join(' ')} />
+      {indexing.map(({ kind, indexed }) => (
+        <li key={textOf(kind)}>
+          Indexes of {textOf(kind)}: {formatCount(numberOf(indexed))} objects so far
+        </li>
+      ))}
+      {held.map(({ kind, finalizer, count, names }) => (
+        <li key={`${textOf(kind)} ${textOf(finalizer)}`}>
+          {formatCount(numberOf(count))} deleted objects of {textOf(kind)} wait for <code>{textOf(finalizer)}</code>:{' '}
+          <Text value={textsIn(names).join(', ')} length={200} />
         </li>
       ))}
     </ul>

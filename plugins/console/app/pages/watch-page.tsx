@@ -88,6 +88,11 @@ function Stream({ resource }: { readonly resource: Resource }) {
         </button>
       </div>
       {state.kind === 'refused' ? <Failure failure={state.failure} /> : null}
+      {state.kind === 'live' && lines.every(({ type }) => type.startsWith('LISTED')) ? (
+        <p class="muted" role="status">
+          Nothing has changed since the list was read. Each change of an object appears here.
+        </p>
+      ) : null}
       <ol class="stream">
         {lines.map((line) => (
           <StreamLine key={line.id} line={line} />

@@ -40,6 +40,17 @@ export function Age({ time, isSentence = false }: { readonly time: string; reado
   );
 }
 
+/** The time until something is due: `in 5s`; `now` for a time that has passed. */
+export function Due({ time }: { readonly time: string }) {
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) return <span>{time}</span>;
+  return (
+    <time dateTime={time} title={`${new Date(ms).toLocaleString()} (${time})`}>
+      {ms - now.value < 1000 ? 'now' : formatAge(ms, now.value)}
+    </time>
+  );
+}
+
 /** Text of an object, never markup. A long text is cut, and can be expanded. */
 export function Text({ value, length = 300 }: { readonly value: string; readonly length?: number }) {
   const [isOpen, setOpen] = useState(false);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Completion, Mistake } from '../base/mistake.ts';
 import type { Editor } from './editor/create-editor.ts';
 
@@ -45,7 +45,8 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
       made?.destroy();
     };
   }, []);
-  useEffect(() => {
+  // Before the next key: what is typed belongs to the text that is shown.
+  useLayoutEffect(() => {
     const echo = echoes.current.indexOf(value);
     echoes.current.splice(0, echo < 0 ? echoes.current.length : echo + 1);
     if (echo < 0) editor?.setText(value);

@@ -5,6 +5,7 @@ import { kindsFailure, loadKinds, resources } from '../state/kinds.ts';
 import { dismiss, notices } from '../state/page-state.ts';
 import { pageNamespace, route } from '../state/route.ts';
 import { changePlugins, loadContributions, plugins, setPlugins } from '../state/plugins.ts';
+import { unsaved } from '../state/left-drafts.ts';
 import { forgetSchemas } from '../state/schemas.ts';
 import { useFollow } from '../state/follow-kind.ts';
 import { isReachable, isSessionOver, loadSession, may, sessionNumber } from '../state/session.ts';
@@ -15,6 +16,7 @@ import { LoginDialog } from './login-dialog.tsx';
 import { Palette, KeysHelp } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useShortcuts } from './shortcuts.ts';
+import { useLeaveWarning } from './use-leave-warning.ts';
 
 /** The path of the objects of kind Plugin. */
 const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
@@ -26,6 +28,7 @@ export function App() {
   usePlugins();
   useHealing();
   useFocusOnNavigation();
+  useLeaveWarning(unsaved.value.size > 0);
   return (
     <div class="app">
       <a class="skip-link" href="#main" onClick={skip}>

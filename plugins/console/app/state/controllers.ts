@@ -81,6 +81,15 @@ export function failingOf({ status }: ControllerInfo): number {
   return typeof queue.failing === 'number' ? queue.failing : 0;
 }
 
+/** A text that changes with each report, of all controllers or of those of one kind. */
+export function reportsOf(list: readonly ControllerInfo[], kind?: string): string {
+  const reported = list.filter((each) => kind === undefined || each.kind === kind);
+  return reported
+    .map(({ name, status }) => `${name} ${textOf(status.reportTime)}`)
+    .sort()
+    .join();
+}
+
 /** Names a controller, or one of its shards, for people. */
 export function titleOf({ fullName, shard }: ControllerInfo): string {
   return shard === '' ? fullName : `${fullName}#${shard}`;

@@ -21,6 +21,32 @@ export interface Grant {
   readonly rules: readonly Rule[];
 }
 
+/** A user, a group or a service account, which may have permissions. */
+export interface Subject {
+  /** The name in requests. */
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly isNamedBy: (subject: Grant['subject']) => boolean;
+}
+
+export function userSubject(user: string, groups: readonly string[]): Subject {
+  return { user, groups, isNamedBy: ({ kind, name }) => kind === 'User' && name === user };
+}
+
+export function groupSubject(group: string): Subject {
+  return { user: group, groups: [], isNamedBy: ({ kind, name }) => kind === 'Group' && name === group };
+}
+
+export function accountSubject(namespace: string, account: string): Subject {
+  const user = `system:serviceaccount:${namespace}:${account}`;
+  return {
+    user,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+    isNamedBy: ({ kind, namespace: at, name }) =>
+      kind === 'ServiceAccount' ? at === namespace && name === account : kind === 'User' && name === user,
+  };
+}
+
 export const mayReadGrants = (): boolean => kinds.every((plural) => may('list', { group: rbac, plural }));
 
 export const bindingKeyOf = ({ namespace }: Grant): string =>

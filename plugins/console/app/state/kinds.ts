@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { isBuiltIn, keyOf, readResources } from '../api/resources.ts';
+import { groupOf, isBuiltIn, keyOf, readResources } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
@@ -36,6 +36,6 @@ export function findKind(key: string): Resource | undefined {
 
 /** The kind that an object or an owner reference names. */
 export function kindOfObject(apiVersion: string, kind: string): Resource | undefined {
-  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/') : [''];
+  const group = groupOf(apiVersion);
   return resources.value?.find((each) => each.group === group && each.kind === kind);
 }

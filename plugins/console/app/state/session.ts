@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals';
 import { isObject, textOf } from '../base/json.ts';
+import { browserClock } from '../base/time.ts';
 import { Api } from '../api/api.ts';
 import { toFailure } from '../api/failure.ts';
-import { rulesOf, mayDo } from '../api/rights.ts';
+import { coversPath, mayDo, readablePathsOf, rulesOf } from '../api/rights.ts';
 import type { Rule } from '../api/rights.ts';
 import type { Resource } from '../api/resources.ts';
 import { pageNamespace } from './route.ts';
@@ -20,6 +21,8 @@ export const userName = signal('');
  * offered.
  */
 const rules = signal<readonly Rule[] | undefined>(undefined);
+/** The paths that the user may get; none until they are known. */
+const readablePaths = signal<readonly string[]>([]);
 
 /** The console is served one level below the server's root, behind whatever prefix a proxy adds. */
 export const api = new Api({
@@ -28,6 +31,7 @@ export const api = new Api({
   onUnauthorized: () => {
     isSessionOver.value = true;
   },
+  onForbidden: () => refreshRights(),
   onReachable: (value) => {
     isReachable.value = value;
   },
@@ -54,10 +58,33 @@ export async function loadSession(): Promise<void> {
     const info = isObject(status) ? status.userInfo : undefined;
     userName.value = isObject(info) ? textOf(info.username) : '';
     // If another page has been opened meanwhile, that page loads the rules of its own namespace.
-    if (namespace === pageNamespace.value) rules.value = rulesOf(review.body);
+    if (namespace !== pageNamespace.value) return;
+    setIfNew(rules, rulesOf(review.body));
+    setIfNew(readablePaths, readablePathsOf(review.body));
   } catch {
     // The connection's state shows what is wrong.
   }
+}
+
+/** Equal rules stay the same value, so that nothing is read again for them. */
+function setIfNew<T>(kept: { value: T }, found: T): void {
+  if (JSON.stringify(found) !== JSON.stringify(kept.value)) kept.value = found;
+}
+
+/** The time between two readings of the rights, when many requests are refused. */
+const refreshMs = 5000;
+let refreshedMs = 0;
+let isRefreshing = false;
+
+/** After a refusal, buttons for what the user may no longer do go away. */
+function refreshRights(): void {
+  if (isRefreshing) return;
+  isRefreshing = true;
+  browserClock.after(Math.max(0, refreshedMs + refreshMs - browserClock.now()), () => {
+    refreshedMs = browserClock.now();
+    isRefreshing = false;
+    void loadSession();
+  });
 }
 
 /** True unless the user is known not to have the permission. */
@@ -66,6 +93,11 @@ export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, 
   if (known === undefined) return true;
   const request = { verb, group: resource.group, resource: resource.plural };
   return mayDo(known, name === undefined ? request : { ...request, name });
+}
+
+/** True for a path, such as a page of `/debug`, that the user is known to be allowed to get. */
+export function mayGet(path: string): boolean {
+  return coversPath(readablePaths.value, path);
 }
 
 /** The permission that the search of the audit log needs. */

@@ -3,6 +3,7 @@ import type { ClientCommand } from '../client-command.ts';
 import { CommandError } from '../command-error.ts';
 import { confirm } from '../confirm.ts';
 import { filesOf } from '../object-arguments.ts';
+import type { ObjectTarget } from '../object-arguments.ts';
 import { coloured, objectDiff } from '../output/object-diff.ts';
 import { ServerRefusal } from '../object-server.ts';
 import { print } from '../output/print.ts';
@@ -13,7 +14,8 @@ import type { ServedResource } from '../resource-names.ts';
 import { objectsAt, serverObject, textAt } from '../server-object.ts';
 import type { GivenObject, ServerObject } from '../server-object.ts';
 import { eachItem } from './each-item.ts';
-import { writePrinter, writeQuery } from './write-commands.ts';
+import { waitForCondition } from './wait-command.ts';
+import { dryRunQuery, writePrinter, writeQuery } from './write-commands.ts';
 
 /** An object to apply, and where. */
 interface Application {
@@ -38,14 +40,19 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
     if (!isChanged) return 0;
     if (command.flags['yes'] !== true && !(await confirm('Apply these changes?', command.server.signal))) return 1;
   }
+  const isDryRun = dryRunQuery(command.flags)['dryRun'] !== undefined;
+  const definitions: ObjectTarget[] = [];
   return eachObject(objects, async (each) => {
-    const application = await applicationOf(command, each);
+    const application = await applicationOf(command, each, definitions);
     const before = await liveObject(command, application);
     const object = await apply(command, application, before);
     const isSame = before?.metadata.resourceVersion === object.metadata.resourceVersion;
     const changed = isSame ? 'unchanged' : 'configured';
     const done = before === undefined ? 'created' : changed;
-    await tell({ resource: application.resource, object, done });
+    const { resource, path } = application;
+    const isDefinition = resource.group === 'apiextensions.k8s.io' && resource.kind === 'CustomResourceDefinition';
+    if (isDefinition && !isDryRun) definitions.push({ resource, path, name: object.metadata.name });
+    await tell({ resource, object, done });
   });
 }
 
@@ -69,24 +76,28 @@ async function showDiffs(command: ClientCommand, objects: readonly FileObject[])
   return code === 0 ? isChanged : undefined;
 }
 
-async function applicationOf(command: ClientCommand, { object, origin }: FileObject): Promise<Application> {
+async function applicationOf(
+  command: ClientCommand,
+  { object, origin }: FileObject,
+  definitions: ObjectTarget[] = [],
+): Promise<Application> {
   const name = textAt(object.metadata, 'name');
   const namespace = textAt(object.metadata, 'namespace') || command.namespace;
   if (name === '') throw new CommandError(`${origin}: metadata.name must be set: apply needs the name of an object`);
-  const resource = await resourceOf(command, object);
+  const resource = await resourceOf(command, object, definitions);
   return { resource, object, path: objectPath(resource, namespace, name) };
 }
 
-/**
- * An earlier object may be the definition of this kind, so the kinds are read again before this one counts as missing.
- */
+/** The kind may be that of a definition that this command has applied: then it waits until the kind is served. */
 async function resourceOf(
-  { names, server }: ClientCommand,
+  command: ClientCommand,
   { apiVersion, kind }: GivenObject,
+  definitions: ObjectTarget[],
 ): Promise<ServedResource> {
-  const known = await names();
-  if (known.all.some((each) => each.kind === kind)) return known.ofObject(apiVersion, kind);
-  return (await ResourceNames.read(server)).ofObject(apiVersion, kind);
+  const known = await command.names();
+  if (known.serves(apiVersion, kind)) return known.ofObject(apiVersion, kind);
+  for (const definition of definitions.splice(0)) await waitForCondition(command, definition, 'Established');
+  return (await ResourceNames.read(command.server)).ofObject(apiVersion, kind);
 }
 
 async function liveObject({ server }: ClientCommand, { path }: Application): Promise<ServerObject | undefined> {

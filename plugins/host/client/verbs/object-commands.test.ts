@@ -299,6 +299,25 @@ describe('Commands for objects [spec experience-commands]', () => {
       expect(stderr).to.include('bad.yaml, document 1').and.include('spec.pages');
     });
 
+    it('applies a definition, and then objects of its kind', async () => {
+      const schema = '{ openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }';
+      const versions = `[{ name: v1, served: true, storage: true, schema: ${schema} }]`;
+      const text = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: pens.desk.example.com }
+spec: { group: desk.example.com, scope: Cluster, names: { plural: pens, kind: Pen }, versions: ${versions} }
+---
+apiVersion: desk.example.com/v1
+kind: Pen
+metadata: { name: red }
+`;
+      const path = await file('pens.yaml', text);
+      expect(await succeed('apply', '-f', path)).to.equal(
+        'customresourcedefinition.apiextensions.k8s.io/pens.desk.example.com created\npen.desk.example.com/red created\n',
+      );
+      await succeed('delete', 'crd', 'pens.desk.example.com');
+    });
+
     it('changes fields that create, edit and patch of the same manager have set', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }');
       expect(await succeed('apply', '-f', join(folder, 'books.yaml'))).to.include('emma configured');

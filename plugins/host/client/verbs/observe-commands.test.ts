@@ -50,7 +50,7 @@ describe('Commands about controllers', () => {
     return runCommand([...args, '--server', server.url]);
   }
 
-  it('why says in sentences what fails, and what holds a deleted object [spec experience-why]', async () => {
+  it('why says in sentences what fails, and what keeps a deleted object [spec experience-why]', async () => {
     const torn = await run('why', 'book', 'torn');
     expect(torn.code, torn.stderr).to.equal(0);
     expect(torn.stdout).to.match(
@@ -92,7 +92,7 @@ describe('Commands about controllers', () => {
     expect(none).to.deep.equal({ code: 0, stdout: '', stderr: 'No runs found.\n' });
   });
 
-  it('runs -f prints runs as they come [spec experience-runs]', async () => {
+  it('runs -f prints new runs at once [spec experience-runs]', async () => {
     const written: string[] = [];
     const { write } = process.stdout;
     process.stdout.write = (piece: unknown, ...rest: readonly unknown[]) => {

@@ -49,6 +49,11 @@ export async function waitFor(command: ClientCommand, { target, timeoutMs, isGon
   await waitUntil(command, { target, goal, timeoutMs });
 }
 
+/** Waits until an object has a condition with the status True. */
+export async function waitForCondition(command: ClientCommand, target: ObjectTarget, type: string): Promise<void> {
+  await waitUntil(command, { target, goal: conditionGoal(type), timeoutMs: defaultTimeoutMs });
+}
+
 interface Wait {
   readonly target: ObjectTarget;
   readonly goal: Goal;

@@ -9,12 +9,12 @@ import { Empty, Loading, PageHead } from '../../parts/basics.tsx';
 import { notify } from '../../state/page-state.ts';
 import { go, kindHref, objectHref, route } from '../../state/route.ts';
 import type { KindSchema } from '../../state/schemas.ts';
+import { leftDraft } from '../../state/left-drafts.ts';
 import { may } from '../../state/session.ts';
 import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
-import { useLeaveWarning } from './use-leave-warning.ts';
 
 /** Creates an object. */
 export function CreatePage({ resource }: { readonly resource: Resource }) {
@@ -33,15 +33,16 @@ export function CreatePage({ resource }: { readonly resource: Resource }) {
 
 function CreateForm({ resource, schema }: { readonly resource: Resource; readonly schema: KindSchema }) {
   const named = route.value.query.get('name') ?? '';
-  const draft = useDraft(skeletonOf(resource, named, schemaOfObject(schema, resource, named)));
+  const skeleton = skeletonOf(resource, named, schemaOfObject(schema, resource, named));
+  const key = `create ${keyOf(resource)} ${named}`;
+  const [isFound] = useState(leftDraft(key) !== undefined);
+  const draft = useDraft(skeleton, key);
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
   // The refusals of a save are out of date as soon as the draft has been tried again.
   useEffect(() => setRefused([]), [checked]);
   const causes = refused.length > 0 ? refused : checked;
-  const [isSaved, setSaved] = useState(false);
-  useLeaveWarning(!isSaved);
   return (
     <div class="page">
       <p class="crumbs">
@@ -57,6 +58,14 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
           Review and create
         </button>
       </PageHead>
+      {isFound && draft.isChanged ? (
+        <p class="line hint" role="status">
+          What you typed before is still here.
+          <button type="button" class="link" onClick={() => draft.restart(skeleton)}>
+            Start again
+          </button>
+        </p>
+      ) : null}
       <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, writtenName(draft.value))} isNew />
       {isSaving ? (
         <SaveDialog
@@ -68,7 +77,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
             notify('bad', failure.message);
           }}
           onSaved={({ object }) => {
-            setSaved(true);
+            draft.forget();
             notify('good', `${nameOf(object)} is created`);
             go(objectHref(keyOf(resource), namespaceOf(object), nameOf(object)));
           }}

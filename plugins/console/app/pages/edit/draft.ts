@@ -16,7 +16,7 @@ export function editableOf(object: ApiObject): JsonObject {
   return { apiVersion, kind, metadata: Object.fromEntries(kept), ...fields };
 }
 
-export interface Rebased {
+interface Rebased {
   readonly draft: JsonObject;
   readonly conflicts: readonly MergeConflict[];
   /** Fields that others changed, and whose new values the draft now has. */

@@ -1,44 +1,67 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatPath, isEqual } from '../../base/json.ts';
-import type { MergeConflict } from '../../base/merge.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { managersOf, uidOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
-import { managersOf } from '../../base/object.ts';
-import { textOf } from '../../base/json.ts';
+import { formatPath, numberOf, textOf } from '../../base/json.ts';
 import type { FieldCause } from '../../api/failure.ts';
 import { DiffView } from '../../parts/diff-view.tsx';
 import { Loading } from '../../parts/basics.tsx';
+import { browserClock } from '../../base/time.ts';
 import { notify } from '../../state/page-state.ts';
 import { may } from '../../state/session.ts';
 import type { Place } from '../../state/place.ts';
-import { editableOf, rebase } from './draft.ts';
+import { editableOf } from './draft.ts';
 import { EditorPanes, schemaOfObject, useSchema } from './editor-panes.tsx';
 import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import type { Draft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
-import { useLeaveWarning } from './use-leave-warning.ts';
+
+/** The pause in typing after which others' changes are merged. */
+const pauseMs = 500;
 
 interface Props {
   readonly place: Place;
   readonly object: ApiObject;
 }
 
-/** Edits an object. Changes of others are merged into the draft meanwhile, and nothing that was typed is lost. */
-export function EditTab({ place, object }: Props) {
-  const { resource } = place;
-  const schema = useSchema(resource);
-  const draft = useDraft(editableOf(object));
-  const [isSaving, setSaving] = useState(false);
+interface Editing {
+  readonly draft: Draft;
+  /** The newest state that is known. */
+  readonly object: ApiObject;
+  readonly causes: readonly FieldCause[];
+  readonly setRefused: (causes: readonly FieldCause[]) => void;
+  readonly setSaved: (object: ApiObject) => void;
+  /** Brings what others changed into the draft. */
+  readonly merge: () => void;
+}
+
+/** The draft of an object, with what the server says about it, and what others change meanwhile. */
+function useEditing({ place: { resource }, object: followed }: Props): Editing {
+  const [saved, setSaved] = useState(followed);
+  // The watch may bring what was saved a moment later.
+  const object = numberOf(saved.metadata.version) > numberOf(followed.metadata.version) ? saved : followed;
+  const draft = useDraft(editableOf(object), uidOf(object));
   const checked = useLiveCheck({ resource, draft, stored: object });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
   // The refusals of a save are out of date as soon as the draft has been tried again.
   useEffect(() => setRefused([]), [checked]);
-  const causes = refused.length > 0 ? refused : checked;
-  const { conflicts, settle, note } = useMerge(object, draft);
-  const isChanged = !isEqual(draft.value, editableOf(object)) || draft.mistake !== undefined;
-  useLeaveWarning(isChanged);
+  const merge = (): void => draft.merge(editableOf(object), writerOf(object));
+  // A text with a mistake gets the changes of others once it is corrected, and none changes under the cursor.
+  const isTyping = useTyping(draft.text);
+  const isReadable = draft.mistake === undefined;
+  useEffect(() => (isTyping ? undefined : merge()), [object, isReadable, isTyping]);
+  return { draft, object, causes: refused.length > 0 ? refused : checked, setRefused, setSaved, merge };
+}
+
+/** Edits an object. Changes of others are merged into the draft meanwhile, and nothing that was typed is lost. */
+export function EditTab(props: Props) {
+  const { resource, name } = props.place;
+  const schema = useSchema(resource);
+  const { draft, object, causes, setRefused, setSaved, merge } = useEditing(props);
+  const [isSaving, setSaving] = useState(false);
+  const { isChanged, conflicts, note } = draft;
   if (schema === undefined) return <Loading />;
-  if (!may('update', resource, place.name)) return <p>You may read this object, but not change it.</p>;
+  if (!may('update', resource, name)) return <p>You may read this object, but not change it.</p>;
   return (
     <div class="stack">
       <div class="line">
@@ -46,20 +69,23 @@ export function EditTab({ place, object }: Props) {
           type="button"
           class="button button-primary"
           disabled={!isChanged || draft.mistake !== undefined || conflicts.length > 0}
-          onClick={() => setSaving(true)}
+          onClick={() => {
+            merge();
+            setSaving(true);
+          }}
         >
           Review and save
         </button>
-        <button type="button" class="button" disabled={!isChanged} onClick={() => draft.setValue(editableOf(object))}>
+        <button type="button" class="button" disabled={!isChanged} onClick={() => draft.restart(editableOf(object))}>
           Discard
         </button>
         <span class="muted" role="status">
           {note}
         </span>
       </div>
-      <Conflicts conflicts={conflicts} draft={draft} onSettled={settle} />
-      <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, place.name)} isNew={false} />
-      {isSaving ? (
+      <Conflicts draft={draft} />
+      <EditorPanes {...{ draft, causes }} schema={schemaOfObject(schema, resource, name)} isNew={false} />
+      {isSaving && conflicts.length === 0 ? (
         <SaveDialog
           {...{ resource, draft, stored: object }}
           onClose={() => setSaving(false)}
@@ -68,11 +94,12 @@ export function EditTab({ place, object }: Props) {
             setSaving(false);
             notify('bad', failure.message);
           }}
-          onSaved={({ object: saved }) => {
+          onSaved={({ object: stored }) => {
+            setSaved(stored);
             setRefused([]);
             setSaving(false);
-            draft.setValue(editableOf(saved));
-            notify('good', `${place.name} is saved`);
+            draft.restart(editableOf(stored));
+            notify('good', `${name} is saved`);
           }}
         />
       ) : null}
@@ -80,29 +107,14 @@ export function EditTab({ place, object }: Props) {
   );
 }
 
-interface Merge {
-  readonly conflicts: readonly MergeConflict[];
-  readonly settle: (conflict: MergeConflict) => void;
-  /** A message that names the merged fields. */
-  readonly note: string;
-}
-
-/** Merges each change of the stored object into the draft. */
-function useMerge(object: ApiObject, draft: Draft): Merge {
-  const base = useRef(editableOf(object));
-  const [conflicts, setConflicts] = useState<readonly MergeConflict[]>([]);
-  const [note, setNote] = useState('');
+/** True until the text has stayed the same for a moment. */
+function useTyping(text: string): boolean {
+  const [isTyping, setTyping] = useState(false);
   useEffect(() => {
-    const theirs = editableOf(object);
-    if (isEqual(theirs, base.current)) return;
-    const result = rebase(draft.value, base.current, theirs);
-    base.current = theirs;
-    if (result.taken.length > 0) draft.setValue(result.draft);
-    if (result.conflicts.length > 0) setConflicts((old) => [...old, ...result.conflicts]);
-    if (result.taken.length > 0)
-      setNote(`Merged what ${writerOf(object)} changed: ${result.taken.map(formatPath).join(', ')}`);
-  }, [object]);
-  return { conflicts, note, settle: (conflict) => setConflicts((old) => old.filter((each) => each !== conflict)) };
+    setTyping(true);
+    return browserClock.after(pauseMs, () => setTyping(false));
+  }, [text]);
+  return isTyping;
 }
 
 /** The manager that wrote last. */
@@ -111,14 +123,9 @@ function writerOf(object: ApiObject): string {
   return entries.sort(([a], [b]) => b.localeCompare(a))[0]?.[1] ?? 'another client';
 }
 
-interface ConflictsProps {
-  readonly conflicts: readonly MergeConflict[];
-  readonly draft: Draft;
-  readonly onSettled: (conflict: MergeConflict) => void;
-}
-
 /** Fields that both sides changed: the person chooses. */
-function Conflicts({ conflicts, draft, onSettled }: ConflictsProps) {
+function Conflicts({ draft }: { readonly draft: Draft }) {
+  const { conflicts, settle } = draft;
   if (conflicts.length === 0) return null;
   return (
     <section class="failure" aria-label="Conflicts" role="alert">
@@ -127,7 +134,7 @@ function Conflicts({ conflicts, draft, onSettled }: ConflictsProps) {
         <div key={formatPath(conflict.path)} class="conflict">
           <DiffView differences={[{ path: conflict.path, before: conflict.theirs, after: conflict.mine }]} />
           <div class="line">
-            <button type="button" class="button" onClick={() => onSettled(conflict)}>
+            <button type="button" class="button" onClick={() => settle(conflict)}>
               Keep mine
             </button>
             <button
@@ -135,7 +142,7 @@ function Conflicts({ conflicts, draft, onSettled }: ConflictsProps) {
               class="button"
               onClick={() => {
                 draft.setField(conflict.path, conflict.theirs);
-                onSettled(conflict);
+                settle(conflict);
               }}
             >
               Take theirs

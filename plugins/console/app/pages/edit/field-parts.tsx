@@ -19,6 +19,8 @@ export interface FieldProps {
   readonly path: Path;
   readonly label: string;
   readonly isRequired: boolean;
+  /** True for an entry of a list or a map: it stays while its field is empty, and is removed by its button. */
+  readonly isItem?: boolean;
 }
 
 export function Description({ schema }: Pick<FieldProps, 'schema'>) {

@@ -44,7 +44,7 @@ function Control(props: ControlProps) {
   return <TextInput {...props} />;
 }
 
-function Choice({ form, path, options, shared }: ControlProps & { readonly options: readonly Json[] }) {
+function Choice({ form, path, options, shared, isItem = false }: ControlProps & { readonly options: readonly Json[] }) {
   const value = valueAt(form.value, path);
   return (
     <select
@@ -57,7 +57,7 @@ function Choice({ form, path, options, shared }: ControlProps & { readonly optio
         )
       }
     >
-      <option value="">not set</option>
+      {isItem ? null : <option value="">not set</option>}
       {options.map((each) => (
         <option key={shownAs(each)} value={shownAs(each)}>
           {shownAs(each)}
@@ -68,7 +68,7 @@ function Choice({ form, path, options, shared }: ControlProps & { readonly optio
 }
 
 /** The typed text stays in the field while it is not a number. */
-function NumberInput({ form, path, schema, shared }: ControlProps) {
+function NumberInput({ form, path, schema, shared, isItem = false }: ControlProps) {
   const value = valueAt(form.value, path);
   const [text, setText] = useState(shownAs(value));
   useEffect(() => {
@@ -82,7 +82,7 @@ function NumberInput({ form, path, schema, shared }: ControlProps) {
       placeholder={rangeOf(schema)}
       onInput={(event) => {
         setText(event.currentTarget.value);
-        form.set(path, readNumber(event.currentTarget.value));
+        form.set(path, readNumber(event.currentTarget.value) ?? (isItem ? '' : undefined));
       }}
     />
   );
@@ -102,9 +102,9 @@ function rangeOf({ minimum, maximum }: JsonObject): string {
   return `${shownAs(minimum)} to ${shownAs(maximum)}`;
 }
 
-function TextInput({ form, path, schema, shared, isRequired }: ControlProps) {
+function TextInput({ form, path, schema, shared, isRequired, isItem = false }: ControlProps) {
   const value = textOf(valueAt(form.value, path));
-  const set = (text: string): void => form.set(path, text === '' && !isRequired ? undefined : text);
+  const set = (text: string): void => form.set(path, text === '' && !isRequired && !isItem ? undefined : text);
   const isLong = value.length > longText || value.includes('\n') || (schema.maxLength ?? 0) === 0;
   if (isLong && (value.length > longText || value.includes('\n')))
     return <textarea {...shared} rows={6} value={value} onInput={(event) => set(event.currentTarget.value)} />;

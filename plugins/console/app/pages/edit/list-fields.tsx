@@ -25,7 +25,14 @@ export function ArrayField({ form, schema, path, label, field: Item }: Props) {
       <Problems form={form} path={path} />
       {items.slice(0, shownItems).map((_, index) => (
         <div key={index} class="form-item">
-          <Item form={form} schema={itemSchema} path={[...path, index]} label={`${label} ${index + 1}`} isRequired />
+          <Item
+            form={form}
+            schema={itemSchema}
+            path={[...path, index]}
+            label={`${label} ${index + 1}`}
+            isRequired={itemSchema.type === 'object'}
+            isItem
+          />
           <button
             type="button"
             class="icon-button"
@@ -62,7 +69,7 @@ export function MapField({ form, schema, path, label, field: Item }: Props) {
       <Problems form={form} path={path} />
       {keys.slice(0, shownItems).map((key) => (
         <div key={key} class="form-item">
-          <Item form={form} schema={valueSchema} path={[...path, key]} label={key} isRequired={false} />
+          <Item form={form} schema={valueSchema} path={[...path, key]} label={key} isRequired={false} isItem />
           <button
             type="button"
             class="icon-button"

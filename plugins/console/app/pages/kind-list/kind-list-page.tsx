@@ -6,7 +6,7 @@ import { formatCount } from '../../base/shown-text.ts';
 import { Badge, Empty, Failure, Loading, PageHead } from '../../parts/basics.tsx';
 import { createHref, route, setQuery } from '../../state/route.ts';
 import { may } from '../../state/session.ts';
-import { BulkDelete } from './bulk-delete.tsx';
+import { BulkMenu } from './bulk-menu.tsx';
 import { Filters } from './filters.tsx';
 import { readView } from './list-view.ts';
 import type { ListView } from './list-view.ts';
@@ -20,18 +20,13 @@ export function KindListPage({ resource }: { readonly resource: Resource }) {
   const view = readView(route.value.query);
   const rows = useRows(resource, view);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [isDeleting, setDeleting] = useState(false);
   const visible = filterRows(rows, view.text);
   const chosen = rows.table.rows.filter(({ key, mark }) => selected.has(key) && mark !== 'gone');
   return (
     <div class="page page-full">
       <PageHead title={resource.kind}>
         <Status rows={rows} visible={visible.length} view={view} />
-        {chosen.length > 0 && may('delete', resource) ? (
-          <button type="button" class="button button-danger" onClick={() => setDeleting(true)}>
-            Delete {formatCount(chosen.length)}…
-          </button>
-        ) : null}
+        <BulkMenu resource={resource} rows={chosen} onEnd={() => setSelected(new Set())} />
         {may('create', resource) && resource.verbs.includes('create') ? (
           <a class="button button-primary" href={createHref(keyOf(resource))}>
             Create
@@ -40,16 +35,6 @@ export function KindListPage({ resource }: { readonly resource: Resource }) {
       </PageHead>
       <Filters resource={resource} view={view} columns={rows.columns} />
       <Body resource={resource} rows={rows} visible={visible} {...{ view, selected, setSelected }} />
-      {isDeleting ? (
-        <BulkDelete
-          resource={resource}
-          rows={chosen}
-          onClose={() => {
-            setDeleting(false);
-            setSelected(new Set());
-          }}
-        />
-      ) : null}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { textOf } from '../../base/json.ts';
 import { textsIn } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
-import { Age, Badge, Card, Text } from '../../parts/basics.tsx';
+import { Age, Badge, Card, Due, Text } from '../../parts/basics.tsx';
 import type { ControllerInfo, ControllerKey } from '../../state/controllers.ts';
 import { plugins } from '../../state/plugins.ts';
 import { hrefOf } from '../../state/route.ts';
@@ -82,7 +82,7 @@ function Progress({ entry }: { readonly entry: ControllerKey | undefined }) {
       {entry.attempts > 0 ? `tried ${entry.attempts} ${entry.attempts === 1 ? 'time' : 'times'}, ` : ''}
       {entry.nextTime === '' ? null : (
         <>
-          tries again <Age time={entry.nextTime} />
+          tries again <Due time={entry.nextTime} />
         </>
       )}
       {entry.lastError === '' ? null : (

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { healthOf } from '../../base/object.ts';
+import { healthOf, uidOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
 import { visibleText } from '../../base/shown-text.ts';
 import { keyOf } from '../../api/resources.ts';
 import { Age, Badge, Empty, Failure, HealthBadge, Loading, PageHead } from '../../parts/basics.tsx';
 import { textOf } from '../../base/json.ts';
+import { unsaved } from '../../state/left-drafts.ts';
 import { createHref, kindHref, objectHref, route } from '../../state/route.ts';
 import { may } from '../../state/session.ts';
 import { PluginActions } from '../extensions/plugin-actions.tsx';
@@ -37,14 +38,17 @@ const tabs: readonly (readonly [name: string, title: string, tab: (props: TabPro
 
 /** The page of one object, with all data about it, and the actions on it. */
 export function ObjectPage({ place }: { readonly place: Place }) {
-  const { object, isGone, state } = useObject(place);
-  if (state.kind === 'refused') return <Refused place={place} failure={state.failure} />;
+  const { object, isGone, isFixed, state } = useObject(place);
+  if (state.kind === 'refused' && !isFixed) return <Refused place={place} failure={state.failure} />;
   if (object === undefined) return isGone ? <Missing place={place} /> : <Loading />;
   const tab = route.value.query.get('tab') ?? '';
   const [, , Tab] = tabs.find(([name]) => name === tab) ?? tabs[0] ?? ['', '', SummaryTab];
   return (
     <div class="page">
       <Head place={place} object={object} isGone={isGone} />
+      {isFixed ? (
+        <p class="muted">You may read this object, but not follow it: load the page again to see later changes.</p>
+      ) : null}
       <nav class="tabs" aria-label="Parts of the object">
         {tabs.map(([name, title]) => (
           <a
@@ -53,11 +57,22 @@ export function ObjectPage({ place }: { readonly place: Place }) {
             aria-current={name === tab ? 'page' : undefined}
           >
             {title}
+            {name === 'edit' && unsaved.value.has(uidOf(object)) ? <Unsaved /> : null}
           </a>
         ))}
       </nav>
       <Tab key={tab} place={place} object={object} />
     </div>
+  );
+}
+
+/** Marks the tab with what was typed and not saved. */
+function Unsaved() {
+  return (
+    <span class="unsaved" title="Not saved">
+      <span aria-hidden="true"> •</span>
+      <span class="visually-hidden">not saved</span>
+    </span>
   );
 }
 

@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks';
-import { isArray, isObject, textOf } from '../../base/json.ts';
+import { isArray, isObject, numberOf, textOf } from '../../base/json.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { entriesOf, isApiObject, nameOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
-import { formatCount } from '../../base/shown-text.ts';
+import { formatCount, shortText } from '../../base/shown-text.ts';
 import { formatDuration } from '../../base/time.ts';
 import { browserClock } from '../../base/time.ts';
 import { toFailure } from '../../api/failure.ts';
-import { pathOf } from '../../api/resources.ts';
+import { groupOf, pathOf } from '../../api/resources.ts';
 import type { WatchState } from '../../api/watch-client.ts';
-import { Age, Badge, Empty, Failure, Text } from '../../parts/basics.tsx';
+import { Age, Badge, Due, Empty, Failure, Text } from '../../parts/basics.tsx';
 import { DiffView } from '../../parts/diff-view.tsx';
 import { controllerGroup } from '../../state/controllers.ts';
 import { useFollow } from '../../state/follow-kind.ts';
-import { notify } from '../../state/page-state.ts';
+import { notify, now } from '../../state/page-state.ts';
 import { objectsOf } from '../../state/plugins.ts';
 import { api, may } from '../../state/session.ts';
 import type { Place } from '../../state/place.ts';
@@ -26,6 +26,8 @@ interface Props {
 const pausedKey = `${controllerGroup}/paused`;
 const requestKey = `${controllerGroup}/reconcile-requested-at`;
 const keptRuns = 200;
+/** Runs in memory, of all objects of this name. */
+const mostRuns = 500;
 
 /** Each reconcile of the object: its reason, its duration, its result, and its writes. */
 export function RunsTab({ place, object }: Props) {
@@ -35,13 +37,24 @@ export function RunsTab({ place, object }: Props) {
     path: pathOf({ group: controllerGroup, version: 'v1alpha1', plural: 'runs' }, place.namespace),
     query: { fieldSelector: `object.name=${place.name},object.kind=${place.resource.kind}` },
     listQuery: { limit: keptRuns, sort: 'startTime,desc' },
-    onList: (list) => setRuns(new Map(objectsOf(list).map((each) => [nameOf(each), each]))),
+    onList: (list) =>
+      setRuns(
+        new Map(
+          objectsOf(list)
+            .map((each) => [nameOf(each), each] as const)
+            .reverse(),
+        ),
+      ),
     onChanges: (changes) =>
       setRuns((old) => {
         const found = new Map(old);
-        for (const { type, object: run } of changes)
-          if (type === 'ADDED' && isApiObject(run)) found.set(nameOf(run), run);
-        return found;
+        for (const { type, object: run } of changes) {
+          if (!isApiObject(run) || type === 'BOOKMARK') continue;
+          if (type === 'DELETED') found.delete(nameOf(run));
+          else found.set(nameOf(run), run);
+        }
+        // The page may stay open for long.
+        return new Map([...found].slice(-mostRuns));
       }),
     onState: setState,
   });
@@ -67,7 +80,8 @@ export function RunsTab({ place, object }: Props) {
 
 function isOf(run: ApiObject, { resource, namespace, name }: Place): boolean {
   const object = isObject(run.object) ? run.object : {};
-  return object.name === name && object.kind === resource.kind && textOf(object.namespace) === namespace;
+  const isKind = object.kind === resource.kind && groupOf(textOf(object.apiVersion)) === resource.group;
+  return isKind && object.name === name && textOf(object.namespace) === namespace;
 }
 
 /** Buttons that set annotations: controllers then run now, or do not reconcile the object. */
@@ -115,12 +129,12 @@ function toneOf(result: string): 'good' | 'bad' | 'busy' {
   return result === 'success' ? 'good' : 'busy';
 }
 
-const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
 const listOf = (value: Json | undefined): readonly JsonObject[] => (isArray(value) ? value.filter(isObject) : []);
 
 function RunItem({ run }: { readonly run: ApiObject }) {
   const result = textOf(run.result);
   const writes = listOf(run.writes);
+  const message = isObject(run.error) ? textOf(run.error.message) : '';
   const changed = writes.filter((each) => each.changed !== false).length;
   return (
     <li class={`run run-${toneOf(result)}`}>
@@ -128,7 +142,10 @@ function RunItem({ run }: { readonly run: ApiObject }) {
         <summary>
           <Badge tone={toneOf(result)}>{result}</Badge>
           <span>{textOf(run.controller)}</span>
-          <span class="grow muted">{listOf(run.triggers).map(triggerText).join(', ')}</span>
+          <span class="grow">
+            <span class="muted">{listOf(run.triggers).map(triggerText).join(', ')}</span>
+            {message === '' ? null : <bdi class="problem run-error">{shortText(message, 160)}</bdi>}
+          </span>
           {changed > 0 ? <span>{changed === 1 ? '1 write' : `${changed} writes`}</span> : null}
           <span class="muted">{formatDuration(numberOf(run.durationMs))}</span>
           <span class="muted">
@@ -155,11 +172,7 @@ function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes:
     <div class="run-body">
       <p class="muted">
         Attempt {numberOf(run.attempt)}, after {formatDuration(numberOf(run.waitMs))} in the queue.{' '}
-        {textOf(run.nextTime) === '' ? null : (
-          <>
-            Next run: <Age time={textOf(run.nextTime)} isSentence />.{' '}
-          </>
-        )}
+        <NextRun time={textOf(run.nextTime)} />
         {unrecorded === 0 ? null : `${formatCount(unrecorded)} earlier runs of this controller have no record.`}
       </p>
       {error === undefined ? null : (
@@ -174,6 +187,22 @@ function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes:
         <Write key={index} write={write} />
       ))}
     </div>
+  );
+}
+
+/** When the run after this one is due, or was. */
+function NextRun({ time }: { readonly time: string }) {
+  if (time === '') return null;
+  if (Date.parse(time) >= now.value)
+    return (
+      <>
+        Next run: <Due time={time} />.{' '}
+      </>
+    );
+  return (
+    <>
+      The next run was due <Age time={time} isSentence />.{' '}
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-import { conditionsOf, entriesOf, ownersOf, textsIn } from '../../base/object.ts';
+import { conditionsOf, entriesOf, isBadCondition, ownersOf, textsIn } from '../../base/object.ts';
 import type { ApiObject, Condition } from '../../base/object.ts';
 import { isObject, textOf } from '../../base/json.ts';
 import type { Json } from '../../base/json.ts';
@@ -57,7 +57,7 @@ function Conditions({ conditions }: { readonly conditions: readonly Condition[] 
       <ul class="rows-list">
         {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
           <li key={type}>
-            <Badge tone={toneOf(status)}>{status}</Badge>
+            <Badge tone={toneOf({ type, status })}>{status}</Badge>
             <strong>{type}</strong>
             <span class="grow">
               {reason === type ? null : <span class="muted">{reason} </span>}
@@ -73,10 +73,11 @@ function Conditions({ conditions }: { readonly conditions: readonly Condition[] 
   );
 }
 
-/** Neutral colours: whether True is good depends on the type, which people read. */
-function toneOf(status: string): 'good' | 'quiet' | 'busy' {
-  if (status === 'True') return 'good';
-  return status === 'False' ? 'quiet' : 'busy';
+/** The type decides if False is bad; for an unusual type, that is not known. */
+function toneOf(condition: Pick<Condition, 'type' | 'status'>): 'good' | 'bad' | 'quiet' | 'busy' {
+  if (isBadCondition(condition)) return 'bad';
+  if (condition.status === 'True') return 'good';
+  return condition.status === 'False' ? 'quiet' : 'busy';
 }
 
 function Status({ object }: { readonly object: ApiObject }) {

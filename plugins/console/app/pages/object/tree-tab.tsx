@@ -2,42 +2,56 @@ import { useEffect, useState } from 'preact/hooks';
 import { healthOf, isApiObject, nameOf, namespaceOf, ownersOf, uidOf } from '../../base/object.ts';
 import type { ApiObject } from '../../base/object.ts';
 import { isObject, textOf } from '../../base/json.ts';
+import { formatCount } from '../../base/shown-text.ts';
+import { toFailure } from '../../api/failure.ts';
+import type { ApiFailure } from '../../api/failure.ts';
 import { keyOf, pathOf } from '../../api/resources.ts';
-import type { Resource } from '../../api/resources.ts';
-import { Empty, HealthBadge, Loading } from '../../parts/basics.tsx';
-import { kindOfObject, listedKinds } from '../../state/kinds.ts';
+import { Empty, Failure, HealthBadge, Loading } from '../../parts/basics.tsx';
+import { reportsOf, useControllers } from '../../state/controllers.ts';
+import { kindOfObject } from '../../state/kinds.ts';
 import { objectsOf } from '../../state/plugins.ts';
 import { objectHref } from '../../state/route.ts';
-import { api, may } from '../../state/session.ts';
+import { api } from '../../state/session.ts';
+import { useThrottled } from '../../state/use-throttled.ts';
 import type { Place } from '../../state/place.ts';
 
-interface Node {
-  readonly resource: Resource;
-  readonly object: ApiObject;
-}
-
 interface Family {
-  readonly owners: readonly Node[];
+  /** The controlling owners, outermost first. */
+  readonly owners: readonly ApiObject[];
   /** Owned objects by the uid of their owner. */
-  readonly owned: ReadonlyMap<string, readonly Node[]>;
-  /** Kinds with more objects than were searched. */
-  readonly unfinished: readonly string[];
+  readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
+  readonly count: number;
+  /** False when the object owns more. */
+  readonly isComplete: boolean;
 }
 
-/** The maximum number of objects of a kind that are searched. */
-const searched = 1000;
-/** Kinds with many objects that own nothing. */
-const skipped = new Set(['runs', 'events', 'leases']);
+/** The shortest time between two readings while controllers write. */
+const rereadMs = 3000;
 
 /** The owners of an object, and the objects that it owns, with their health. */
 export function TreeTab({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const [family, setFamily] = useState<Family>();
-  const revision = textOf(object.metadata.generation) || uidOf(object);
+  const [failure, setFailure] = useState<ApiFailure>();
+  const [attempt, setAttempt] = useState(0);
+  // What an object owns changes by runs of controllers, which do not always change the object.
+  const { list = [] } = useControllers();
+  const stamp = useThrottled(`${textOf(object.metadata.resourceVersion)} ${reportsOf(list)}`, rereadMs);
   useEffect(() => {
     const end = new AbortController();
-    void readFamily(place, object, end.signal).then((found) => end.signal.aborted || setFamily(found));
+    const read = async (): Promise<void> => {
+      try {
+        const found = await readFamily(place, object, end.signal);
+        if (end.signal.aborted) return;
+        setFamily(found);
+        setFailure(undefined);
+      } catch (error) {
+        if (!end.signal.aborted) setFailure(toFailure(error));
+      }
+    };
+    void read();
     return () => end.abort();
-  }, [revision]);
+  }, [stamp, attempt]);
+  if (failure !== undefined) return <Failure failure={failure} onRetry={() => setAttempt(attempt + 1)} />;
   if (family === undefined) return <Loading />;
   const isAlone = family.owners.length === 0 && !family.owned.has(uidOf(object));
   return (
@@ -48,31 +62,29 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
         </Empty>
       ) : (
         <ul class="tree">
-          <Branch chain={[...family.owners, { resource: place.resource, object }]} family={family} />
+          <Branch chain={[...family.owners, object]} family={family} />
         </ul>
       )}
-      {family.unfinished.length === 0 ? null : (
-        <p class="muted">
-          Of {family.unfinished.join(', ')} only the first {searched} objects were searched.
-        </p>
+      {family.isComplete ? null : (
+        <p class="muted">It owns more: these are the first {formatCount(family.count)} objects.</p>
       )}
     </div>
   );
 }
 
 /** The owners, one below the other, down to the object; then the objects that it owns. */
-function Branch({ chain, family }: { readonly chain: readonly Node[]; readonly family: Family }) {
+function Branch({ chain, family }: { readonly chain: readonly ApiObject[]; readonly family: Family }) {
   const [first, ...rest] = chain;
   if (first === undefined) return null;
-  const children = rest.length > 0 ? [] : (family.owned.get(uidOf(first.object)) ?? []);
+  const children = rest.length > 0 ? [] : (family.owned.get(uidOf(first)) ?? []);
   return (
     <li>
-      <NodeLine node={first} isHere={rest.length === 0} />
+      <NodeLine object={first} isHere={rest.length === 0} />
       {rest.length + children.length === 0 ? null : (
         <ul>
           {rest.length > 0 ? <Branch chain={rest} family={family} /> : null}
           {children.map((child) => (
-            <Owned key={uidOf(child.object)} node={child} family={family} />
+            <Owned key={uidOf(child)} object={child} family={family} />
           ))}
         </ul>
       )}
@@ -80,15 +92,15 @@ function Branch({ chain, family }: { readonly chain: readonly Node[]; readonly f
   );
 }
 
-function Owned({ node, family }: { readonly node: Node; readonly family: Family }) {
-  const children = family.owned.get(uidOf(node.object)) ?? [];
+function Owned({ object, family }: { readonly object: ApiObject; readonly family: Family }) {
+  const children = family.owned.get(uidOf(object)) ?? [];
   return (
     <li>
-      <NodeLine node={node} isHere={false} />
+      <NodeLine object={object} isHere={false} />
       {children.length === 0 ? null : (
         <ul>
           {children.map((child) => (
-            <Owned key={uidOf(child.object)} node={child} family={family} />
+            <Owned key={uidOf(child)} object={child} family={family} />
           ))}
         </ul>
       )}
@@ -96,37 +108,49 @@ function Owned({ node, family }: { readonly node: Node; readonly family: Family 
   );
 }
 
-function NodeLine({ node: { resource, object }, isHere }: { readonly node: Node; readonly isHere: boolean }) {
+function NodeLine({ object, isHere }: { readonly object: ApiObject; readonly isHere: boolean }) {
+  const kind = textOf(object.kind);
+  const resource = kindOfObject(textOf(object.apiVersion), kind);
+  const name = nameOf(object);
   return (
     <span class={isHere ? 'node node-here' : 'node'}>
-      <span class="muted">{resource.kind}</span>{' '}
-      <a href={objectHref(keyOf(resource), namespaceOf(object), nameOf(object))}>{nameOf(object)}</a>{' '}
+      <span class="muted">{kind}</span>
+      {resource === undefined ? name : <a href={objectHref(keyOf(resource), namespaceOf(object), name)}>{name}</a>}
       <HealthBadge health={healthOf(object)} />
     </span>
   );
 }
 
-async function readFamily(place: Place, object: ApiObject, signal: AbortSignal): Promise<Family> {
-  const owners = await readOwners(place.namespace, object, signal);
-  const kinds = listedKinds.value.filter((kind) => may('list', kind) && !skipped.has(kind.plural));
-  const owned = new Map<string, Node[]>();
-  const unfinished: string[] = [];
-  const search = async (resource: Resource): Promise<void> => {
-    const namespace = resource.isNamespaced ? place.namespace : '';
-    const list = await api.get(pathOf(resource, namespace), { limit: searched }, signal);
-    const metadata = isObject(list) ? list.metadata : undefined;
-    if (isObject(metadata) && textOf(metadata.continue) !== '') unfinished.push(resource.kind);
-    for (const each of objectsOf(list))
-      for (const { uid } of ownersOf(each)) owned.set(uid, [...(owned.get(uid) ?? []), { resource, object: each }]);
-  };
-  // A kind that cannot be read does not keep the others from being shown.
-  await Promise.allSettled(kinds.map(search));
-  return { owners, owned, unfinished };
+async function readFamily({ resource, namespace, name }: Place, object: ApiObject, signal: AbortSignal) {
+  const [owners, found] = await Promise.all([
+    readOwners(namespace, object, signal),
+    api.get(`${pathOf(resource, namespace, name)}/dependents`, {}, signal),
+  ]);
+  const items = objectsOf(found);
+  const isComplete = isObject(found) && found.complete === true;
+  return { owners, owned: treeOf(uidOf(object), items), count: items.length, isComplete };
 }
 
-/** The controlling owners, outermost first. */
-async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly Node[]> {
-  const chain: Node[] = [];
+/** The items by their owner; each of them once, below the owner that comes first, so that objects that own each other end. */
+function treeOf(root: string, items: readonly ApiObject[]): Family['owned'] {
+  const owned = new Map<string, ApiObject[]>();
+  const known = new Set([root]);
+  for (const item of items) {
+    const owner = ownersOf(item).find(({ uid }) => known.has(uid) && uid !== uidOf(item));
+    known.add(uidOf(item));
+    if (owner === undefined) continue;
+    const siblings = owned.get(owner.uid) ?? [];
+    owned.set(owner.uid, siblings);
+    siblings.push(item);
+  }
+  for (const siblings of owned.values()) siblings.sort((a, b) => placeOf(a).localeCompare(placeOf(b)));
+  return owned;
+}
+
+const placeOf = (object: ApiObject): string => [textOf(object.kind), namespaceOf(object), nameOf(object)].join(' ');
+
+async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly ApiObject[]> {
+  const chain: ApiObject[] = [];
   let child = object;
   // Deeper chains would be a cycle.
   while (chain.length < 10) {
@@ -136,7 +160,7 @@ async function readOwners(namespace: string, object: ApiObject, signal: AbortSig
     const path = pathOf(resource, resource.isNamespaced ? namespace : '', owner.name);
     const found = await api.get(path, {}, signal).catch(() => undefined);
     if (!isApiObject(found)) return chain;
-    chain.unshift({ resource, object: found });
+    chain.unshift(found);
     child = found;
   }
   return chain;

@@ -6,18 +6,27 @@ import type { WatchState } from '../../api/watch-client.ts';
 import type { Place } from '../../state/place.ts';
 import { useFollow } from '../../state/follow-kind.ts';
 import { objectsOf } from '../../state/plugins.ts';
+import { api } from '../../state/session.ts';
 
 export interface LiveObject {
   /** The last known state; undefined before it is read, or when there never was one. */
   readonly object: ApiObject | undefined;
   readonly isGone: boolean;
+  /** True for a user who may get the object, but not follow it. */
+  readonly isFixed: boolean;
   readonly state: WatchState;
 }
 
+const nothing: LiveObject = { object: undefined, isGone: false, isFixed: false, state: { kind: 'listing' } };
+
 /** One object, live. */
 export function useObject({ resource, namespace, name }: Place): LiveObject {
-  const [live, setLive] = useState<LiveObject>({ object: undefined, isGone: false, state: { kind: 'listing' } });
+  const [live, setLive] = useState(nothing);
   const path = pathOf(resource, namespace);
+  const readOnce = async (): Promise<void> => {
+    const object = await api.get(pathOf(resource, namespace, name)).catch(() => undefined);
+    if (isApiObject(object)) setLive((old) => ({ ...old, object, isGone: false, isFixed: true }));
+  };
   useFollow(`${path} ${name}`, {
     path,
     query: { fieldSelector: `metadata.name=${name}` },
@@ -31,7 +40,10 @@ export function useObject({ resource, namespace, name }: Place): LiveObject {
         if (last === undefined || !isApiObject(last.object)) return old;
         return { ...old, object: last.object, isGone: last.type === 'DELETED' };
       }),
-    onState: (state) => setLive((old) => ({ ...old, state })),
+    onState: (state) => {
+      setLive((old) => ({ ...old, state, isFixed: false }));
+      if (state.kind === 'refused' && state.failure.status === 403) void readOnce();
+    },
   });
   return live;
 }

@@ -70,9 +70,10 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
   });
   return {
     setText: (text) => {
-      if (view.state.doc.toString() === text) return;
+      const old = view.state.doc.toString();
+      if (old === text) return;
       isSetting = true;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+      view.dispatch({ changes: changeBetween(old, text) });
       isSetting = false;
     },
     recheck: () => {
@@ -81,6 +82,19 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
     },
     destroy: () => view.destroy(),
   };
+}
+
+/** The shortest change of one place, so that the cursor stays where the text does not change. */
+function changeBetween(
+  old: string,
+  text: string,
+): { readonly from: number; readonly to: number; readonly insert: string } {
+  const shorter = Math.min(old.length, text.length);
+  let from = 0;
+  while (from < shorter && old[from] === text[from]) from += 1;
+  let end = 0;
+  while (end < shorter - from && old[old.length - 1 - end] === text[text.length - 1 - end]) end += 1;
+  return { from, to: old.length - end, insert: text.slice(from, text.length - end) };
 }
 
 /**

@@ -24,7 +24,7 @@ const rangeOf = (first: number, last: number): [number, number] => [Math.min(fir
 export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const colours = ['--accent', '--bad', '--busy'].map(colour);
+  const colours = ['--accent', '--bad', '--busy', '--focus'].map(colour);
   const axis = { stroke: colour('--text-2'), grid: { stroke: colour('--border'), width: 1 }, ticks: { show: false } };
   const plot = new UPlot(
     {

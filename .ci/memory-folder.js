@@ -1,0 +1,65 @@
+// Puts the temporary files of a whole run, such as databases, into memory, so that no test waits for a disk: tests end processes,
+// not machines, and what a killed process has written stays in memory as it would stay in the cache of the kernel. Leaves TMPDIR
+// alone where it is set, and where /dev/shm is missing, small, or runs no programs.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const memory = '/dev/shm';
+const prefix = 'homeostat-tests-';
+/** A run uses less than a quarter of this. */
+const neededBytes = 4e9;
+
+let folder;
+
+function hasRoom() {
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize >= neededBytes;
+  } catch {
+    return false;
+  }
+}
+
+function runsPrograms() {
+  const program = join(folder, 'program');
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
+  try {
+    execFileSync(program);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Deletes what runs have left behind that were interrupted. */
+function deleteLeftovers() {
+  for (const name of readdirSync(memory).filter((each) => each.startsWith(prefix))) {
+    if (isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
+    try {
+      rmSync(join(memory, name), { recursive: true });
+    } catch {
+      // It is another user's.
+    }
+  }
+}
+
+function isAlive(id) {
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+export function mochaGlobalSetup() {
+  if (process.env.TMPDIR !== undefined || !hasRoom()) return;
+  deleteLeftovers();
+  folder = mkdtempSync(join(memory, `${prefix}${process.pid}-`));
+  // After the teardown of all others, which have files in it.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // A test that runs as root starts PostgreSQL as another user.
+  chmodSync(folder, 0o755);
+  if (runsPrograms()) process.env.TMPDIR = folder;
+}

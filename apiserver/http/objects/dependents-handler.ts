@@ -1,0 +1,157 @@
+import { isJsonObject } from '@homeostat/controller-runtime/api';
+import type { ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
+import type { Context } from 'koa';
+import type { Resource } from '../../registry/kinds/resource.ts';
+import { decodeObject } from '../../registry/object/object-codec.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import type { RequestPermissions } from '../access/request-permissions.ts';
+import { integerOf, queryOf } from '../request/query.ts';
+import { requireRead } from '../response/cacheable-answer.ts';
+import { sendJson } from '../response/responses.ts';
+
+/** The owned objects among those of served kinds. */
+export interface KnownDependents {
+  /** False while a starting server still reads the objects of large kinds. */
+  areComplete(): boolean;
+  /** The places of the objects that have an owner reference with this uid. */
+  of(uid: string): Iterable<{ readonly resource: Resource; readonly key: string }>;
+}
+
+export interface DependentsHandlerParts {
+  readonly registry: Registry;
+  readonly permissions: RequestPermissions;
+  readonly dependents: KnownDependents;
+}
+
+export interface DependentsCall {
+  readonly context: Context;
+  readonly resource: Resource;
+  readonly key: ObjectKey;
+}
+
+/** A dependent with the parts that tell where it is and whether it is well. */
+interface Dependent {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: object;
+  readonly status?: object;
+}
+
+const defaultLimit = 500;
+const maxLimit = 1000;
+
+/** Objects and bytes that are looked at between two turns of the event loop: some milliseconds. */
+const placesPerTurn = 2000;
+const bytesPerTurn = 512 * 1024;
+
+/** A condition has a short message, and an object few conditions. */
+const maxConditions = 20;
+const maxTextLength = 1024;
+
+/**
+ * `GET …/<name>/dependents`: the objects with an owner reference to this one, and their dependents in turn, nearest
+ * first. Needs the permission to get the object, and leaves out the kinds that the user may not list.
+ */
+export class DependentsHandler {
+  readonly #parts: DependentsHandlerParts;
+
+  constructor(parts: DependentsHandlerParts) {
+    this.#parts = parts;
+  }
+
+  async handle({ context, resource, key }: DependentsCall): Promise<void> {
+    requireRead(context);
+    const limit = Math.min(integerOf(queryOf(context), 'limit', 1) ?? defaultLimit, maxLimit);
+    const { metadata } = decodeObject((await this.#parts.registry.get(resource, key)).bytes);
+    const items = await this.#find(context, metadata.uid, limit + 1);
+    sendJson(context, {
+      apiVersion: 'controllers.homeostat.internal/v1alpha1',
+      kind: 'Dependents',
+      complete: items.length <= limit && this.#parts.dependents.areComplete(),
+      items: items.slice(0, limit),
+    });
+  }
+
+  async #find(context: Context, uid: string, count: number): Promise<readonly Dependent[]> {
+    const mayList = this.#mayList(context);
+    // Dependents are added while they are walked through, and each of them once, also when two of them own each other.
+    const uids = new Set([uid]);
+    const found: Dependent[] = [];
+    let places = 0;
+    let bytes = 0;
+    for (const owner of uids) {
+      for (const { resource, key } of this.#parts.dependents.of(owner)) {
+        places += 1;
+        const entry = mayList(resource, key) ? resource.cache.get(key) : undefined;
+        if (entry?.uid !== undefined && !uids.has(entry.uid)) {
+          uids.add(entry.uid);
+          found.push(dependentOf(decodeObject(entry.bytes), uids));
+          bytes += entry.size;
+        }
+        if (found.length === count) return found;
+        if (places % placesPerTurn !== 0 && bytes < bytesPerTurn) continue;
+        bytes = 0;
+        await nextTurn();
+      }
+    }
+    return found;
+  }
+
+  /** Asks once for each kind and namespace. */
+  #mayList(context: Context): (resource: Resource, key: string) => boolean {
+    const known = new Map<string, boolean>();
+    return (resource, key) => {
+      const { group, version, plural } = resource.model;
+      const at = key.lastIndexOf('/');
+      const namespace = at < 0 ? undefined : key.slice(0, at);
+      const id = `${resource.keyPrefix} ${namespace ?? ''}`;
+      const isAllowed =
+        known.get(id) ??
+        this.#parts.permissions.allows(context, {
+          isResource: true,
+          verb: 'list',
+          group,
+          version,
+          resource: plural,
+          namespace,
+        });
+      known.set(id, isAllowed);
+      return isAllowed;
+    };
+  }
+}
+
+/** The owners are those in the tree: other references may be many. */
+function dependentOf(object: ApiObject, uids: ReadonlySet<string>): Dependent {
+  const { apiVersion, kind, metadata } = object;
+  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, ownerReferences = [] } = metadata;
+  const owners = ownerReferences.filter((each) => uids.has(each.uid)).slice(0, maxConditions);
+  const status = statusOf(Reflect.get(object, 'status'));
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, ownerReferences: owners },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** The parts of a status that every kind may have. */
+function statusOf(status: unknown): Dependent['status'] {
+  if (!isJsonObject(status)) return undefined;
+  const { phase, observedGeneration, conditions } = status;
+  return {
+    ...(typeof phase === 'string' ? { phase: phase.slice(0, maxTextLength) } : {}),
+    ...(typeof observedGeneration === 'number' ? { observedGeneration } : {}),
+    ...(Array.isArray(conditions) ? { conditions: conditions.slice(0, maxConditions).flatMap(conditionOf) } : {}),
+  };
+}
+
+function conditionOf(condition: unknown): readonly object[] {
+  if (!isJsonObject(condition)) return [];
+  const fields = ['type', 'status', 'reason', 'message', 'lastTransitionTime'].flatMap((name) => {
+    const value = condition[name];
+    return typeof value === 'string' ? [[name, value.slice(0, maxTextLength)] as const] : [];
+  });
+  return [Object.fromEntries(fields)];
+}

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { healthOf, isBadCondition } from './object.ts';
+import type { ApiObject } from './object.ts';
+
+const withStatus = (status: ApiObject['status'], metadata: ApiObject['metadata'] = {}): ApiObject => ({
+  metadata: { name: 'a', generation: 2, ...metadata },
+  ...(status === undefined ? {} : { status }),
+});
+const condition = (type: string, status: string) => ({ conditions: [{ type, status }] });
+
+describe('the health of an object', () => {
+  it('is bad when a condition that should hold does not, or one that should not hold does', () => {
+    expect(healthOf(withStatus(condition('Ready', 'False')))).to.equal('failing');
+    expect(healthOf(withStatus(condition('Ready', 'True')))).to.equal('ok');
+    expect(healthOf(withStatus(condition('DiskPressure', 'True')))).to.equal('failing');
+    expect(healthOf(withStatus(condition('DiskPressure', 'False')))).to.equal('ok');
+    expect(healthOf(withStatus({ phase: 'Failed' }))).to.equal('failing');
+    // Nothing is known about a type of a plugin's own.
+    expect(isBadCondition({ type: 'Painted', status: 'False' })).to.equal(false);
+  });
+
+  it('is not settled while the object is being deleted, waits, or has a status of an earlier generation', () => {
+    expect(healthOf(withStatus(condition('Ready', 'False'), { deletionTimestamp: 'now' }))).to.equal('deleting');
+    expect(healthOf(withStatus({ observedGeneration: 1 }))).to.equal('progressing');
+    expect(healthOf(withStatus({ observedGeneration: 2 }))).to.equal('ok');
+    expect(healthOf(withStatus(condition('Painted', 'Unknown')))).to.equal('progressing');
+    expect(healthOf(withStatus({ phase: 'Pending' }))).to.equal('progressing');
+    expect(healthOf(withStatus(undefined))).to.equal('ok');
+  });
+});

@@ -1,0 +1,13 @@
+/** Values to set in a merge patch; null removes one. */
+export type Patched = Readonly<Record<string, string | null>>;
+
+/** The labels of a text such as `team=red, tier-`, where `-` at the end removes one; a text is what is wrong with it. */
+export function parseLabels(text: string): Patched | string {
+  const labels: Record<string, string | null> = {};
+  for (const part of text.split(',').map((each) => each.trim())) {
+    const [, key = '', value] = /^([^\s=]+?)(?:=([^\s=]*)|-)$/.exec(part) ?? [];
+    if (key === '') return part === '' ? 'write at least one label' : `“${part}” is neither name=value nor name-`;
+    labels[key] = value ?? null;
+  }
+  return labels;
+}

@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'preact/hooks';
+import { isArray, isObject, textOf } from '../base/json.ts';
+import { textsIn } from '../base/object.ts';
+import { plugins } from '../state/plugins.ts';
+import { api, mayGet } from '../state/session.ts';
+import { phaseOf } from './plugin-phase.tsx';
+
+/** An extension point, and the plugin of each contribution. */
+export interface Point {
+  /** `<plugin>/<point>`. */
+  readonly name: string;
+  readonly contributions: readonly string[];
+}
+
+const path = '/debug/extensions';
+
+/** The extension points of all plugins; they are read again after each change of a phase. None for users who may not read them. */
+export function useExtensionPoints(): readonly Point[] {
+  const [points, setPoints] = useState<readonly Point[]>([]);
+  const isAllowed = mayGet(path);
+  const phases = [...plugins.value].map(([name, plugin]) => `${name} ${phaseOf(plugin)}`).join();
+  useEffect(() => {
+    if (!isAllowed) return;
+    // The page says the rest without them.
+    void api.get(path).then(
+      (body) => setPoints(pointsIn(body)),
+      () => undefined,
+    );
+  }, [isAllowed, phases]);
+  return points;
+}
+
+function pointsIn(body: unknown): readonly Point[] {
+  const items = isObject(body) && isArray(body.items) ? body.items.filter(isObject) : [];
+  return items.map(({ name, contributions }) => ({ name: textOf(name), contributions: textsIn(contributions) }));
+}
+
+/** The extension points that a plugin declares, and those that it contributes to. */
+export function Points({ name, points }: { readonly name: string; readonly points: readonly Point[] }) {
+  const own = points.filter((point) => point.name.startsWith(`${name}/`));
+  const used = points.filter(({ contributions }) => contributions.includes(name));
+  return (
+    <>
+      {own.length === 0 ? null : (
+        <p class="muted">Extension points: {own.map((point) => `${point.name} (${users(point)})`).join(', ')}</p>
+      )}
+      {used.length === 0 ? null : (
+        <p class="muted">
+          Contributes to:{' '}
+          {used
+            .map((point) => `${point.name} (${point.contributions.filter((each) => each === name).length})`)
+            .join(', ')}
+        </p>
+      )}
+    </>
+  );
+}
+
+function users({ contributions }: Point): string {
+  const names = [...new Set(contributions)];
+  return names.length === 0 ? 'no contribution' : `used by ${names.join(', ')}`;
+}

@@ -1,0 +1,36 @@
+import { signal } from '@preact/signals';
+import type { JsonObject } from '../base/json.ts';
+import type { MergeConflict } from '../base/merge.ts';
+import type { Mistake } from '../base/mistake.ts';
+
+/** A draft that is not saved. */
+export interface LeftDraft {
+  /** The last state without a mistake. */
+  readonly value: JsonObject;
+  /** The text of the editor. */
+  readonly text: string;
+  readonly format: 'yaml' | 'json';
+  /** The mistake that keeps the text from being an object. */
+  readonly mistake: Mistake | undefined;
+  /** The stored state that the draft began with, or that was merged into it last. */
+  readonly base: JsonObject;
+  /** Fields that others changed as well, and about which the person has not decided. */
+  readonly conflicts: readonly MergeConflict[];
+  /** Says what was merged last; empty when nothing was. */
+  readonly note: string;
+}
+
+const drafts = new Map<string, LeftDraft>();
+
+/** The keys of the drafts that are not saved. They are kept, on whatever page the person is, until the browser loads the console again. */
+export const unsaved = signal<ReadonlySet<string>>(new Set());
+
+/** The draft that a form was left with. */
+export const leftDraft = (key: string): LeftDraft | undefined => drafts.get(key);
+
+/** Keeps a draft; undefined forgets it. */
+export function keepDraft(key: string, draft: LeftDraft | undefined): void {
+  if (draft === undefined) drafts.delete(key);
+  else drafts.set(key, draft);
+  if (unsaved.value.has(key) !== drafts.has(key)) unsaved.value = new Set(drafts.keys());
+}

@@ -1,0 +1,17 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { browserClock } from '../base/time.ts';
+
+/** The value, which changes at most once in a time: pages read again after changes, but not after each of many. */
+export function useThrottled(value: string, leastMs: number): string {
+  const [shown, setShown] = useState(value);
+  const changedMs = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    if (value === shown) return undefined;
+    const waitMs = Math.max(0, changedMs.current + leastMs - browserClock.now());
+    return browserClock.after(waitMs, () => {
+      changedMs.current = browserClock.now();
+      setShown(value);
+    });
+  }, [value, shown]);
+  return shown;
+}

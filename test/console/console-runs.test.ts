@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { startTestServer } from 'homeostat/testing';
+import type { TestServer } from 'homeostat/testing';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  consoleFolder,
+  expectAccessible,
+  takePicture,
+  visit,
+} from './console.fixture.ts';
+import { Orchard, orchardsPath, treePlugin } from './tree-plugin.fixture.ts';
+
+describe('what controllers did, in the console [slow]', function () {
+  this.timeout(browserTimeoutMs);
+  let browser: ConsoleBrowser;
+  let server: TestServer;
+  let page: Page;
+
+  before(async function () {
+    browser = await ConsoleBrowser.start(this);
+    const plugins = [consoleFolder, treePlugin()];
+    server = await startTestServer({ plugins, logger: silentLogger, reportRuns: true });
+    page = await browser.open(`${server.url}/console/`);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  afterEach(() => browser.expectQuiet());
+
+  const placeOf = (name: string, tab: string): string => `#/objects/${orchardsPath}/-/${name}?tab=${tab}`;
+  const create = async (name: string, spec: object): Promise<unknown> =>
+    server.client.create(Orchard, { metadata: { name }, spec });
+
+  it('shows of a run what triggered it, its wait and duration, and what it wrote, as differences', async () => {
+    await create('north', { trees: 1 });
+    await visit(page, placeOf('north', 'runs'));
+    await page.locator('.run').first().waitFor();
+    const patch = { spec: { trees: 2 } };
+    await server.client.patch(Orchard, 'north', { type: 'merge', patch }, { fieldManager: 'the-farmer' });
+    const run = page.locator('.run', { hasText: /event MODIFIED of revision \d+ by the-farmer/ }).first();
+    await run.locator('summary').click();
+    await run.getByText(/^Attempt 1, after [\d.]+ m?s in the queue\./).waitFor();
+    expect(await run.locator('summary').textContent()).to.match(/^success.*plugin-2\/gardener.*2 writes[\d.]+ m?s/);
+    const created = run.locator('.write', { hasText: 'Tree north-1' });
+    await created.locator('.diff-added').first().waitFor();
+    const status = run.locator('.write', { hasText: 'Orchard north/status' });
+    await status
+      .locator('.diff-row', { hasText: 'status.planted' })
+      .locator('.diff-removed', { hasText: '1' })
+      .waitFor();
+    await status.locator('.diff-row', { hasText: 'status.planted' }).locator('.diff-added', { hasText: '2' }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('shows of a run that failed its error, its stack, and when the next one is', async () => {
+    await create('south', { isSick: true });
+    await visit(page, placeOf('south', 'runs'));
+    const run = page.locator('.run', { hasText: 'error' }).first();
+    await run.locator('summary').click();
+    await run.locator('.run-body .problem', { hasText: 'leaves are brown' }).waitFor();
+    await run.locator('.stack-trace', { hasText: 'tree-plugin.fixture' }).waitFor();
+    await run.getByText(/(Next run: (in \d+s|now)|The next run was due (just now|\d+s ago))\./).waitFor();
+  });
+
+  it('lists on the overview an object that began to fail, without being asked', async () => {
+    await create('west', { trees: 0 });
+    await visit(page, '#/');
+    const card = page.getByRole('region', { name: 'Objects that need attention' });
+    await card.getByRole('link', { name: 'Orchard' }).waitFor();
+    expect(await card.getByRole('link', { name: 'west', exact: true }).count()).to.equal(0);
+    await server.client.patch(Orchard, 'west', { type: 'merge', patch: { spec: { isSick: true } } });
+    await card.getByRole('link', { name: 'west', exact: true }).waitFor();
+    await card.getByText('Sick: as it is').first().waitFor();
+  });
+
+  it('shows what an object owns, however many objects the kind has, live', async () => {
+    await create('many', { trees: 1100 });
+    await create('tail', { trees: 1 });
+    await server.settle();
+    await visit(page, placeOf('tail', 'tree'));
+    const tree = page.locator('.tree');
+    await tree.getByRole('link', { name: 'tail-0', exact: true }).waitFor();
+    await server.client.patch(Orchard, 'tail', { type: 'merge', patch: { spec: { trees: 2 } } });
+    await tree.getByRole('link', { name: 'tail-1', exact: true }).waitFor();
+    await expectAccessible(page);
+    await takePicture(page, 'owners');
+    await tree.getByRole('link', { name: 'tail-1', exact: true }).press('Enter');
+    await page.getByRole('heading', { name: 'tail-1', level: 1 }).waitFor();
+    await visit(page, placeOf('many', 'tree'));
+    await page.getByText('It owns more: these are the first 500 objects.').waitFor();
+  });
+
+  it('finds the state of one key of a controller by its name', async () => {
+    await visit(page, '#/controllers/plugin-2.gardener');
+    const card = page.getByRole('region', { name: 'State of one key' });
+    await card.getByLabel('Key').fill('south');
+    await card.getByLabel('Key').press('Enter');
+    await card.getByText(/\d+ failed attempts/).waitFor();
+    await card
+      .getByRole('row', { name: /error.*leaves are brown/ })
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+    await card.getByLabel('Key').fill('north');
+    await card.getByRole('button', { name: 'Find' }).press('Enter');
+    await card.getByText('is not in the queue: there is nothing to do for it.').waitFor();
+    await card
+      .getByRole('row', { name: /success.*event/ })
+      .first()
+      .waitFor();
+    await card.getByLabel('Key').fill('no/such <b>key');
+    await card.getByLabel('Key').press('Enter');
+    await card.getByText('is not in the queue of this server').waitFor();
+    await card.getByLabel('Key').fill('south');
+    await card.getByLabel('Key').press('Enter');
+    await card.getByRole('link', { name: 'south', exact: true }).press('Enter');
+    await page.getByRole('heading', { name: 'south', level: 1 }).waitFor();
+  });
+
+  it('shows rates, and the median and 99th percentile of runs and waits, as charts with their last values', async () => {
+    await visit(page, '#/controllers/plugin-2.gardener');
+    const card = page.getByRole('region', { name: 'Rates and times' });
+    await card.locator('canvas').nth(1).waitFor();
+    for (const label of ['runs/s', 'errors/s', 'run p50 ms', 'run p99 ms', 'wait p50 ms', 'wait p99 ms'])
+      await card.getByText(new RegExp(`^${label} \\d+\\.\\d$`)).waitFor();
+  });
+});

@@ -1,0 +1,46 @@
+import { controller, defineModel, definePlugin } from 'homeostat';
+import type { Plugin } from 'homeostat';
+import { conditionsSchema } from '@homeostat/controller-runtime/api';
+
+/** The kinds' names in the URLs of the console. */
+export const orchardsPath = 'orchards.orchards.example.com';
+
+export const Orchard = defineModel({
+  gvk: 'orchards.example.com/v1/Orchard',
+  plural: 'orchards',
+  subresources: ['status'],
+  schema: {
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      spec: { type: 'object', properties: { trees: { type: 'integer', minimum: 0 }, isSick: { type: 'boolean' } } },
+      status: {
+        type: 'object',
+        properties: { planted: { type: 'integer' }, conditions: conditionsSchema },
+      },
+    },
+  },
+} as const);
+
+const Tree = defineModel({
+  gvk: 'orchards.example.com/v1/Tree',
+  plural: 'trees',
+  schema: { type: 'object', properties: { spec: { type: 'object', properties: { number: { type: 'integer' } } } } },
+} as const);
+
+/** Plants the trees of each orchard; an orchard that is sick fails after it has reported that. */
+const gardener = controller(Orchard, {
+  name: 'gardener',
+  owns: [Tree],
+  async reconcile({ object, ensure, status, condition }) {
+    const { trees = 0, isSick = false } = object.spec;
+    for (let number = 0; number < trees; number += 1)
+      await ensure(Tree, `${object.metadata.name}-${number}`, { spec: { number } });
+    condition('Ready', isSick ? 'False' : 'True', { reason: isSick ? 'Sick' : 'Planted', message: 'as it is' });
+    await status({ planted: trees });
+    if (isSick) throw new Error('leaves are brown');
+  },
+});
+
+/** A controller that writes: objects that others own, and their own status. */
+export const treePlugin = (): Plugin => definePlugin({ models: [Orchard, Tree], controllers: [gardener] });
