@@ -1,6 +1,6 @@
 import type { Entry } from '../index/entry.ts';
 import type { EntryPlaces } from '../index/entry-places.ts';
-import { compareByOrder } from '../index/order-walk.ts';
+import { compareByOrder } from '../index/queries/order-walk.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { sortSteps } from '../turns/sort-steps.ts';

@@ -4,7 +4,7 @@ import { isBroken } from '../../index/broken-entry.ts';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
 import { ChangeFeed } from '../../index/change-feed.ts';
 import type { FeedChange } from '../../index/change-feed.ts';
-import { History } from '../../index/history.ts';
+import { History } from '../../index/queries/history.ts';
 import { KindCache } from '../../index/kind-cache.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
 import type { MemoryLimit } from '../../limits/memory-limit.ts';

@@ -3,7 +3,7 @@ import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtim
 import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
 import { compactSlabs } from '../../index/compact-slabs.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
-import type { History } from '../../index/history.ts';
+import type { History } from '../../index/queries/history.ts';
 import type { KindCache, UniqueValue } from '../../index/kind-cache.ts';
 import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';

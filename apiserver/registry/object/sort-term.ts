@@ -1,5 +1,5 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
-import type { SortRequest } from '../../index/query.ts';
+import type { SortRequest } from '../../index/queries/query.ts';
 import { clip } from './resource-errors.ts';
 
 const maxSortTerms = 8;

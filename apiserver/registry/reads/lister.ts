@@ -1,11 +1,11 @@
 import type { Selector } from '@homeostat/controller-runtime/api';
-import { formatContinueToken, parseContinueToken } from '../../index/continue-token.ts';
+import { formatContinueToken, parseContinueToken } from '../../index/queries/continue-token.ts';
 import type { Entry } from '../../index/entry.ts';
-import { prepareQuery } from '../../index/prepare-query.ts';
-import { compileQuery, matches } from '../../index/query.ts';
-import type { Query, SortRequest } from '../../index/query.ts';
-import { select } from '../../index/select.ts';
-import { selectInTurns } from '../../index/select-in-turns.ts';
+import { prepareQuery } from '../../index/queries/prepare-query.ts';
+import { compileQuery, matches } from '../../index/queries/query.ts';
+import type { Query, SortRequest } from '../../index/queries/query.ts';
+import { select } from '../../index/queries/select.ts';
+import { selectInTurns } from '../../index/queries/select-in-turns.ts';
 import { afterwards } from '../../turns/steps.ts';
 import { ListPage } from './list-page.ts';
 import type { ListPageParts } from './list-page.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { ChangeFeed } from './change-feed.ts';
+import { ChangeFeed } from '../change-feed.ts';
 import { History } from './history.ts';
-import type { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import type { KindCache } from '../kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 import type { QueryOptions } from './query.ts';
 import { select } from './select.ts';

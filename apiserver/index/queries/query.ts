@@ -2,9 +2,9 @@ import type { Requirement, Selector } from '@homeostat/controller-runtime/api';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Condition } from './condition.ts';
 import { isMet } from './condition.ts';
-import type { Entry } from './entry.ts';
-import type { KindCache } from './kind-cache.ts';
-import type { KindIndex } from './kind-index.ts';
+import type { Entry } from '../entry.ts';
+import type { KindCache } from '../kind-cache.ts';
+import type { KindIndex } from '../kind-index.ts';
 import { labelCondition } from './label-condition.ts';
 
 export interface SortRequest {

@@ -1,7 +1,7 @@
 import type { Requirement } from '@homeostat/controller-runtime/api';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Condition, ValueTest } from './condition.ts';
-import type { KindIndex } from './kind-index.ts';
+import type { KindIndex } from '../kind-index.ts';
 
 const maxInt64 = 2n ** 63n - 1n;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import type { KindCache } from '../kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
 import type { QueryOptions } from './query.ts';
 import { compileQuery } from './query.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';

@@ -1,7 +1,7 @@
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { formatContinueToken, parseContinueToken } from './continue-token.ts';
-import { createPersonCache } from './person.fixture.ts';
+import { createPersonCache } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 
 const cache = createPersonCache();

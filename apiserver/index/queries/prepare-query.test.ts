@@ -1,13 +1,13 @@
 import { seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import type { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import type { KindCache } from '../kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
 import { prepareQuery } from './prepare-query.ts';
 import { compileQuery } from './query.ts';
 import type { QueryOptions } from './query.ts';
 import { select } from './select.ts';
-import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
-import { allSteps } from '../turns/steps.ts';
+import { oneStepPerTurn } from '../../turns/one-step-per-turn.test-support.ts';
+import { allSteps } from '../../turns/steps.ts';
 
 const size = 6000;
 const teams = ['red', 'green', undefined];

@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
-import type { Entry } from './entry.ts';
-import type { KindIndex } from './kind-index.ts';
-import type { SortedIndex } from './sorted-index.ts';
-import { inBounds } from '../base/in-bounds.ts';
+import type { Entry } from '../entry.ts';
+import type { KindIndex } from '../kind-index.ts';
+import type { SortedIndex } from '../sorted-index.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 /** A test of the values under an index. */
 export type ValueTest =

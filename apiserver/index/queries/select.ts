@@ -1,8 +1,8 @@
 import type { Candidates, Condition } from './condition.ts';
 import { candidatesOf, countMatches } from './condition.ts';
-import type { Entry } from './entry.ts';
-import type { EntryPlaces } from './entry-places.ts';
-import type { KindCache } from './kind-cache.ts';
+import type { Entry } from '../entry.ts';
+import type { EntryPlaces } from '../entry-places.ts';
+import type { KindCache } from '../kind-cache.ts';
 import { entriesInOrder, firstInOrder, walkOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';

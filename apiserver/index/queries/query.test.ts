@@ -1,8 +1,8 @@
 import type { Selector } from '@homeostat/controller-runtime/api';
 import { IndexSpec, reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf, personDescriptor } from './person.fixture.ts';
+import { KindCache } from '../kind-cache.ts';
+import { createPerson, createPersonCache, entryOf, personDescriptor } from '../person.fixture.ts';
 import type { QueryOptions } from './query.ts';
 import { compileQuery, matches } from './query.ts';
 

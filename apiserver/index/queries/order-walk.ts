@@ -1,14 +1,14 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
-import { allSteps } from '../turns/steps.ts';
-import type { Steps } from '../turns/steps.ts';
-import { compareNames } from './compare-strings.ts';
-import { StoredEntry } from './stored-entry.ts';
-import type { Entry } from './entry.ts';
-import type { EntryPlaces } from './entry-places.ts';
-import type { KindCache } from './kind-cache.ts';
+import { allSteps } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
+import { compareNames } from '../compare-strings.ts';
+import { StoredEntry } from '../stored-entry.ts';
+import type { Entry } from '../entry.ts';
+import type { EntryPlaces } from '../entry-places.ts';
+import type { KindCache } from '../kind-cache.ts';
 import type { SortKey } from './query.ts';
-import type { SortedIndex } from './sorted-index.ts';
-import { inBounds } from '../base/in-bounds.ts';
+import type { SortedIndex } from '../sorted-index.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 export interface Walk {
   /** The number of positions to skip, in O(log n). */

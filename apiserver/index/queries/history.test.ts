@@ -1,13 +1,13 @@
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ChangeFeed } from './change-feed.ts';
-import { entryWith } from './create-entry.ts';
-import type { Entry } from './entry.ts';
+import { ChangeFeed } from '../change-feed.ts';
+import { entryWith } from '../create-entry.ts';
+import type { Entry } from '../entry.ts';
 import { History } from './history.ts';
 import type { HistoryOptions } from './history.ts';
-import type { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import type { KindCache } from '../kind-cache.ts';
+import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
 

@@ -1,5 +1,5 @@
 import type { Condition } from './condition.ts';
-import type { KindCache } from './kind-cache.ts';
+import type { KindCache } from '../kind-cache.ts';
 import type { Query } from './query.ts';
 
 /** The maximum number of objects for which an index is built in one turn when it is needed: some milliseconds. */

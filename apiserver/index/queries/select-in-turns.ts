@@ -1,16 +1,16 @@
-import { nextTurn } from '../turns/next-turn.ts';
-import { sortSteps } from '../turns/sort-steps.ts';
-import { runSteps } from '../turns/steps.ts';
-import type { Steps } from '../turns/steps.ts';
-import type { Entry } from './entry.ts';
-import type { KindCache } from './kind-cache.ts';
-import type { EntryPlaces } from './entry-places.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { sortSteps } from '../../turns/sort-steps.ts';
+import { runSteps } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
+import type { Entry } from '../entry.ts';
+import type { KindCache } from '../kind-cache.ts';
+import type { EntryPlaces } from '../entry-places.ts';
 import { placesInOrder, compareByOrder } from './order-walk.ts';
 import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
 import { placesOf, planOf, select, visitsOf } from './select.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';
-import { inBounds } from '../base/in-bounds.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 /** Conditions checked in one step: 1 ms, and up to 10 when the objects are in no cache of the processor. */
 const checksPerStep = 16_384;

@@ -1,11 +1,11 @@
 import { LruCache } from '@homeostat/controller-runtime/api';
-import { allSteps, runSteps } from '../turns/steps.ts';
-import type { Steps } from '../turns/steps.ts';
-import type { ChangeFeed, FeedChange } from './change-feed.ts';
-import { entryAlone } from './create-entry.ts';
-import type { Entry } from './entry.ts';
-import { EntryPlaces } from './entry-places.ts';
-import type { KindCache } from './kind-cache.ts';
+import { allSteps, runSteps } from '../../turns/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
+import type { ChangeFeed, FeedChange } from '../change-feed.ts';
+import { entryAlone } from '../create-entry.ts';
+import type { Entry } from '../entry.ts';
+import { EntryPlaces } from '../entry-places.ts';
+import type { KindCache } from '../kind-cache.ts';
 import { compareByOrder } from './order-walk.ts';
 import type { Query } from './query.ts';
 import { matches } from './query.ts';
