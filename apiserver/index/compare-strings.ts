@@ -1,6 +1,3 @@
-/** Compares two strings; negative, zero or positive, as for `Array.prototype.sort`. */
-export type CompareStrings = (a: string, b: string) => number;
-
 // Below the surrogates, the orders by code unit and by code point are equal.
 const wide = /[\ud800-\uffff]/;
 

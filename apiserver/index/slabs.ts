@@ -154,7 +154,7 @@ export class Slabs {
 }
 
 /** Rounds up to a multiple of four. */
-export function roundUp(size: number): number {
+function roundUp(size: number): number {
   return (size + 3) & ~3;
 }
 

@@ -40,7 +40,7 @@ export const maxShort: number = 1 << 10;
 export const wideBit: number = 1 << 30;
 export const longBit: number = 1 << 31;
 export const listBit: number = 1 << 30;
-export const positionMask: number = listBit - 1;
+const positionMask: number = listBit - 1;
 
 export const wordsOfOwner: number = 3;
 export const twoTo32: number = 2 ** 32;

@@ -136,7 +136,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
 const entriesPerStep = 8192;
 
 /** A page of all matches. */
-export function cut(
+function cut(
   matched: readonly Entry[],
   { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,
   { total, visited }: Pick<SelectedEntries, 'total' | 'visited'>,
