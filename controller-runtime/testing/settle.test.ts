@@ -53,4 +53,11 @@ describe('settle', () => {
       /still busy: informer persons$/,
     );
   });
+
+  it('names them also when the time is over before they were asked', async () => {
+    const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
+    expect(await rejectionOf(settle([lagging], { timeoutMs: 0 }))).to.equal(
+      'not settled within 0 ms; still busy: informer persons',
+    );
+  });
 });
