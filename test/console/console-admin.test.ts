@@ -7,7 +7,14 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { end, serve } from '../support/serve-command.ts';
 import type { Served } from '../support/serve-command.ts';
-import { browserTimeoutMs, ConsoleBrowser, expectAccessible, takePicture, visit } from './console.fixture.ts';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  expectAccessible,
+  expectAccessibleInThemes,
+  takePicture,
+  visit,
+} from './console.fixture.ts';
 import type { Theme } from './console.fixture.ts';
 
 const token = 'the-token-of-the-administrator';
@@ -101,11 +108,12 @@ describe('an administrator in the console [slow]', function () {
     await dialog.getByLabel('Archive (.tgz)').setInputFiles(join(folder, 'broken.tgz'));
     await dialog.getByRole('button', { name: 'Install' }).click();
     await dialog.getByText('the archive: cannot be unpacked', { exact: false }).waitFor();
-    await expectAccessible(page);
+    await expectAccessibleInThemes(page);
     await dialog.getByLabel('Archive (.tgz)').setInputFiles(archive(folder, '1.0.0'));
     await dialog.getByRole('button', { name: 'Install' }).click();
     await dialog.getByText('stamps 1.0.0 is installed.').waitFor();
     await dialog.getByText('Started').waitFor();
+    await expectAccessibleInThemes(page);
     await takePicture(page, 'install');
     await page.keyboard.press('Escape');
     const card = page.getByRole('region', { name: 'stamps', exact: true });
@@ -134,7 +142,7 @@ describe('an administrator in the console [slow]', function () {
     await ink.fill('0');
     await page.locator('.cm-lint-marker-error').waitFor();
     expect(await ink.getAttribute('aria-invalid')).to.equal('true');
-    await expectAccessible(page);
+    await expectAccessibleInThemes(page);
     await ink.fill('3');
     expect(await page.locator('.form-field', { hasText: 'motto' }).textContent()).to.include('Default: Hello');
     await page.getByLabel('motto').fill('Stamp it');
@@ -148,7 +156,10 @@ describe('an administrator in the console [slow]', function () {
     await takePicture(page, 'settings');
     await page.getByRole('button', { name: 'Review and create', disabled: false }).press('Enter');
     // Unlike a click, a press does not wait for a disabled button; this one is enabled by the response to the dry run.
-    await page.getByRole('button', { name: 'Create', exact: true, disabled: false }).press('Enter');
+    const confirm = page.getByRole('button', { name: 'Create', exact: true, disabled: false });
+    await confirm.waitFor();
+    await expectAccessibleInThemes(page);
+    await confirm.press('Enter');
     await page.getByRole('heading', { name: 'stamps', level: 1 }).waitFor();
     const place = { room: 'cellar' };
     const settings = { ink: 3, paper: 'glossy', motto: 'Stamp it', scale: 1.5, fast: false, place };
@@ -197,6 +208,7 @@ describe('an administrator in the console [slow]', function () {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('stamps 2.0.0').waitFor();
     await card.getByRole('button', { name: 'Uninstall…' }).click();
+    await expectAccessibleInThemes(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click();
     await card.waitFor({ state: 'detached' });
   });

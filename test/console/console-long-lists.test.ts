@@ -3,7 +3,7 @@ import type { CDPSession, Page } from 'playwright-core';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { browserTimeoutMs, ConsoleBrowser, consoleFolder, visit } from './console.fixture.ts';
+import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 /** More than a page holds at once. */
@@ -101,6 +101,20 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.keyboard.press('Enter');
     await page.getByText('1 object', { exact: true }).waitFor();
     await page.getByRole('link', { name: nameOf(600), exact: true }).waitFor();
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
+  });
+
+  it('says that a text is searched in the loaded rows only, and how all objects are searched', async () => {
+    await page.getByRole('searchbox', { name: 'Text' }).fill(nameOf(20_600));
+    const limit = page.getByText(/^The text is searched only in the [\d,]+ loaded rows, not in all 20,70\d objects\./);
+    await limit.waitFor();
+    expect(await page.getByRole('link', { name: nameOf(20_600), exact: true }).count()).to.equal(0);
+    await expectAccessible(page);
+    await page.getByLabel('Field', { exact: true }).fill(`metadata.name=${nameOf(20_600)}`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: nameOf(20_600), exact: true }).waitFor();
+    await limit.waitFor({ state: 'detached' });
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
   });

@@ -11,6 +11,7 @@ import {
   ConsoleBrowser,
   consoleFolder,
   expectAccessible,
+  expectAccessibleInThemes,
   takePicture,
   visit,
 } from './console.fixture.ts';
@@ -57,6 +58,8 @@ describe('objects in the console [slow]', function () {
     expect(await priority.getAttribute('aria-invalid')).to.equal('true');
     await priority.fill('2');
     await page.getByRole('button', { name: 'Review and create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true, disabled: false }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('heading', { name: 'printer', level: 1 }).waitFor();
     const stored = await server.client.get(Ticket, 'printer');
@@ -73,9 +76,11 @@ describe('objects in the console [slow]', function () {
     expect(await page.getByLabel('title required').inputValue()).to.equal('typed by hand');
     await server.client.patch(Ticket, 'merged', { type: 'merge', patch: { spec: { title: 'by another' } } });
     await page.getByText('Others changed the same fields meanwhile').waitFor();
+    await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByRole('button', { name: 'Review and save' }).click();
     await page.locator('dialog .diff-added', { hasText: 'typed by hand' }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
   });
@@ -143,6 +148,7 @@ describe('objects in the console [slow]', function () {
     await page.getByLabel('priority').fill('5');
     await page.getByRole('button', { name: 'Review and save' }).click();
     await page.getByRole('heading', { name: 'Fields that others apply' }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Take theirs' }).click();
     await page.getByText('Nothing would change.').waitFor();
     await page.keyboard.press('Escape');
@@ -177,6 +183,8 @@ describe('objects in the console [slow]', function () {
     faults.isBroken = true;
     await visit(page, placeOf('stays'));
     await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true, disabled: false }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     const blocked = page.getByRole('region', { name: 'Why it is still here' });
     await blocked.getByText('tickets.example.com/keeper').waitFor();

@@ -2,16 +2,22 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
+import { Lease } from 'homeostat';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import {
   browserTimeoutMs,
   ConsoleBrowser,
   consoleFolder,
   expectAccessible,
+  expectAccessibleInThemes,
   takePicture,
   visit,
 } from './console.fixture.ts';
-import { Orchard, orchardsPath, treePlugin } from './tree-plugin.fixture.ts';
+import { Orchard, orchardsPath, Press, treePlugin } from './tree-plugin.fixture.ts';
+
+interface PluginPart {
+  readonly metadata: { readonly name: string };
+}
 
 describe('what controllers did, in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
@@ -22,7 +28,7 @@ describe('what controllers did, in the console [slow]', function () {
   before(async function () {
     browser = await ConsoleBrowser.start(this);
     const plugins = [consoleFolder, treePlugin()];
-    server = await startTestServer({ plugins, logger: silentLogger, reportRuns: true });
+    server = await startTestServer({ plugins, logger: silentLogger, reportRuns: true, leaderElection: true });
     page = await browser.open(`${server.url}/console/`);
   });
 
@@ -129,5 +135,78 @@ describe('what controllers did, in the console [slow]', function () {
     await card.locator('canvas').nth(1).waitFor();
     for (const label of ['runs/s', 'errors/s', 'run p50 ms', 'run p99 ms', 'wait p50 ms', 'wait p99 ms'])
       await card.getByText(new RegExp(`^${label} \\d+\\.\\d$`)).waitFor();
+  });
+
+  it('names the leader of a controller, and its term', async () => {
+    const { items } = await server.client.list(Lease);
+    const lease = items.find(({ metadata }) => metadata.name === 'plugin-2.plugin.homeostat.internal');
+    const { holderIdentity, leaseTransitions } = lease?.spec ?? {};
+    expect(holderIdentity).to.be.a('string').and.not.equal('');
+    await visit(page, '#/controllers/plugin-2.presser');
+    const about = page.getByRole('region', { name: 'About' });
+    await about.getByText(`Leader: ${holderIdentity}, term ${leaseTransitions}`, { exact: true }).waitFor();
+  });
+
+  it('lists on the overview an object that is stuck, with a link to its cause', async () => {
+    await visit(page, '#/');
+    const card = page.getByRole('region', { name: 'Objects that need attention' });
+    await card.getByRole('link', { name: 'Press' }).waitFor();
+    await server.client.create(Press, { metadata: { name: 'old' }, spec: {} });
+    const entry = card.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'old', exact: true }) });
+    await entry.getByText('the <b>screw</b> is stuck').waitFor();
+    await expectAccessibleInThemes(page);
+    await entry.getByRole('link', { name: 'plugin-2/presser' }).press('Enter');
+    await page.getByRole('heading', { name: 'old', level: 1 }).waitFor();
+    await page.locator('.run', { hasText: 'the <b>screw</b> is stuck' }).first().waitFor();
+    await page.goBack();
+    await entry.getByRole('link', { name: 'old', exact: true }).press('Enter');
+    await page.locator('.explanation', { hasText: 'it gave up until the object changes' }).waitFor();
+  });
+
+  it('says how far the indexes of a kind are built, until they are', async () => {
+    const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
+    const indexing = [{ apiVersion: 'orchards.example.com/v1', kind: 'Press', indexed: 12_000 }];
+    const isList = (url: URL): boolean => url.pathname === path && !url.searchParams.has('watch');
+    // As the server reports the plugin while it builds the indexes of many objects.
+    await page.route(isList, async (route) => {
+      const response = await route.fetch();
+      const list = (await response.json()) as { readonly items: readonly PluginPart[] };
+      const items = list.items.map((each) =>
+        each.metadata.name === 'plugin-2' ? { ...each, status: { phase: 'Starting', indexing } } : each,
+      );
+      await route.fulfill({ response, json: { ...list, items } });
+    });
+    await visit(page, '#/plugins');
+    await page.reload();
+    const card = page.getByRole('region', { name: 'plugin-2', exact: true });
+    const sentence = card.getByText('The indexes of Press are being built: 12,000 objects so far.');
+    await sentence.waitFor();
+    await expectAccessibleInThemes(page);
+    await page.unroute(isList);
+    const body = JSON.stringify({ metadata: { annotations: { 'example.com/seen': 'yes' } } });
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    expect((await fetch(`${server.url}${path}/plugin-2`, { method: 'PATCH', headers, body })).status).to.equal(200);
+    await sentence.waitFor({ state: 'detached' });
+    await card.getByText('Started').waitFor();
+  });
+
+  it('says which deletions wait for a plugin that does not run', async () => {
+    for (const name of ['gone-1', 'gone-2']) await server.client.create(Press, { metadata: { name }, spec: {} });
+    await server.settle();
+    await visit(page, '#/plugins');
+    const card = page.getByRole('region', { name: 'plugin-2', exact: true });
+    const disableAfterDelete = async (name: string): Promise<void> => {
+      await server.client.delete(Press, name);
+      await card.getByRole('button', { name: 'Disable' }).click();
+    };
+    await disableAfterDelete('gone-1');
+    await card.getByText('1 deleted object of Press waits for orchards.example.com/presser: gone-1').waitFor();
+    await expectAccessibleInThemes(page);
+    await card.getByRole('button', { name: 'Enable' }).click();
+    await card.getByText('Started').waitFor();
+    await disableAfterDelete('gone-2');
+    await card.getByText('2 deleted objects of Press wait for orchards.example.com/presser: gone-1, gone-2').waitFor();
+    await card.getByRole('button', { name: 'Enable' }).click();
+    await card.getByText('deleted objects of Press', { exact: false }).waitFor({ state: 'detached' });
   });
 });

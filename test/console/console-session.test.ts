@@ -6,7 +6,14 @@ import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { freePort } from '../support/free-port.ts';
-import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  consoleFolder,
+  expectAccessible,
+  expectAccessibleInThemes,
+  visit,
+} from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 const token = 'the-token-of-the-administrator';
@@ -215,6 +222,11 @@ describe('a session of the console [slow]', function () {
     await visit(page, '#/');
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+    await page.getByLabel('User').fill('ada');
+    await page.getByLabel('Password').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('user or password is wrong').waitFor();
+    await expectAccessibleInThemes(page);
     await logIn();
     await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
   });
@@ -225,7 +237,7 @@ describe('a session of the console [slow]', function () {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await page.getByRole('button', { name: 'Use a token' }).click();
-    await expectAccessible(page);
+    await expectAccessibleInThemes(page);
     await page.getByLabel('Token').fill('wrong');
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByText('the token is not valid').waitFor();

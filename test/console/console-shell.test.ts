@@ -8,7 +8,15 @@ import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
+import { demoPerson } from '../support/demo-person.ts';
+import {
+  browserTimeoutMs,
+  ConsoleBrowser,
+  consoleFolder,
+  expectAccessible,
+  expectAccessibleInThemes,
+  visit,
+} from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
 describe('the console in a browser [slow]', function () {
@@ -19,7 +27,7 @@ describe('the console in a browser [slow]', function () {
 
   before(async function () {
     browser = await ConsoleBrowser.start(this);
-    server = await startTestServer({ plugins: [consoleFolder], models: [Ticket] });
+    server = await startTestServer({ plugins: [consoleFolder], models: [Ticket, demoPerson] });
     for (const name of ['alpha', 'beta', 'gamma'])
       await server.client.create(Ticket, {
         metadata: { name, labels: { 'example.com/team': name } },
@@ -74,20 +82,52 @@ describe('the console in a browser [slow]', function () {
     expect(await page.getByLabel('Labels').inputValue()).to.equal('example.com/team=beta');
   });
 
+  it('has the columns of a list that a person chose, in the URL and after a reload', async () => {
+    const ada = { metadata: { name: 'ada' }, spec: { name: 'Ada', age: 36, gender: 'FEMALE' } };
+    await server.client.create(demoPerson, ada);
+    await visit(page, '#/kinds/persons.demo.example.com');
+    const head = (name: string) => page.getByRole('columnheader', { name, exact: true });
+    await head('Created').waitFor();
+    expect(await head('Gender').count()).to.equal(0);
+    // A column that the kind declares has its value, whatever its name is.
+    await page.getByRole('row', { name: /ada 36/ }).waitFor();
+    await page.getByText('Columns', { exact: true }).press('Enter');
+    await expectAccessibleInThemes(page);
+    await page.getByLabel('Gender', { exact: true }).press('Space');
+    await head('Gender').waitFor();
+    await page.getByLabel('Created', { exact: true }).press('Space');
+    await head('Created').waitFor({ state: 'detached' });
+    expect(page.url())
+      .to.match(/[?&]show=Gender(&|$)/)
+      .and.match(/[?&]hide=Created(&|$)/);
+    await page.reload();
+    await page.getByRole('row', { name: /ada 36 FEMALE/ }).waitFor();
+    expect(await head('Created').count()).to.equal(0);
+    await page.getByText('Columns', { exact: true }).press('Enter');
+    expect(await page.getByLabel('Created', { exact: true }).isChecked()).to.equal(false);
+    await page.getByLabel('Created', { exact: true }).press('Space');
+    await page.getByLabel('Gender', { exact: true }).press('Space');
+    await head('Created').waitFor();
+    expect(page.url()).not.to.match(/[?&](show|hide)=/);
+  });
+
   it('finds kinds and names by /, jumps by :, and shows keys by ?', async () => {
     await visit(page, '#/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.keyboard.press('/');
     await page.getByRole('combobox').fill('gamm');
     await page.getByRole('option', { name: 'gamma' }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.keyboard.press('Escape');
     await page.getByRole('combobox').waitFor({ state: 'detached' });
     await page.keyboard.press(':');
     await page.getByRole('combobox').fill('ticket');
+    await expectAccessibleInThemes(page);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ticket', exact: true }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await expectAccessibleInThemes(page);
     await page.keyboard.press('Escape');
   });
 
@@ -99,6 +139,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByLabel('Select old-2').click();
     await page.getByRole('button', { name: 'Delete 2…' }).click();
     await page.getByText('The server would delete 2, and refuses 0.').waitFor();
+    await expectAccessibleInThemes(page);
     expect(await server.client.get(Ticket, 'old-1')).to.have.nested.property('metadata.name', 'old-1');
     await page.getByRole('button', { name: 'Delete 2', exact: true }).click();
     await eventually(async () =>
@@ -124,12 +165,12 @@ describe('the console in a browser [slow]', function () {
     await labels.fill('a b');
     await labels.press('Enter');
     await page.getByText('“a b” is neither name=value nor name-').waitFor();
-    await expectAccessible(page);
+    await expectAccessibleInThemes(page);
     await labels.fill('team=red, old-');
     await labels.press('Enter');
     await page.getByText('The server would label 2, and refuses 0.').waitFor();
     expect((await metadataOf('many-1'))?.labels).to.deep.equal({ old: 'yes' });
-    await expectAccessible(page);
+    await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Label 2', exact: true }).press('Enter');
     await page.getByText('2 labelled').waitFor();
     for (const name of ['many-1', 'many-2']) expect((await metadataOf(name))?.labels).to.deep.equal({ team: 'red' });
@@ -163,6 +204,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('button', { name: 'Try' }).click();
     await page.getByText('The server would label 0, and refuses 1.').waitFor();
     await page.locator('dialog li', { hasText: 'metadata.labels' }).waitFor();
+    await expectAccessibleInThemes(page);
     expect(await page.getByRole('button', { name: 'Label 0' }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
   });

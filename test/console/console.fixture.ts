@@ -82,6 +82,23 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found).to.deep.equal([]);
 }
 
+/** The same in the dark and in the light theme, on a page that follows the system's theme, such as an open dialog. */
+export async function expectAccessibleInThemes(page: Page): Promise<void> {
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const shown = await page.locator('html').evaluate((element) => {
+      const { getComputedStyle } = globalThis as unknown as StyleReader;
+      return getComputedStyle(element).colorScheme;
+    });
+    expect(shown).to.equal(colorScheme);
+    await expectAccessible(page);
+  }
+}
+
+interface StyleReader {
+  getComputedStyle(element: unknown): { readonly colorScheme: string };
+}
+
 interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }

@@ -42,5 +42,22 @@ const gardener = controller(Orchard, {
   },
 });
 
-/** A controller that writes: objects that others own, and their own status. */
-export const treePlugin = (): Plugin => definePlugin({ models: [Orchard, Tree], controllers: [gardener] });
+export const Press = defineModel({
+  gvk: 'orchards.example.com/v1/Press',
+  plural: 'presses',
+  schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
+} as const);
+
+/** Gives up on each press after one retry, and never ends the cleanup of one that is deleted. */
+const presser = controller(Press, {
+  name: 'presser',
+  retryLimit: 1,
+  async reconcile() {
+    throw new Error('the <b>screw</b> is stuck');
+  },
+  cleanup: async () => ({ requeueAfter: 3_600_000 }),
+});
+
+/** A controller that writes objects that others own, and their status; and one that gives up. */
+export const treePlugin = (): Plugin =>
+  definePlugin({ models: [Orchard, Tree, Press], controllers: [gardener, presser] });

@@ -172,13 +172,19 @@ function Kinds({ list }: Reported) {
   );
 }
 
-function TroubledObject({ troubled: { href, name, kind, health, since, reason } }: { readonly troubled: Troubled }) {
+function TroubledObject({ troubled }: { readonly troubled: Troubled }) {
+  const { href, name, kind, health, since, reason, cause } = troubled;
   return (
     <li>
       <HealthBadge health={health} />
       <a href={href}>{name}</a>
       <span class="muted">{kind}</span>
       <span class="grow muted">
+        {cause === undefined ? null : (
+          <>
+            <a href={cause.href}>{cause.controller}</a>:{' '}
+          </>
+        )}
         <Text value={reason} length={120} />
       </span>
       {since === '' ? null : (

@@ -156,6 +156,8 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
+        // The sentences about the kinds say the same.
+        .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>
             <Badge tone="quiet">{each.type}</Badge> <Text value={each.message} />
@@ -163,12 +165,13 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
         ))}
       {indexing.map(({ kind, indexed }) => (
         <li key={textOf(kind)}>
-          Indexes of {textOf(kind)}: {formatCount(numberOf(indexed))} objects so far
+          The indexes of {textOf(kind)} are being built: {formatCount(numberOf(indexed))} objects so far.
         </li>
       ))}
       {held.map(({ kind, finalizer, count, names }) => (
         <li key={`${textOf(kind)} ${textOf(finalizer)}`}>
-          {formatCount(numberOf(count))} deleted objects of {textOf(kind)} wait for <code>{textOf(finalizer)}</code>:{' '}
+          {numberOf(count) === 1 ? '1 deleted object' : `${formatCount(numberOf(count))} deleted objects`} of{' '}
+          {textOf(kind)} {numberOf(count) === 1 ? 'waits' : 'wait'} for <code>{textOf(finalizer)}</code>:{' '}
           <Text value={textsIn(names).join(', ')} length={200} />
         </li>
       ))}

@@ -22,6 +22,8 @@ export interface Troubled {
   /** When the problem began; empty while that is not known. */
   readonly since: string;
   readonly reason: string;
+  /** The controller that fails, and its runs of the object. */
+  readonly cause?: { readonly controller: string; readonly href: string };
 }
 
 export interface KindHealth {
@@ -155,13 +157,15 @@ async function readStuck(signal: AbortSignal): Promise<readonly Troubled[]> {
     if (!isObject(object)) return [];
     const resource = kindOfObject(textOf(object.apiVersion), textOf(object.kind));
     if (resource === undefined) return [];
-    const by = textOf(controller) === '' ? '' : `${textOf(controller)}: `;
+    const [namespace, name, by] = [textOf(object.namespace), textOf(object.name), textOf(controller)];
+    const href = objectHref(keyOf(resource), namespace, name, 'runs');
     return [
       {
-        ...placed(resource, textOf(object.namespace), textOf(object.name)),
+        ...placed(resource, namespace, name),
         health: stuckHealths[textOf(problem)] ?? 'failing',
         since: textOf(since),
-        reason: `${by}${textOf(message)}`,
+        reason: textOf(message),
+        ...(by === '' ? {} : { cause: { controller: by, href } }),
       },
     ];
   });

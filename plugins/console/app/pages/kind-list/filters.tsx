@@ -29,7 +29,7 @@ export function Filters({ resource, view, columns }: Props) {
   }, [resource]);
   return (
     <div class="filters" role="search">
-      <Filter name="q" label="Text" value={view.text} hint="in the rows" isLive />
+      <Filter name="q" label="Text" value={view.text} hint="in loaded rows" isLive />
       {resource.isNamespaced ? <Filter name="ns" label="Namespace" value={view.namespace} hint="all" /> : null}
       <Filter name="labels" label="Labels" value={view.labels} hint="app=web,tier!=test" />
       <Filter

@@ -34,6 +34,7 @@ export function KindListPage({ resource }: { readonly resource: Resource }) {
         ) : null}
       </PageHead>
       <Filters resource={resource} view={view} columns={rows.columns} />
+      <TextLimit rows={rows} view={view} />
       <Body resource={resource} rows={rows} visible={visible} {...{ view, selected, setSelected }} />
     </div>
   );
@@ -74,6 +75,17 @@ function Status({ rows, visible, view }: StatusProps) {
       {state.kind === 'live' ? <Badge tone="good">live</Badge> : null}
       {state.kind === 'lost' ? <Badge tone="bad">reconnecting</Badge> : null}
     </div>
+  );
+}
+
+/** Says which rows the text filter does not search. */
+function TextLimit({ rows: { table }, view }: Pick<StatusProps, 'rows' | 'view'>) {
+  if (view.text.trim() === '' || !table.isRead || table.isComplete) return null;
+  return (
+    <p class="filter-limit">
+      The text is searched only in the {formatCount(table.rows.length)} loaded rows, not in all{' '}
+      {formatCount(table.total)} objects. Filter by labels or by a field to search all.
+    </p>
   );
 }
 

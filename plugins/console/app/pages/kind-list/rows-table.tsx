@@ -160,7 +160,14 @@ function Head({
   );
 }
 
-const serverFields: Readonly<Record<string, string>> = { Name: 'metadata.name', Age: 'metadata.creationTimestamp' };
+/** A kind may also have a column of its own with this name. */
+const isAge = ({ name, type }: Column): boolean => name === 'Age' && type === 'date';
+
+/** The indexed field by which the server sorts a column; undefined when it has none. */
+function serverFieldOf(column: Column): string | undefined {
+  if (column.name === 'Name') return 'metadata.name';
+  return isAge(column) ? 'metadata.creationTimestamp' : undefined;
+}
 
 function ColumnHead({
   column,
@@ -171,7 +178,7 @@ function ColumnHead({
   readonly view: ListView;
   readonly isComplete: boolean;
 }) {
-  const field = serverFields[column.name] ?? `column:${column.name}`;
+  const field = serverFieldOf(column) ?? `column:${column.name}`;
   const isOrder = view.order.field === field;
   const canSort = isComplete || !field.startsWith('column:');
   const next = { field, isDescending: isOrder && !view.order.isDescending };
@@ -240,7 +247,7 @@ function RowView({ row, position, isActive, isSelected, cells, resource, onSelec
 
 function Cell({ column, cell, row }: { readonly column: Column; readonly cell: Json | undefined; readonly row: Row }) {
   // The server's text is the age at the time of the list.
-  if (column.name === 'Age' && row.created !== '') return <Age time={row.created} />;
+  if (isAge(column) && row.created !== '') return <Age time={row.created} />;
   if (cell === null || cell === undefined || cell === '') return <span class="muted">–</span>;
   const text = typeof cell === 'string' ? cell : JSON.stringify(cell);
   return <bdi title={text.length > 40 ? shortText(text, 1000) : undefined}>{shortText(text, 160)}</bdi>;
