@@ -44,7 +44,7 @@ describe('a server whose memory is full [slow]', function () {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-memory-'));
     try {
       const database = `sqlite:${join(folder, 'objects.db')}`;
-      await runProgram(1000, database, '40000', '1');
+      await runProgram(1000, database, '80000', '1');
       const start = runProgram(48, database, '0', '1');
       const error: unknown = await start.then(
         () => undefined,

@@ -41,7 +41,7 @@ export class KindCache {
   readonly descriptor: ModelDescriptor;
   /** In the order of {@link Entry.values}. */
   readonly indexes: readonly KindIndex[];
-  /** The memory of the bytes of entries. */
+  /** The memory of the bytes and records of entries. */
   readonly slabs: Slabs = new Slabs();
   readonly #byName: ReadonlyMap<string, KindIndex>;
   readonly #unique: readonly KindIndex[];
@@ -144,10 +144,7 @@ export class KindCache {
     return undefined;
   }
 
-  /**
-   * Replaces everything at once. Entries must have distinct keys. 100,000 entries with five declared indexes take 0.5
-   * to 1 s.
-   */
+  /** Replaces everything at once. Entries must have distinct keys. */
   load(entries: Iterable<Entry>): void {
     allSteps(this.loadSteps(entries));
   }

@@ -15,7 +15,7 @@ export interface KeptReaderParts {
   readonly onUnusable: (reason: string) => void;
 }
 
-/** Reads the kept index values of a kind's objects, part by part, in the order of revisions. */
+/** Reads the kept records of a kind's objects, part by part, in the order of revisions. */
 export class KeptReader {
   readonly #parts: KeptReaderParts;
   readonly #apiVersion: string;

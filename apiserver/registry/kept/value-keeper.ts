@@ -45,7 +45,7 @@ const fewestAtStop = 1_000;
 /** Entries looked at in one step: a fraction of a millisecond. */
 const seenPerStep = 2_000;
 
-/** The kept values of a kind in the store. */
+/** The kept records of a kind in the store. */
 interface State {
   readonly cache: KindCache;
   readonly kind: NumberedKind;
@@ -56,9 +56,9 @@ interface State {
 }
 
 /**
- * Keeps the index values of objects in the store, so that the next start reads them and does not parse the objects.
- * Values belong to a revision of an object, and so never change. That is why parts are only added, in the background
- * and at a stop. All parts are written again once more than half of the values belong to former states.
+ * Keeps the records of objects in the store, so that the next start copies them and does not parse the objects.
+ * A record belongs to a revision of an object, and so never changes. That is why parts are only added, in the background
+ * and at a stop. All parts are written again once more than half of the records belong to former states.
  */
 export class ValueKeeper {
   readonly #parts: ValueKeeperParts;

@@ -19,7 +19,7 @@ export interface ReadParts {
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
-  /** The kept index values of the objects; undefined when all values have to be computed. */
+  /** The kept records of the objects; undefined when all of them have to be made. */
   readonly kept?: KeptReader | undefined;
 }
 
