@@ -52,6 +52,20 @@ function entryOf(slabs: Slabs, { size, revision, values: all, owners, finalizers
 }
 
 describe('a record', () => {
+  it('reads a long list once for several requirements, and each list of each record by itself', () => {
+    const slabs = new Slabs();
+    const record = (values: readonly string[]): StoredEntry =>
+      createEntry(
+        { metadata: { name: 'a' } },
+        { bytes: slabs.allocate(4), revision: 1, values: [values, ['z', ...values]], slabs },
+      );
+    const [first, second] = [record(['a', 'b']), record(['c', 'd'])];
+    expect(first.valueAt(0)).to.deep.equal(['a', 'b']).and.to.equal(first.valueAt(0));
+    expect(second.valueAt(0)).to.deep.equal(['c', 'd']);
+    expect(second.valueAt(1)).to.deep.equal(['z', 'c', 'd']);
+    expect(first.valueAt(0)).to.deep.equal(['a', 'b']);
+  });
+
   it('holds every field of an entry, whatever its characters, lengths and numbers are', () => {
     const slabs = new Slabs();
     const check = (each: Given): void => {

@@ -56,6 +56,19 @@ let from = 0;
 let units = 0;
 let isWideText = false;
 
+interface ReadList {
+  readonly block: Block | undefined;
+  readonly at: number;
+  readonly position: number;
+  readonly values: readonly string[];
+}
+
+/**
+ * The list that was read last, since a selector reads the labels of an object once for each of its requirements: 100 times
+ * 10,000 labels took 500 ms of one turn.
+ */
+let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValues };
+
 /**
  * An object in memory: the place of its record, and no more, since there may be a million of them. Comparing reads bytes, and makes no
  * strings unless a text is wide.
@@ -160,7 +173,14 @@ export class StoredEntry implements Entry {
       this.#locate(ref);
       return locatedText();
     }
-    const list = ref & positionMask;
+    if (lastList.block === this.block && lastList.at === this.at && lastList.position === position)
+      return lastList.values;
+    const values = this.#listAt(ref & positionMask);
+    lastList = { block: this.block, at: this.at, position, values };
+    return values;
+  }
+
+  #listAt(list: number): readonly string[] {
     return Array.from({ length: this.#word(list) }, (_, item) => {
       this.#locateItem(list + 1 + 2 * item);
       return locatedText();
