@@ -54,10 +54,10 @@ function entryOf(slabs: Slabs, { size, revision, values: all, owners, finalizers
 describe('a record', () => {
   it('reads a long list once for several requirements, and each list of each record by itself', () => {
     const slabs = new Slabs();
-    const record = (values: readonly string[]): StoredEntry =>
+    const record = (list: readonly string[]): StoredEntry =>
       createEntry(
         { metadata: { name: 'a' } },
-        { bytes: slabs.allocate(4), revision: 1, values: [values, ['z', ...values]], slabs },
+        { bytes: slabs.allocate(4), revision: 1, values: [list, ['z', ...list]], slabs },
       );
     const [first, second] = [record(['a', 'b']), record(['c', 'd'])];
     expect(first.valueAt(0)).to.deep.equal(['a', 'b']).and.to.equal(first.valueAt(0));
