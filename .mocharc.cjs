@@ -22,7 +22,7 @@ module.exports = {
   ],
   'node-option': ['min-semi-space-size=32', 'max-semi-space-size=64', ...optimisesLater],
   parallel: true,
-  jobs: 4,
+  jobs: 3,
   timeout: 10000,
   forbidOnly: true,
   failZero: true,
