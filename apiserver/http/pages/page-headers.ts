@@ -22,7 +22,7 @@ export const pagePolicy: string = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year. Not for names below this one, which may be other servers'. */
+/** A year, in seconds. It does not include subdomains, which may be other servers. */
 const strictTransport = 'max-age=31536000';
 
 /** All servers that a person runs on the machine share the loopback names, and some of them may have no TLS. */

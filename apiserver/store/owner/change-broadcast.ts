@@ -33,9 +33,9 @@ export class ChangeBroadcast {
   publish(revision: number): Promise<void> {
     const after = this.#revision;
     this.#revision = revision;
-    // A single process knows its own changes.
+    // With a single process, no change has to be sent: the process knows its own.
     if (this.#receivers.size < 2) return this.#sent;
-    // It is read at once, so that it does not wait for the next commit.
+    // The changes are read at once, so that this read does not wait for the next commit.
     const read = this.#store.changePages(after, revision - after);
     const before = this.#sent;
     this.#sent = read.then(
