@@ -1,21 +1,37 @@
-// A part of `npm run deps:check`, which needs no network. Fails when a package that users install lacks a licence that we
-// may ship, has several versions in package-lock.json without a reason, or is required in different versions by our own
-// packages. An argument names another folder to check. The other part is knip, which reports unused and undeclared
-// dependencies.
+// A part of `npm run deps:check`, which needs no network. Fails when a package that users install, or get in a bundle, lacks a
+// licence that we may ship, has several versions in package-lock.json without a reason, or is required in different versions
+// by our own packages. An argument names another folder to check. The other part is knip, which reports unused and
+// undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
+import { LockedPackages } from './locked-packages.js';
 
 const root = process.argv[2] ?? resolve(import.meta.dirname, '..');
 const rules = load(readFileSync(`${root}/.ci/dependencies.yaml`, 'utf8'));
-const locked = Object.entries(JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')).packages);
+const packages = new LockedPackages(root);
+const locked = Object.entries(packages.packages);
+const bundled = new Set(Object.entries(rules.bundled).flatMap(bundledPaths));
 
-/** The packages that users install, as `[name, entry]`, without our own and without development dependencies. */
+/** The packages that users get, as `[name, entry]`, without our own; development dependencies only if they are bundled. */
 const installed = locked
-  .filter(([path, { dev, link }]) => path.includes('node_modules/') && dev !== true && link !== true)
+  .filter(
+    ([path, { dev, link }]) => path.includes('node_modules/') && link !== true && (dev !== true || bundled.has(path)),
+  )
   .map(([path, entry]) => [path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), entry]);
 
 const ownPackages = locked.filter(([path]) => !path.includes('node_modules/'));
+
+/** The paths of the development dependencies of a folder that are bundled, and of all that they need. */
+function bundledPaths([folder, names]) {
+  const { devDependencies = {} } = packages.packages[folder];
+  const all = Object.keys(devDependencies).filter((name) => !names.includes(`!${name}`));
+  return (names.includes('*') ? all : names).flatMap((name) => {
+    const path = packages.find(folder, name);
+    if (path === undefined) throw new Error(`.ci/dependencies.yaml: bundled: ${name} is not installed; remove it`);
+    return [...packages.neededBy(path, false)];
+  });
+}
 
 /** `A`, `(A OR B)` or `A AND B`: one alternative must be allowed, and each part of an AND. */
 function isAllowed(licence = '') {

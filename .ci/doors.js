@@ -1,14 +1,22 @@
 // The table of .ci/doors.yaml, and its queries for the linter and for the page that shows it.
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { load } from 'js-yaml';
 
 const file = '.ci/doors.yaml';
 const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), 'utf8'));
 
+/** The maximum number of files in a folder, so that a reader can keep them in mind. Tests do not count. */
+const maxFiles = 25;
+
+const isSource = (path) => /(?<!\.d)\.tsx?$/.test(path);
+
+/** Folders without rows: they use public entries only, or are scripts. */
+const withoutRows = /^(?:\.ci|bench|examples|site|test)\//;
+
 /** True for a file of tests, which may import any folder of its package. */
 export function isTestFile(path) {
-  return /\.(test|contract|fixture|test-support)\.ts$/.test(path);
+  return /\.(test|contract|fixture|test-support)\.tsx?$/.test(path);
 }
 
 /** The package of a file, and its folder in the package (`.` for the top one); undefined when the table has no such package. */
@@ -36,14 +44,22 @@ function targetOf(path, source, home) {
   return source.split('/', source.startsWith('@') ? 2 : 1).join('/');
 }
 
+/** Returns a message when the folder of a file (a path from the root, with `/`) has no row, and needs one. */
+export function missingRow(path) {
+  if (isTestFile(path) || !isSource(path) || withoutRows.test(path)) return undefined;
+  const { home, folder } = placeOf(path) ?? {};
+  if (packages[home]?.[folder] !== undefined) return undefined;
+  return `${posix.dirname(path)} has no row in ${file}: say there what it is for and what it may import.`;
+}
+
 /** Returns the reason why a file (a path from the root, with `/`) may not import a module; undefined when it may. */
 export function closedDoor(path, source) {
   const place = placeOf(path);
   if (place === undefined || isTestFile(path)) return undefined;
   const { home, folder } = place;
   const row = packages[home][folder];
-  if (row === undefined)
-    return `${home}/${folder} has no row in ${file}: say there what it is for and what it may import.`;
+  // missingRow reports it.
+  if (row === undefined) return undefined;
   const target = targetOf(path, source, home);
   // Another package by a relative path is refused by public-entries-only.
   if (target === undefined || target === folder) return undefined;
@@ -99,4 +115,33 @@ export function doors() {
 
 function isFolder(rows, entry) {
   return Object.hasOwn(rows, entry.replace(/\/\*$/, ''));
+}
+
+/** Returns what is wrong with the rows: folders that are gone or crowded, and imports that none of their files needs. */
+export function tableProblems(root) {
+  return Object.entries(packages).flatMap(([home, rows]) =>
+    Object.entries(rows).flatMap(([folder, row]) => rowProblems({ root, home, folder, row })),
+  );
+}
+
+function rowProblems({ root, home, folder, row }) {
+  const where = posix.join(home, folder);
+  if (!existsSync(resolve(root, where))) return [`${file}: there is no folder ${where}`];
+  const files = readdirSync(resolve(root, where)).filter((name) => !isTestFile(name));
+  const count = files.filter(isSource).length;
+  const targets = files
+    .filter((name) => /\.(tsx?|js)$/.test(name))
+    .flatMap((name) => importsIn(readFileSync(resolve(root, where, name), 'utf8')))
+    .map((source) => targetOf(`${where}/file`, source, home));
+  const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
+  return [
+    ...(count > maxFiles ? [`${where} has ${count} source files; a folder may have ${maxFiles}: divide it`] : []),
+    ...idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`),
+  ];
+}
+
+/** The modules that a text imports; a few more than the linter would find do no harm. */
+function importsIn(text) {
+  const found = text.matchAll(/(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*'([^']+)'/g);
+  return Array.from(found, ([, source]) => source);
 }

@@ -1,6 +1,6 @@
 // The project's own lint rules, beyond oxlint's built-in ones. Loaded by .oxlintrc.json.
 import { dirname, relative, resolve, sep } from 'node:path';
-import { closedDoor } from './doors.js';
+import { closedDoor, missingRow } from './doors.js';
 import { unclearDocstring, unclearText } from './plain-english.js';
 
 const root = resolve(import.meta.dirname, '..');
@@ -33,6 +33,7 @@ function onImports(check) {
     ExportNamedDeclaration: visit,
     ExportAllDeclaration: visit,
     ImportExpression: visit,
+    TSImportType: visit,
   };
 }
 
@@ -67,10 +68,17 @@ const publicEntriesOnly = {
 const doors = {
   create(context) {
     const file = relative(root, context.filename).split(sep).join('/');
-    return onImports((node, source) => {
-      const message = closedDoor(file, source);
-      if (message !== undefined) context.report({ node, message });
-    });
+    const report = (node, message) => message !== undefined && context.report({ node, message });
+    return {
+      Program: (node) => report(node, missingRow(file)),
+      ...onImports((node, source) => report(node, closedDoor(file, source))),
+      // The file of a worker: `new URL('./worker.js', import.meta.url)`.
+      NewExpression(node) {
+        const [source, base] = node.arguments;
+        const isBesideModule = node.callee.name === 'URL' && base?.object?.type === 'MetaProperty';
+        if (isBesideModule && /^\..*\.js$/.test(source.value)) report(node, closedDoor(file, source.value));
+      },
+    };
   },
 };
 

@@ -20,8 +20,7 @@ export class LockedPackages {
       peerDependenciesMeta = {},
     } = this.packages[path];
     const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
-    const pathsOf = (names) =>
-      names.map((name) => this.#findPackage(path, name)).filter((found) => found !== undefined);
+    const pathsOf = (names) => names.map((name) => this.find(path, name)).filter((found) => found !== undefined);
     return {
       required: pathsOf([...Object.keys(dependencies), ...peers]),
       optional: pathsOf(Object.keys(optionalDependencies)),
@@ -38,7 +37,7 @@ export class LockedPackages {
   }
 
   /** The path of the package that another one finds under a name, as Node looks for it; undefined if it is not installed. */
-  #findPackage(from, name) {
+  find(from, name) {
     for (let folder = from; ;) {
       const path = `${folder === '' ? '' : `${folder}/`}${nested}${name}`;
       if (this.packages[path] !== undefined)

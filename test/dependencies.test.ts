@@ -59,6 +59,15 @@ describe('the check of dependencies', () => {
     ]);
   });
 
+  it('refuses such a licence in what a build puts into our packages, also of packages that it needs', async () => {
+    const { code, stdout } = await check(({ packages }) => {
+      for (const name of ['preact', '@marijn/find-cluster-break', 'swagger-ui-dist', 'vite', 'mocha'])
+        packages[`node_modules/${name}`] = { ...packages[`node_modules/${name}`], license: 'GPL-3.0-only' };
+    });
+    expect(code).to.equal(1);
+    expect(stdout.match(/^\S+/gm)).to.have.members(['preact', '@marijn/find-cluster-break', 'swagger-ui-dist']);
+  });
+
   it('refuses a package in several versions, and different ranges of one package in our packages', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };

@@ -1,5 +1,11 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { lintPlanted } from './support/planted-lint.ts';
+import { lintPlanted, plant } from './support/planted-lint.ts';
 
 const table = '.ci/doors.yaml';
 
@@ -11,6 +17,18 @@ function tableOf(rows: Readonly<Record<string, readonly string[]>>): string {
     ([row, imports]) => `  ${row}: { about: A row., imports: [${imports.join(', ')}] }`,
   );
   return `apiserver:\n${lines.join('\n')}\n`;
+}
+
+function numbered(folder: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `apiserver/${folder}/planted-${index}.ts`);
+}
+
+/** The problems of the table in a folder, as `npm run spec:check` reports them. */
+async function tableProblems(folder: string): Promise<unknown> {
+  const module = pathToFileURL(join(folder, '.ci/doors.js')).href;
+  const program = `import { tableProblems } from '${module}'; console.log(JSON.stringify(tableProblems('${folder}')));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  return JSON.parse(stdout);
 }
 
 function refusal(from: string, target: string, circle: string): string {
@@ -38,14 +56,64 @@ describe('the table of imports', () => {
     expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
   });
 
+  it('refuses them as types, as re-exports, as import() and as files of workers [slow]', async () => {
+    const from = '../decode/planted.ts';
+    const forbidden = {
+      'apiserver/store/lazy.ts': `export const planted = import('${from}');\n`,
+      'apiserver/store/reexport.ts': `export { planted } from '${from}';\n`,
+      'apiserver/store/type.ts': `import type { Planted } from '${from}';\n\nexport type Kept = Planted;\n`,
+      'apiserver/store/type-query.ts': `export type Kept = import('${from}').Planted;\n`,
+      'apiserver/store/worker.ts': "export const planted = new URL('../decode/planted.js', import.meta.url);\n",
+    };
+    expect(Object.keys(await lintPlanted('homeostat(doors)', forbidden))).to.have.members(Object.keys(forbidden));
+  });
+
   it('refuses a folder without a row, and leaves listed imports and tests alone [slow]', async () => {
+    const importless = 'export const planted = true;\n';
     const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
-      'apiserver/registry/planted.ts': importing('../store/planted.ts'),
+      'apiserver/loft/planted.ts': importless,
+      'apiserver/loft/planted.test.ts': importless,
+      'plugins/shed/planted.ts': importless,
+      'apiserver/registry/planted.ts': importing('../index/planted.ts'),
       'apiserver/store/planted.test.ts': importing('../decode/planted.ts'),
+      'examples/shed/planted.ts': importless,
     });
-    expect(Object.keys(reported)).to.deep.equal(['apiserver/cellar/planted.ts']);
-    expect(reported['apiserver/cellar/planted.ts']).to.match(/^apiserver\/cellar has no row in \.ci\/doors\.yaml/);
+    const advice = 'has no row in .ci/doors.yaml: say there what it is for and what it may import.';
+    expect(reported).to.deep.equal({
+      'apiserver/cellar/planted.ts': `apiserver/cellar ${advice}`,
+      'apiserver/loft/planted.ts': `apiserver/loft ${advice}`,
+      'plugins/shed/planted.ts': `plugins/shed ${advice}`,
+    });
+  });
+
+  it('reports crowded folders, rows without a folder, and imports that no file needs', async () => {
+    const rows = {
+      store: [],
+      crowd: [],
+      idle: ['store', "'node:'", 'koa'],
+      gone: [],
+      busy: ['store', "'node:'", 'koa'],
+    };
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-doors-')));
+    try {
+      await plant(folder, {
+        [table]: tableOf(rows),
+        ...Object.fromEntries(numbered('store', 25).map((path) => [path, ''])),
+        'apiserver/store/planted.test.ts': '',
+        ...Object.fromEntries(numbered('crowd', 26).map((path) => [path, ''])),
+        'apiserver/idle/planted.ts': importing('./other.ts'),
+        'apiserver/idle/planted.test.ts': importing('../store/planted-1.ts'),
+        'apiserver/busy/planted.ts': `${importing('../store/planted-1.ts')}${importing('node:fs')}${importing('koa')}`,
+      });
+      expect(await tableProblems(folder)).to.deep.equal([
+        'apiserver/crowd has 26 source files; a folder may have 25: divide it',
+        ...['store', 'node:', 'koa'].map((entry) => `${table}: no file of apiserver/idle imports ${entry}: remove it`),
+        `${table}: there is no folder apiserver/gone`,
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('refuses imports between folders that import each other, directly or through others [slow]', async () => {

@@ -1,5 +1,5 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
-import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import type { FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import {
   base64Violations,
@@ -45,13 +45,13 @@ export const configMapKind: ModelDescriptor = defineModel({
 
 /** The rules of ConfigMaps. */
 export const configMapStrategy: KindStrategy = completing((object: DataObject) => {
-  const fields: Record<string, unknown> = { ...object };
+  const fields: { -readonly [Field in keyof DataObject]: DataObject[Field] } = { ...object };
   for (const field of ['data', 'binaryData'] as const) {
     const values = readValues(object[field], { model: gvk, field, areBytes: field === 'binaryData' });
     if (values === undefined) delete fields[field];
     else fields[field] = values;
   }
-  return fields as unknown as ApiObject;
+  return fields;
 });
 
 function configMapViolations(next: DataObject, previous: DataObject | undefined): readonly FieldViolation[] {

@@ -34,9 +34,9 @@ function finalizersOf(namespace: NamespaceObject): readonly string[] {
  * it.
  */
 function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
-  const finalizers: unknown = sent.spec?.finalizers ?? [];
-  if (!Array.isArray(finalizers)) return finalizers as readonly string[];
-  return [...new Set([...(finalizers as readonly string[]), namespaceFinalizer])];
+  const finalizers = finalizersOf(sent);
+  const isList: boolean = Array.isArray(finalizers);
+  return isList ? [...new Set([...finalizers, namespaceFinalizer])] : finalizers;
 }
 
 function complete(object: ApiObject, finalizers: readonly string[]): ApiObject {

@@ -9,7 +9,6 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionVersion } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 import { RuleCosts } from './rule-costs.ts';
-import { showRule } from './show-rule.ts';
 
 /** The maximum number of rules of a definition; the largest in the wild have some 200. */
 const maxRules = 5000;
@@ -19,6 +18,9 @@ const workPerRule = 40;
 
 /** Characters that are compiled in one unit of work. */
 const charactersPerUnit = 10;
+
+/** The longest text of a rule that a message repeats. */
+const maxShown = 1024;
 
 /** A schema that may have rules, and where it is. */
 interface Visit {
@@ -190,4 +192,21 @@ function childrenOf(visit: Visit): readonly Visit[] {
       uncorrelated,
     });
   return below;
+}
+
+/** Prints a rule as messages of kube-apiserver do, in the form of Go. */
+function showRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: SchemaRule): string {
+  const parts = [
+    `Rule:${quoted(rule)}`,
+    `Message:${quoted(message)}`,
+    `MessageExpression:${quoted(messageExpression)}`,
+    `Reason:${reason === undefined ? '(*apiextensions.FieldValueErrorReason)(nil)' : quoted(reason)}`,
+    `FieldPath:${quoted(fieldPath)}`,
+    `OptionalOldSelf:${optionalOldSelf === undefined ? '(*bool)(nil)' : String(optionalOldSelf)}`,
+  ];
+  return `apiextensions.ValidationRule{${parts.join(', ')}}`;
+}
+
+function quoted(value = ''): string {
+  return JSON.stringify(value.slice(0, maxShown));
 }

@@ -1,5 +1,5 @@
 import type { Vault } from '../vault/vault.ts';
-import { HashGate } from './hash-gate.ts';
+import { TooManyLogins } from './login-throttle.ts';
 import { dummyHash, hashPassword, verifyPassword } from './password-hash.ts';
 import type { PasswordHash } from './password-hash.ts';
 import { readVault, readVaultEntries } from '../vault/read-vault.ts';
@@ -7,6 +7,15 @@ import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 const prefix = 'password/';
 const minCharacters = 12;
 const maxCharacters = 256;
+
+/**
+ * The number of hashes computed at the same time: each takes 32 MiB, and one of the four threads that files and DNS
+ * need, too.
+ */
+const maxHashing = 2;
+
+/** Requests that wait for a hash; further ones are refused. */
+const maxWaiting = 64;
 
 interface StoredPassword {
   /** The user's uid; a new user of the same name has no password. */
@@ -74,5 +83,27 @@ export class Passwords {
 
   #find(name: string): StoredPassword | undefined {
     return readVault<StoredPassword>(this.#vault, prefix + name);
+  }
+}
+
+/** Computes few hashes at a time, in the order of the requests. */
+class HashGate {
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  /** Calls `work` at its turn. @throws TooManyLogins when too many requests wait */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= maxHashing) {
+      if (this.#waiting.length >= maxWaiting) throw new TooManyLogins(1);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      // The next request takes over the place of this one.
+      else next();
+    }
   }
 }

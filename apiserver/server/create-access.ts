@@ -1,16 +1,23 @@
+import type { IncomingMessage } from 'node:http';
 import { followRoles } from '../authorization/rbac/follow-roles.ts';
 import { RbacAuthorizer } from '../authorization/rbac-authorizer.ts';
-import type { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import { userKind } from '../builtin/user-kind.ts';
+import { TrustedProxies } from '../http/request/trusted-proxies.ts';
+import { AccountIssuer } from '../identity/accounts/account-issuer.ts';
+import { AccountLookup } from '../identity/accounts/account-lookup.ts';
+import { SigningKeys } from '../identity/accounts/signing-keys.ts';
 import type { Administrator } from '../identity/administrator.ts';
 import { Authenticator } from '../identity/authenticator.ts';
-import type { Followed } from '../settings/followed-file.ts';
+import type { SessionFinder } from '../identity/authenticator.ts';
 import { anonymous, developer } from '../identity/user-info.ts';
-import type { People } from '../people/people.ts';
+import { People } from '../people/people.ts';
+import { SessionAuthenticator } from '../people/session-authenticator.ts';
+import type { Revisions } from '../registry/history/revisions.ts';
+import type { ResourceTable } from '../registry/kinds/resource-table.ts';
+import type { Followed } from '../settings/followed-file.ts';
+import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
-import { createAccountIssuer } from './create-account-issuer.ts';
-import type { AccountParts } from './create-account-issuer.ts';
 import { createIdentities } from './create-identities.ts';
-import { createPeople, sessionsOf } from './create-people.ts';
 
 /** Decides who sends a request, and whether that user may make it. */
 export interface Access {
@@ -24,19 +31,24 @@ export interface Access {
   readonly followed: readonly Followed[];
 }
 
-export interface AccessParts extends AccountParts {
+export interface AccessParts {
+  readonly table: ResourceTable;
+  readonly revisions: Revisions;
+  readonly vault: Vault;
   /** True when other machines may serve the same database. */
   readonly isShared: boolean;
 }
 
 /** Rejects with SettingsFileError when a file of credentials cannot be used. */
 export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
+  const { table, revisions, vault } = parts;
+  const { serviceDomain, clock, logger } = settings;
   const accountIssuer = createAccountIssuer(settings, parts);
   const identities = await createIdentities(settings, { ...parts, accountIssuer });
-  const { certificates, tokens, followed, administrator, logins } = identities;
+  const { certificates, tokens, followed, administrator, logins: providers } = identities;
   const ofToken = (token: string): ReturnType<Authenticator['ofToken']> => authenticator.ofToken(token);
-  const { table, vault } = parts;
-  const people = createPeople(settings, { table, vault, providers: logins, ofToken });
+  const users = table.getterOf(userKind(serviceDomain));
+  const people = new People({ users, clock, logger, vault, providers, ofToken });
   const open = settings.auth === 'open' ? { everybody: developer } : {};
   const stranger = settings.anonymousAuth ? { fallback: anonymous } : {};
   const sessions = sessionsOf(settings, people);
@@ -48,7 +60,30 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
     ...open,
     ...stranger,
   });
-  const authorizer = new RbacAuthorizer(() => parts.revisions.reach(undefined));
-  followRoles(parts.table, authorizer);
+  const authorizer = new RbacAuthorizer(() => revisions.reach(undefined));
+  followRoles(table, authorizer);
   return { authenticator, authorizer, accountIssuer, people, administrator, followed: [...followed, people] };
+}
+
+/** Makes the part that signs tokens of service accounts, and knows their users. */
+function createAccountIssuer(
+  { serviceAccountIssuer, serviceDomain, clock, uuid }: Settings,
+  { table, revisions, vault }: AccessParts,
+): AccountIssuer {
+  return new AccountIssuer({
+    issuer: serviceAccountIssuer ?? `https://${serviceDomain}`,
+    keys: new SigningKeys({ vault, clock }),
+    accounts: new AccountLookup(table),
+    reach: async () => revisions.reach(undefined),
+    clock,
+    uuid,
+  });
+}
+
+/** Finds the users of session cookies. */
+function sessionsOf({ trustedProxies }: Settings, people: People): SessionFinder {
+  const proxies = new TrustedProxies(trustedProxies);
+  const isSecure = (req: IncomingMessage): boolean =>
+    proxies.schemeOf({ req, get: (header) => String(req.headers[header.toLowerCase()] ?? '') }) === 'https';
+  return new SessionAuthenticator({ people, isSecure });
 }

@@ -2,9 +2,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaseContext } from '../case.ts';
 import { Child, childrenOf } from '../child.ts';
+import type { BareWrites } from '../children/bare-sqlite.ts';
 import type { StoreStart, StoreWrites } from '../children/store-writer.ts';
 import { median } from '../figures.ts';
 import type { InFlightFigures } from '../in-flight.ts';
+import { storedPerson } from '../person.ts';
 import type { Row, Target } from '../result-table.ts';
 
 const width = 256;
@@ -46,13 +48,27 @@ async function writes({ settings, folder }: Pick<CaseContext, 'settings' | 'fold
   await using other = against === undefined ? undefined : new Child('store-writer', [], childrenOf(against));
   const writers = [await open(ours, join(folder, 'ours.db'))];
   if (other !== undefined) writers.push(await open(other, join(folder, 'other.db')));
+  await using bare = new Child('bare-sqlite');
+  await bare.call('open', join(folder, 'bare.db'));
+  const leastUs: number[] = [];
   for (let round = 0; round <= settings.rounds; round += 1) {
     for (const writer of round % 2 === 0 ? writers : writers.toReversed()) {
       const cost = await costOf(writer, settings.writes);
       if (round > 0) writer.costs.push(cost);
+      if (writer !== writers[0]) continue;
+      const batch = Math.round(cost.perCommit);
+      const least = await bareCost(bare, { count: settings.writes, batch, data: storedPerson() });
+      if (round > 0) leastUs.push(least);
     }
   }
-  return rowsOf(writers);
+  return rowsOf(writers, median(leastUs));
+}
+
+/** Microseconds of processor time of a create by better-sqlite3 alone, with the same table, bytes and rows a commit. */
+async function bareCost(bare: Child, creates: BareWrites): Promise<number> {
+  const beforeMs = bare.mainCpuMs();
+  await bare.call('create', creates);
+  return ((bare.mainCpuMs() - beforeMs) / creates.count) * 1000;
 }
 
 async function open(child: Child, file: string): Promise<Writer> {
@@ -80,7 +96,7 @@ async function costOf({ child, thread }: Writer, count: number): Promise<Cost> {
   };
 }
 
-function rowsOf(writers: readonly Writer[]): Row[] {
+function rowsOf(writers: readonly Writer[], leastUs: number): Row[] {
   const each = (value: (writer: Writer) => number): readonly number[] => writers.map(value);
   const medianOf = (name: keyof Cost) => (writer: Writer) => median(writer.costs.map((cost) => cost[name]));
   const commits = each(medianOf('perCommit')).map((size) => Math.round(size));
@@ -88,7 +104,7 @@ function rowsOf(writers: readonly Writer[]): Row[] {
     {
       name: 'sqlite: processor time of its thread, one create',
       ...judged(each(medianOf('threadUs')), most.threadUs, 'us'),
-      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates a commit`,
+      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates a commit; the least, better-sqlite3 alone with as many: ${leastUs.toFixed(2)} us`,
     },
     {
       name: 'sqlite: write-ahead log, one create',

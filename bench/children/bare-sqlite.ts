@@ -28,7 +28,7 @@ export interface BareWrites {
 function open(file: string): void {
   database = new Database(file);
   database.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 1536; PRAGMA cache_size = -65536; ${schema}`);
+    PRAGMA wal_autocheckpoint = 512; PRAGMA cache_size = -8192; ${schema}`);
 }
 
 function keyOf(number: number): string {

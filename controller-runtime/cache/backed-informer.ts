@@ -1,4 +1,11 @@
-import { descriptorOf, formatKey } from '../api/index.ts';
+import {
+  ApiError,
+  checkDnsSubdomain,
+  descriptorOf,
+  formatKey,
+  parseFieldSelector,
+  parseLabelSelector,
+} from '../api/index.ts';
 import type { ApiObject, Clock, Logger, Model, ObjectKey } from '../api/index.ts';
 import type {
   HandlerOptions,
@@ -14,10 +21,12 @@ import { additionOf, deletionOf, updateOf } from './handler-event.ts';
 import type { KeyedObject, ObjectEvent } from './handler-event.ts';
 import { HandlerGroup } from './handler-group.ts';
 import { IndexFilling } from './index-filling.ts';
-import { checkSelection } from './informer-selection.ts';
 import { createShape } from './object-shape.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
+
+/** Each is a connection of its own. */
+const maxNamespaces = 100;
 
 /**
  * Receives the changes of a backing's objects, after the backing has stored them. After a restart, these include the
@@ -245,4 +254,25 @@ function eventsOf<T extends ApiObject>(
 
 function isPresent<V>(value: V | undefined): value is V {
   return value !== undefined;
+}
+
+/**
+ * Throws BadRequest when no informer can follow this. The server reports later what only it knows, such as fields
+ * without an index.
+ */
+function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerOptions<T>): void {
+  parseLabelSelector(options.labelSelector ?? '');
+  parseFieldSelector(options.fieldSelector ?? '');
+  const { namespaces } = options;
+  if (namespaces === undefined) return;
+  const { kind, scope } = descriptorOf(model);
+  if (scope === 'Cluster') throw new ApiError('BadRequest', `namespaces: ${kind} is Cluster-scoped`);
+  if (namespaces.length === 0 || namespaces.length > maxNamespaces) {
+    throw new ApiError('BadRequest', `namespaces: must be 1 to ${maxNamespaces}, are ${namespaces.length}`);
+  }
+  if (new Set(namespaces).size < namespaces.length) throw new ApiError('BadRequest', 'namespaces: one is listed twice');
+  for (const [index, namespace] of namespaces.entries()) {
+    const [message] = checkDnsSubdomain(namespace);
+    if (message !== undefined) throw new ApiError('BadRequest', `namespaces[${index}]: ${message}`);
+  }
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { CloudMachine } from './cloud.ts';
 
 const sizes = ['small', 'large'];
@@ -58,7 +57,9 @@ export class FakeCloud {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the cloud has been stopped');
+    return `http://127.0.0.1:${address.port}`;
   }
 
   get machines(): readonly CloudMachine[] {

@@ -81,5 +81,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 /** All packages are released together, under one version. */
 function ownVersion(): string {
   const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+  const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  return typeof content === 'object' && content !== null && 'version' in content ? String(content.version) : '';
 }

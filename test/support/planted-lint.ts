@@ -12,6 +12,16 @@ interface Report {
   readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
 }
 
+/** Writes files by path into a folder that has the scripts of the checks, and the packages that they need. */
+export async function plant(folder: string, planted: Readonly<Record<string, string>>): Promise<void> {
+  await cp(join(root, '.ci'), join(folder, '.ci'), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  for (const [path, text] of Object.entries(planted)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+}
+
 /**
  * Lints planted files in a folder that has the linter's configuration. Returns the message of a rule for each file,
  * by path; of several messages, the last.
@@ -22,12 +32,8 @@ export async function lintPlanted(
 ): Promise<Readonly<Record<string, string>>> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'homeostat-lint-')));
   try {
-    for (const part of ['.oxlintrc.json', '.ci']) await cp(join(root, part), join(folder, part), { recursive: true });
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-    for (const [path, text] of Object.entries(planted)) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), text);
-    }
+    await cp(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'));
+    await plant(folder, planted);
     const folders = new Set(
       Object.keys(planted)
         .map((path) => path.split('/')[0] ?? '.')

@@ -43,8 +43,7 @@ function roleProblem(
   user: UserInfo,
   { resource, write }: { readonly resource: Resource; readonly write: GuardedWrite },
 ): string | undefined {
-  const next = write.next as RoleObject;
-  const stored: RoleObject | undefined = write.stored;
+  const { next, stored }: { readonly next: RoleObject; readonly stored?: RoleObject | undefined } = write;
   const { name, namespace } = next.metadata;
   const { group, version, plural } = resource.model;
   const asked = { isResource: true, verb: 'escalate', group, version, resource: plural, namespace } as const;

@@ -1,5 +1,5 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
-import type { NewObject, ObjectMeta } from '@homeostat/controller-runtime/api';
+import type { ApiObject, NewObject, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { clusterRoleBindingKind, clusterRoleKind } from '../../builtin/rbac-kinds.ts';
 import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objects.ts';
 import { covers } from '../cover-rules.ts';
@@ -17,8 +17,11 @@ const metadataOf = (
   labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
 });
 
+/** An object whose name is known. */
+export type NamedObject<T extends ApiObject> = NewObject<T> & { readonly metadata: Pick<ObjectMeta, 'name'> };
+
 /** Returns the ClusterRole of a default role. */
-export function newRole({ name, labels, rules, collects }: DefaultRole): NewObject<RoleObject> {
+export function newRole({ name, labels, rules, collects }: DefaultRole): NamedObject<RoleObject> {
   const collected =
     collects === undefined
       ? {}
@@ -27,7 +30,7 @@ export function newRole({ name, labels, rules, collects }: DefaultRole): NewObje
 }
 
 /** Returns the ClusterRoleBinding of a default binding. */
-export function newBinding({ name, roleRef, subjects }: DefaultBinding): NewObject<BindingObject> {
+export function newBinding({ name, roleRef, subjects }: DefaultBinding): NamedObject<BindingObject> {
   return { ...typeOf(clusterRoleBindingKind), metadata: metadataOf(name), roleRef, subjects };
 }
 

@@ -8,6 +8,7 @@ import { RuleCollector } from './collect-rules.ts';
 import type { RuleCollectorParts } from './collect-rules.ts';
 import { defaultBindings, defaultRoles } from './default-roles.ts';
 import { newBinding, newRole, repairedBinding, repairedRole } from './repair-roles.ts';
+import type { NamedObject } from './repair-roles.ts';
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
@@ -52,7 +53,7 @@ export class RoleKeeper {
     return this.#collector.stop();
   }
 
-  async #ensure<T extends ApiObject>(resource: Resource, wanted: NewObject<T>, repair: Repair<T>): Promise<void> {
+  async #ensure<T extends ApiObject>(resource: Resource, wanted: NamedObject<T>, repair: Repair<T>): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#ensureOnce(resource, wanted, repair);
@@ -63,9 +64,9 @@ export class RoleKeeper {
     }
   }
 
-  async #ensureOnce<T extends ApiObject>(resource: Resource, wanted: NewObject<T>, repair: Repair<T>): Promise<void> {
+  async #ensureOnce<T extends ApiObject>(resource: Resource, wanted: NamedObject<T>, repair: Repair<T>): Promise<void> {
     const { registry, logger } = this.#parts;
-    const { name } = wanted.metadata as { readonly name: string };
+    const { name } = wanted.metadata;
     const entry = resource.cache.get(name);
     const next = entry === undefined ? 'create' : repair(decodeObject<T>(entry.bytes), wanted);
     if (next === undefined) return;

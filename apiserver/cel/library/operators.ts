@@ -2,11 +2,11 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { overload } from '../types/declare-function.ts';
 import type { CelFunction, Overload } from '../types/cel-function.ts';
 import { CelError, noSuchOverload } from '../values/cel-error.ts';
-import { CelBytes, CelDuration, CelMap, CelTimestamp, CelUint } from '../values/cel-value.ts';
-import type { CelList, CelValue } from '../values/cel-value.ts';
-import { equals } from '../values/equals.ts';
-import { doubleAt, int64, intAt, listAt, objectAt, textAt, uint64 } from './arguments.ts';
-import { joinLists } from './join-lists.ts';
+import { ArrayList, CelBytes, CelDuration, CelMap, CelTimestamp, CelUint } from '../values/cel-value.ts';
+import type { CelList, CelValue, ListIdentity } from '../values/cel-value.ts';
+import type { CostMeter } from '../values/cost-meter.ts';
+import { equals, itemIdentity } from '../values/equals.ts';
+import { doubleAt, int64, intAt, itemsOf, listAt, objectAt, textAt, uint64 } from './arguments.ts';
 import { durationInRange, timestampInRange } from './time-values.ts';
 
 const intMath: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
@@ -139,4 +139,31 @@ export function operatorOverloads(): readonly Overload[] {
 function isIn(value: CelValue, list: CelList, meter: Parameters<CelFunction>[1]): boolean {
   for (let index = 0; index < list.length; index += 1) if (equals(list.at(index), value, meter)) return true;
   return false;
+}
+
+/** A list that keeps the identity of the list that it was made of. */
+class JoinedList extends ArrayList {
+  override readonly identity: ListIdentity;
+
+  constructor(items: readonly CelValue[], identity: ListIdentity) {
+    super(items);
+    this.identity = identity;
+  }
+}
+
+/**
+ * `first + second`. A set takes only items that it does not have; a `map` list replaces items with the same keys, in their
+ * places.
+ */
+function joinLists(first: CelList, second: CelList, meter: CostMeter): CelList {
+  const { identity } = first;
+  meter.add((first.length + second.length) / 10);
+  if (identity === 'position') return new ArrayList([...itemsOf(first), ...itemsOf(second)]);
+  const joined = new Map<string, CelValue>();
+  for (const item of itemsOf(first)) joined.set(itemIdentity(item, identity, meter), item);
+  for (const item of itemsOf(second)) {
+    const key = itemIdentity(item, identity, meter);
+    if (identity !== 'value' || !joined.has(key)) joined.set(key, item);
+  }
+  return new JoinedList([...joined.values()], identity);
 }

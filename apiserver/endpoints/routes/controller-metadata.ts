@@ -35,24 +35,33 @@ export const isClass = (value: unknown): value is AnyClass => typeof value === '
 // A symbol of the global registry, since a plugin may bring a second copy of this package.
 const controllerSymbol = Symbol.for('homeostat.restController');
 
-type DecoratorMetadata = Record<symbol, ControllerDeclaration | undefined>;
-
 /** Returns the declaration to which the decorators of this context add. */
-export function declarationOf(context: { readonly metadata?: object }): ControllerDeclaration {
-  const metadata = context.metadata as DecoratorMetadata | undefined;
+export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
     throw new TypeError('decorators of controllers need standard decorators, and this package imported first');
   }
-  // The metadata of a class inherits from that of its base, so this reads own properties only.
-  const own = Object.hasOwn(metadata, controllerSymbol) ? metadata[controllerSymbol] : undefined;
-  return own ?? (metadata[controllerSymbol] = { isController: false, methods: new Map() });
+  const own = declarationIn(metadata);
+  if (own !== undefined) return own;
+  const declaration: ControllerDeclaration = { isController: false, methods: new Map() };
+  Reflect.set(metadata, controllerSymbol, declaration);
+  return declaration;
+}
+
+/** The metadata of a class inherits from that of its base, so this reads its own properties only. */
+function declarationIn(metadata: object): ControllerDeclaration | undefined {
+  const own: unknown = Object.hasOwn(metadata, controllerSymbol) ? Reflect.get(metadata, controllerSymbol) : undefined;
+  return isDeclaration(own) ? own : undefined;
+}
+
+function isDeclaration(value: unknown): value is ControllerDeclaration {
+  return typeof value === 'object' && value !== null && 'isController' in value;
 }
 
 /** Returns the declaration of the class itself; undefined when the class has no decorator of a controller. */
 export function readDeclaration(cls: AnyClass): ControllerDeclaration | undefined {
   if (!Object.hasOwn(cls, metadataSymbol)) return undefined;
-  const metadata = Reflect.get(cls, metadataSymbol) as DecoratorMetadata | null;
-  return metadata !== null && Object.hasOwn(metadata, controllerSymbol) ? metadata[controllerSymbol] : undefined;
+  const metadata: unknown = Reflect.get(cls, metadataSymbol);
+  return typeof metadata === 'object' && metadata !== null ? declarationIn(metadata) : undefined;
 }
 
 /** Mapped methods of the class and its base classes. A method that a class maps again has only the new mappings. */

@@ -43,9 +43,13 @@ function classOf(target: unknown): AnyClass | undefined {
 }
 
 function construct(cls: AnyClass): object {
-  if (cls.length > 0)
+  if (!takesNothing(cls))
     throw new TypeError(`the constructor of ${cls.name} takes arguments: add an instance in place of the class`);
-  return new (cls as unknown as new () => object)();
+  return new cls();
+}
+
+function takesNothing(cls: AnyClass): cls is new () => object {
+  return cls.length === 0;
 }
 
 function routesOf(cls: AnyClass, mapping: string, instance: object): readonly RouteDefinition[] {

@@ -66,10 +66,10 @@ function tryEntry<E extends { readonly definition: RouterEntry }>(
       if (mismatch !== undefined) return { kind: 'mismatch', mismatch };
       return { kind: 'found', entry, handler: definition.handler, request };
     }
-    const handler: unknown = definition.find(request);
+    const handler = definition.find(request);
     if (handler === undefined) return undefined;
     if (typeof handler !== 'function') throw new TypeError('a router function returns a handler or undefined');
-    return { kind: 'found', entry, handler: handler as HandlerFunction, request };
+    return { kind: 'found', entry, handler, request };
   } catch (error) {
     return { kind: 'failed', entry, error };
   }

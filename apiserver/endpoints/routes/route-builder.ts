@@ -114,20 +114,20 @@ export class RouteBuilder {
   }
 
   #route(method: RouteMethod, path: string, rest: RouteArguments): this {
-    const [predicate, handler, options = {}] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest;
+    const [predicate, handler, options = {}] = hasPredicate(rest) ? rest : [undefined, ...rest];
     if (typeof handler !== 'function') throw new TypeError(`${method} ${path} has no handler`);
-    if (predicate !== undefined && typeof (predicate as Partial<RequestPredicate>).mismatch !== 'function')
+    if (predicate !== undefined && typeof predicate.mismatch !== 'function')
       throw new TypeError(
         `the predicate of ${method} ${path} is not valid: make it with accept, contentType or predicate`,
       );
-    checkDeadline(`${method} ${path}`, options as RouteOptions);
+    checkDeadline(`${method} ${path}`, options);
     const entry: RouterEntry = {
       kind: 'route',
       method,
       segments: parsePattern(path),
-      predicate: predicate as RequestPredicate | undefined,
+      predicate,
       handler,
-      options: Object.freeze({ ...(options as RouteOptions) }),
+      options: Object.freeze({ ...options }),
     };
     return this.#addAll([entry], []);
   }
@@ -145,6 +145,12 @@ export class RouteBuilder {
     const filters = [...this.#filters];
     return filters.length === 0 ? [...this.#entries] : this.#entries.map((entry) => wrapEntry(entry, filters));
   }
+}
+
+function hasPredicate(
+  rest: RouteArguments,
+): rest is Extract<RouteArguments, readonly [RequestPredicate, ...unknown[]]> {
+  return typeof rest[0] !== 'function';
 }
 
 /** Checks the deadline of a route. @throws RangeError, naming the route as `where`, for a deadline that is no time. */

@@ -94,7 +94,10 @@ export function createRouter(definition: RouterDefinition, find: RouterFunction)
 
 /** Returns the definition of a built router; undefined for any other value. */
 export function definitionOf(router: unknown): RouterDefinition | undefined {
-  return typeof router === 'function'
-    ? (Reflect.get(router, definitionSymbol) as RouterDefinition | undefined)
-    : undefined;
+  const definition: unknown = typeof router === 'function' ? Reflect.get(router, definitionSymbol) : undefined;
+  return isDefinition(definition) ? definition : undefined;
+}
+
+function isDefinition(value: unknown): value is RouterDefinition {
+  return typeof value === 'object' && value !== null && 'entries' in value;
 }

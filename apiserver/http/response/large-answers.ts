@@ -56,7 +56,7 @@ async function sendCompressed(context: Context): Promise<void> {
   const { body } = context;
   if (body instanceof Buffer) context.body = await compress(body, gzipOptions);
   // An error cuts the connection: koa receives it from the stream that it sends.
-  else context.body = pipeline(body as PieceStream, createGzip(gzipOptions), () => undefined);
+  else if (body instanceof PieceStream) context.body = pipeline(body, createGzip(gzipOptions), () => undefined);
 }
 
 /**

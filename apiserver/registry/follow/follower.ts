@@ -4,9 +4,10 @@ import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { applyChange } from './apply-change.ts';
-import { convertChanges } from './convert-changes.ts';
 import { reread } from './reread.ts';
 import type { FollowedKind } from './reread.ts';
+import { fetchConversions } from '../kinds/fetch-conversions.ts';
+import type { Resource } from '../kinds/resource.ts';
 import type { ResourceTable } from '../kinds/resource-table.ts';
 import type { Revisions } from '../history/revisions.ts';
 import type { UnservedLog } from '../kinds/unserved-log.ts';
@@ -27,6 +28,9 @@ const heartbeatMs = 2_000;
 
 /** The time that the changes of others wait for a commit of this process. */
 const ownCommitMs = 10;
+
+/** The time that changes wait for webhooks that convert them. */
+const conversionMs = 1_000;
 
 export interface FollowerParts {
   readonly store: Store;
@@ -217,4 +221,28 @@ export class Follower {
     });
     clock.clearTimeout(timer);
   }
+}
+
+/**
+ * Fetches the conversions of changes that another replica has stored in another version, as during a change of the storage
+ * version. Resolves without them when a webhook fails or is slow.
+ */
+async function convertChanges(
+  changes: readonly Change[],
+  { table, clock }: { readonly table: ResourceTable | undefined; readonly clock: Clock },
+): Promise<void> {
+  const byKind = new Map<Resource, Change[]>();
+  for (const change of changes) {
+    const resource = table?.ofNumber(change.kind);
+    if (resource?.convertsByWebhook !== true) continue;
+    const same = byKind.get(resource);
+    if (same === undefined) byKind.set(resource, [change]);
+    else same.push(change);
+  }
+  if (byKind.size === 0) return;
+  const fetched = Array.from(byKind, async ([resource, each]) => fetchConversions(resource, each));
+  let timer: Timer | undefined;
+  const passed = new Promise<void>((resolve) => (timer = clock.setTimeout(resolve, conversionMs)));
+  await Promise.race([Promise.allSettled(fetched), passed]);
+  clock.clearTimeout(timer);
 }

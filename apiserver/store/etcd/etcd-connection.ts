@@ -39,7 +39,7 @@ const options = {
   'grpc.keepalive_timeout_ms': 3_000,
 };
 
-const codecs = {
+const codecs: { readonly [Method in keyof (Methods & Streams)]: ReturnType<typeof codecOf<Method>> } = {
   'KV/Range': codecOf('KV/Range'),
   'KV/Txn': codecOf('KV/Txn'),
   'KV/Compact': codecOf('KV/Compact'),
@@ -102,7 +102,7 @@ export class EtcdConnection {
   }
 
   call<Method extends keyof Methods>(method: Method, request: Methods[Method][0]): Promise<Methods[Method][1]> {
-    const { path, encode, decode } = codecs[method] as unknown as ReturnType<typeof codecOf<Method>>;
+    const { path, encode, decode } = codecs[method];
     if (this.#isLost) return Promise.reject(new EtcdError(status.UNAVAILABLE, 'the connection was lost'));
     const callOptions = { deadline: this.#clock.now() + this.#timeoutMs };
     return new Promise<Methods[Method][1]>((resolve, reject) => {
@@ -125,7 +125,7 @@ export class EtcdConnection {
     method: Method,
     timeoutMs: number = Number.POSITIVE_INFINITY,
   ): ClientDuplexStream<Streams[Method][0], Streams[Method][1]> {
-    const { path, encode, decode } = codecs[method] as unknown as ReturnType<typeof codecOf<Method>>;
+    const { path, encode, decode } = codecs[method];
     const deadline = this.#clock.now() + timeoutMs;
     const stream = this.#client.makeBidiStreamRequest(path, encode, decode, this.#metadata, { deadline });
     this.#streams.add(stream);

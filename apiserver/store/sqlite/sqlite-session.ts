@@ -1,13 +1,12 @@
 import { rmSync } from 'node:fs';
 
 import { backUpDatabase } from './sqlite-backup.ts';
-import { rowOf, storeErrorFrom, type SqlDatabase } from './sqlite-binding.ts';
+import { rowOf, storeErrorFrom, type SqlDatabase, type SqlStatement } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
 import type { HashSecret } from './key-hash.ts';
 import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteKept } from './sqlite-kept.ts';
-import { SqliteNumbers } from './sqlite-numbers.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -146,4 +145,29 @@ function startHistory(current: Opened, revision: number): OpenedStore {
   current.committer.startHistory(revision);
   current.reader.compacted(revision);
   return describeOpened(current);
+}
+
+interface NumberRow {
+  readonly id: number;
+}
+
+/** The numbers that stand for the names of kinds and indexes. A server asks for those of all its kinds when it starts. */
+class SqliteNumbers {
+  readonly #find: SqlStatement<NumberRow>;
+  readonly #add: SqlStatement;
+
+  constructor(database: SqlDatabase) {
+    this.#find = database.prepare(sql.getNumber);
+    this.#add = database.prepare(sql.addNumber);
+  }
+
+  /** Returns the number of a name, which gets one if it has none. `transaction` runs the writes. */
+  numberOf(name: string, transaction: <Result>(work: () => Result) => Result): number {
+    const known = this.#find.get(name);
+    if (known !== undefined) return known.id;
+    return transaction(() => {
+      this.#add.run(name);
+      return rowOf(this.#find, name).id;
+    });
+  }
 }

@@ -68,7 +68,7 @@ describe('SqliteStore', () => {
     const pragmas = await (store as ReturnType<typeof createSqliteStore>).pragmas();
     await store.close();
     expect(pragmas).to.include({ journalMode: 'wal', synchronous: 2, lockingMode: 'exclusive' });
-    expect(pragmas.walAutocheckpoint * pragmas.pageBytes).to.be.within(8_000_000, 16_000_000);
+    expect(pragmas.walAutocheckpoint * pragmas.pageBytes).to.be.within(2_000_000, 6_000_000);
   });
 
   it('makes the directory and the files readable to its user only', async () => {

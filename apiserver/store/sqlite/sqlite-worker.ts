@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 
+import { storeErrorFrom } from './sqlite-binding.ts';
 import type { AnswerMessage, CallMessage } from './sqlite-protocol.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { CompactedError } from '../store.ts';
-import type { StoreError } from '../store-error.ts';
 
 const session = new SqliteSession();
 const answering = new Set<Promise<void>>();
@@ -25,7 +25,7 @@ async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessa
     return { id, answer: await session.answer(type, request) };
   } catch (error) {
     if (error instanceof CompactedError) return { id, compacted: error.compactRevision };
-    const { code, message } = error as StoreError;
+    const { code, message } = storeErrorFrom(error);
     return { id, failure: { code, message } };
   }
 }

@@ -24,26 +24,35 @@ export interface ClassDeclaration {
   readonly fields: Map<string, SchemaAttributes>;
 }
 
-type DecoratorMetadata = Record<symbol, ClassDeclaration | undefined>;
-
 /** The declaration that decorators of this context write to. */
-export function declarationOf(context: { readonly metadata?: object }): ClassDeclaration {
-  const metadata = context.metadata as DecoratorMetadata | undefined;
+export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
       'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
     );
   }
-  // The metadata of a class inherits from that of its base class, so this reads own properties only.
-  const own = Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
-  return own ?? (metadata[modelSymbol] = { fields: new Map() });
+  const own = declarationIn(metadata);
+  if (own !== undefined) return own;
+  const declaration: ClassDeclaration = { fields: new Map() };
+  Reflect.set(metadata, modelSymbol, declaration);
+  return declaration;
+}
+
+/** The metadata of a class inherits from that of its base class, so this reads its own properties only. */
+function declarationIn(metadata: object): ClassDeclaration | undefined {
+  const own: unknown = Object.hasOwn(metadata, modelSymbol) ? Reflect.get(metadata, modelSymbol) : undefined;
+  return isDeclaration(own) ? own : undefined;
+}
+
+function isDeclaration(value: unknown): value is ClassDeclaration {
+  return typeof value === 'object' && value !== null && 'fields' in value;
 }
 
 /** The declarations on the class itself; undefined when it has no decorator of this package. */
 export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
   if (!Object.hasOwn(cls, metadataSymbol)) return undefined;
-  const metadata = Reflect.get(cls, metadataSymbol) as DecoratorMetadata | null;
-  return metadata !== null && Object.hasOwn(metadata, modelSymbol) ? metadata[modelSymbol] : undefined;
+  const metadata: unknown = Reflect.get(cls, metadataSymbol);
+  return typeof metadata === 'object' && metadata !== null ? declarationIn(metadata) : undefined;
 }
 
 /**
@@ -60,12 +69,12 @@ export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes>
 
 function ancestorsOf(cls: AnyClass): AnyClass[] {
   const chain: AnyClass[] = [];
-  for (
-    let next: unknown = cls;
-    typeof next === 'function' && next !== Function.prototype;
-    next = Object.getPrototypeOf(next)
-  ) {
-    chain.push(next as AnyClass);
-  }
+  for (let next: unknown = cls; isClass(next) && next !== Function.prototype; next = Object.getPrototypeOf(next))
+    chain.push(next);
   return chain;
+}
+
+/** Any function counts as a class: only a class has declarations. */
+function isClass(value: unknown): value is AnyClass {
+  return typeof value === 'function';
 }

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { externalEffectModel, isAlreadyExists, isNotFound, unknownKeyOf } from '../../api/index.ts';
-import type { ApiObject, ExternalEffect } from '../../api/index.ts';
+import type { ApiObject, ExternalEffect, NewObject, ObjectKey } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import { formatTime } from '../../clock/format-time.ts';
+import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import type { EffectContext, FindEffect, OnceOptions } from '../definition/external-effects.ts';
+import { ownerReferenceTo } from '../definition/owner-references.ts';
 import { parseDuration } from '../definition/parse-duration.ts';
 import type { EffectMemory } from './effect-memory.ts';
-import { intentionOf, recordKey } from './effect-record.ts';
 import { formatResult, parseResult } from './effect-result.ts';
 
 export interface RunEffectsParts {
@@ -27,9 +29,21 @@ interface Asked {
   readonly expireAfterMs: number;
 }
 
+type Names = Pick<ControllerDefinition, 'name' | 'finalizer'>;
+
+interface Intention {
+  readonly controller: Names;
+  readonly owner: ApiObject;
+  readonly effect: string;
+  readonly key: string;
+}
+
 const onceOptions: readonly string[] = ['find', 'expireAfter'] satisfies readonly (keyof OnceOptions<unknown>)[];
 const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEffect<unknown>)[];
 const maxNameLength = 63;
+
+/** The part of the hash that a name has: 160 bits, enough that no two effects share a name. */
+const hashCharacters = 40;
 
 /** The external effects of one run, recorded so that each happens once. */
 export class RunEffects {
@@ -161,4 +175,21 @@ function checkFind(name: string, options: FindEffect<unknown> | undefined, keys:
   if (unknown !== undefined) throw new TypeError(`${once}: ${unknown}`);
   if (typeof options?.find === 'function') return;
   throw new TypeError(`${once}: the option "find" must be a function that looks for what an earlier run made`);
+}
+
+/**
+ * Returns the key of a record. It begins with the name of the controller, which the permissions of plugins rely on. An owner
+ * without a namespace has its records in the namespace `default`, as it has its events.
+ */
+function recordKey({ name, finalizer }: Names, { metadata }: ApiObject, effect: string): ObjectKey {
+  const hash = createHash('sha256').update(`${finalizer}\n${metadata.uid}\n${effect}`).digest('hex');
+  return { name: `${name}.${hash.slice(0, hashCharacters)}`, namespace: metadata.namespace ?? 'default' };
+}
+
+/** Returns the record of an effect that is to happen. It is deleted with its owner. */
+function intentionOf({ controller, owner, effect, key }: Intention): NewObject<ExternalEffect> {
+  return {
+    metadata: { ...recordKey(controller, owner, effect), ownerReferences: [ownerReferenceTo(owner)] },
+    spec: { controller: controller.finalizer, effect, key },
+  };
 }

@@ -82,7 +82,7 @@ function guarded<O extends object>(object: O, methods: ReadonlySet<string>, onCa
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      const method = value.bind(target) as Method;
+      const method: Method = (...args) => Reflect.apply(value, target, args);
       const called =
         typeof name === 'string' && methods.has(name)
           ? (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args))

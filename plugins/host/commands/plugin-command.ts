@@ -3,14 +3,15 @@ import type { Client } from '@homeostat/controller-runtime';
 import { ignoreNotFound, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { randomUUID } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ConfigError } from '../serve/config-error.ts';
 import type { ConfigSources } from '../serve/config-values.ts';
 import { readServer } from '../serve/read-server.ts';
 import { withSeconds } from './command-progress.ts';
-import { readArchive } from './read-archive.ts';
 import { findDeclaredBy } from './declared-by.ts';
 import { installPlugin, removePlugin } from '../install/install-plugin.ts';
+import { packPlugin } from '../install/pack-plugin.ts';
 import { installedPlugins } from '../install/installed-plugins.ts';
 import { checkPluginsDir, requireServersFolder } from '../serve/plugins-dir.ts';
 import { pluginKind } from '../objects/plugin-kind.ts';
@@ -35,6 +36,9 @@ const waitMs = 65_000;
 
 /** The interval of its checks while it waits. */
 const pollMs = 100;
+
+/** The largest archive that a server accepts. */
+const maxArchiveBytes = 64 * 1024 * 1024;
 
 /** Runs `homeostat plugin <verb>` and returns the exit code: 0, 1 when it failed, 2 for bad values. */
 export function runPlugin(command: PluginCommand): Promise<number> {
@@ -252,4 +256,23 @@ function sayInstalled({ name, version }: { readonly name: string; readonly versi
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * Returns the archive of a plugin that is uploaded: a file unchanged, a folder or a package of the registry in packed
+ * form. Rejects for everything else, with the cure.
+ */
+async function readArchive(source: string, environment: Readonly<Record<string, string | undefined>>): Promise<Bytes> {
+  const read = async (path: string): Promise<Bytes> => readBounded(path, source);
+  const found = await stat(source).catch(() => undefined);
+  return found?.isFile() === true ? read(source) : packPlugin(source, environment, read);
+}
+
+async function readBounded(path: string, source: string): Promise<Bytes> {
+  const { size } = await stat(path);
+  if (size <= maxArchiveBytes) return new Uint8Array(await readFile(path));
+  const way = 'make it smaller, or give --plugins-dir on the machine of the server';
+  throw new Error(`${source}: is larger than 64 MiB, which is the most that a server accepts: ${way}`);
 }

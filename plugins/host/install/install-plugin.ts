@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, realpath, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, realpath, rename, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { hostVersion } from '../text/host-version.ts';
 import { isInside } from '../text/inside-folder.ts';
 import { installedPlugins } from './installed-plugins.ts';
-import { linkHost } from './link-host.ts';
 import { checkRequires } from '../manifest/manifest.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
 import { removeFolder } from '../text/remove-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
 import type { StageOptions } from './stage-plugin.ts';
+
+/** The packages that plugins import from the program that runs them. */
+const hostPackages = ['homeostat', '@homeostat/apiserver', '@homeostat/controller-runtime'];
 
 /** The installed plugin, and the one that it replaced. */
 export interface InstalledPlugin {
@@ -74,4 +77,20 @@ async function putInPlace(staged: string, pluginsDir: string, name: string): Pro
   }
   await removeFolder(former);
   return replaced?.manifest;
+}
+
+/**
+ * Makes the packages of the host available to the plugins of a folder, by links in its `node_modules`, where Node
+ * looks for packages that a plugin does not bring. So there is one copy of them, with the host's version.
+ */
+async function linkHost(pluginsDir: string): Promise<void> {
+  for (const name of hostPackages) {
+    const link = join(pluginsDir, 'node_modules', name);
+    const target = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+    await mkdir(dirname(link), { recursive: true });
+    // Renamed in one step, because a server may be loading a plugin at the moment.
+    const made = `${link}.${process.pid}`;
+    await symlink(target, made, 'junction');
+    await rename(made, link);
+  }
 }

@@ -143,7 +143,8 @@ export type Plugin = PluginDefinition<never> | PluginClass;
 
 /** Declares a plugin without a class. Frozen. Throws TypeError that names every part that is wrong. */
 export function definePlugin<S extends object = SettingsValues>(definition: PluginDefinition<S>): PluginDefinition<S> {
-  return Object.freeze({ ...(checkPlugin(definition) as PluginDefinition<S>) });
+  checkPlugin(definition);
+  return Object.freeze({ ...definition });
 }
 
 export function isPluginClass(plugin: unknown): plugin is PluginClass {

@@ -16,7 +16,6 @@ import { LoginDialog } from './login-dialog.tsx';
 import { Palette, KeysHelp } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useShortcuts } from './shortcuts.ts';
-import { useLeaveWarning } from './use-leave-warning.ts';
 
 /** The path of the objects of kind Plugin. */
 const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
@@ -131,4 +130,14 @@ function useFocusOnNavigation(): void {
     document.title = title === null ? 'Homeostat' : `${title.textContent} – Homeostat`;
     if (document.activeElement === document.body) title?.focus({ preventScroll: true });
   }, [path, resources.value === undefined]);
+}
+
+/** Lets the browser ask before the page is closed or loaded again with changes that are not saved. */
+function useLeaveWarning(isChanged: boolean): void {
+  useEffect(() => {
+    if (!isChanged) return undefined;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isChanged]);
 }

@@ -1,7 +1,7 @@
+import { createInterface } from 'node:readline/promises';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import type { ClientCommand } from '../client-command.ts';
 import { CommandError } from '../command-error.ts';
-import { confirm } from '../confirm.ts';
 import { filesOf } from '../object-arguments.ts';
 import type { ObjectTarget } from '../object-arguments.ts';
 import { coloured, objectDiff } from '../output/object-diff.ts';
@@ -138,4 +138,15 @@ function isOwnConflict(error: unknown, manager: string | undefined): boolean {
     cause['reason'] === 'FieldManagerConflict' &&
     /^conflict with "(.*?)"/.exec(textAt(cause, 'message'))?.[1] === manager;
   return causes.length > 0 && causes.every(isOwn);
+}
+
+/** Asks the user on the terminal; no is the default. @throws CommandError when there is no terminal to ask on */
+async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new CommandError(`"${question}" needs a terminal; --yes answers it`, 2);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `, { signal })).trim());
+  } finally {
+    terminal.close();
+  }
 }
